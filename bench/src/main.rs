@@ -1,0 +1,3 @@
+//! End-to-end measurements.
+#![forbid(unsafe_code)]
+fn main() {}

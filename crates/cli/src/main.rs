@@ -1,0 +1,3 @@
+//! The program people type.
+#![forbid(unsafe_code)]
+fn main() {}

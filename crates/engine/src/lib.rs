@@ -1,0 +1,2 @@
+//! Runs commands and remembers what they did.
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! The operating system, made safe: the only room with `unsafe`.

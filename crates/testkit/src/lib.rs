@@ -1,0 +1,2 @@
+//! Helper programs and a hermetic environment for tests.
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The one command.
+#![forbid(unsafe_code)]
+fn main() {}
