@@ -1,1 +1,18 @@
-//! The operating system, made safe: the only room with `unsafe`.
+//! The operating system, made safe: starting processes, their terminals and pipes, their deaths, and the tree of
+//! everything they started. The only room with `unsafe`; it knows nothing of sessions, journals or async.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("Windlass runs on Linux; another platform is a set of files in `sys` and `sandbox`");
+
+pub mod guardian;
+pub mod limits;
+pub mod mark;
+pub mod pipes;
+pub mod process;
+pub mod pty;
+pub mod signal;
+pub mod spawn;
+pub mod terminal;
+pub mod tree;
+
+mod descriptor;

@@ -1,0 +1,149 @@
+//! The guardian: a small process in its own session that outlives the runtime by a moment and ends what it left.
+//!
+//! It is told one number, the runtime's brand, and holds one pipe. When the runtime is gone, in whatever way, the pipe
+//! ends; then everything that bears the brand and is not detached gets TERM, a grace, and KILL until nothing is found.
+//! It keeps no list, so there is no moment at which a process is started but not yet on it.
+
+use crate::mark::{Brand, Fate, Mark};
+use crate::process::Process;
+use crate::signal::Signal;
+use crate::spawn::{self, Launch, Stdio};
+use crate::{pipes, tree};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::time::{Duration, Instant};
+
+/// The guardian as its runtime holds it: dropping this sets it to work.
+#[derive(Debug)]
+pub struct Guardian {
+    _lifeline: OwnedFd,
+    process: Process,
+}
+
+/// How to start one: a program that will call [`watch`] with the brand it finds in its arguments.
+#[derive(Debug)]
+pub struct GuardianProgram {
+    /// The executable.
+    pub program: CString,
+    /// Its arguments, the name first.
+    pub arguments: Vec<CString>,
+}
+
+/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it.
+pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
+    let lifeline = pipes::to_child()?;
+    let nowhere = open_null_for_writing()?;
+    let launch = Launch {
+        program: &plan.program,
+        arguments: &plan.arguments,
+        environment: &[],
+        directory: c"/",
+        stdio: Stdio::Pipes {
+            stdin: lifeline.theirs.as_fd(),
+            stdout: nowhere.as_fd(),
+            stderr: nowhere.as_fd(),
+        },
+        mark: None,
+        open_files: None,
+    };
+    let process = spawn::launch(&launch).map_err(|failure| failure.errno)?;
+    Ok(Guardian {
+        _lifeline: lifeline.ours,
+        process,
+    })
+}
+
+impl Guardian {
+    /// Whether it still stands guard.
+    pub fn is_alive(&self) -> bool {
+        self.process.is_alive()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> crate::process::Pid {
+        self.process.pid()
+    }
+}
+
+/// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
+pub fn watch(brand: Brand, grace: Duration) {
+    ignore_polite_signals();
+    wait_for_the_end(rustix::stdio::stdin());
+    end_everything(brand, grace);
+}
+
+/// How long a sweep goes on against processes that cannot be killed or keep coming.
+const GIVE_UP: Duration = Duration::from_secs(30);
+/// How long one look waits for the killed to be gone before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+fn end_everything(brand: Brand, grace: Duration) {
+    let wanted = |mark: Mark| mark.fate() == Fate::WithRuntime;
+    let first = tree::members(brand, wanted);
+    if first.is_empty() {
+        return;
+    }
+    for process in &first {
+        // TERM first: a stopped process takes it as soon as it is continued. One that is gone needs neither.
+        let _ = process.signal(Signal::TERM);
+        let _ = process.signal(Signal::CONT);
+    }
+    wait_until_gone(&first, grace);
+    let begun = Instant::now();
+    while begun.elapsed() < GIVE_UP {
+        let left = tree::members(brand, wanted);
+        if left.is_empty() {
+            return;
+        }
+        for process in &left {
+            let _ = process.signal(Signal::KILL);
+        }
+        wait_until_gone(&left, LOOK_AGAIN);
+    }
+}
+
+/// Waits until every one of them is dead, or the time is over.
+pub fn wait_until_gone(processes: &[Process], limit: Duration) {
+    let deadline = Instant::now() + limit;
+    for process in processes {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).unwrap_or_default();
+        let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&timeout));
+    }
+}
+
+fn wait_for_the_end(pipe: impl AsFd) {
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(&pipe, &mut byte) {
+            Ok(0) => return,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// `pkill windlass` must end the runtime and leave its guardian to clean up.
+fn ignore_polite_signals() {
+    for signal in [
+        libc::SIGTERM,
+        libc::SIGINT,
+        libc::SIGHUP,
+        libc::SIGQUIT,
+        libc::SIGPIPE,
+    ] {
+        // SAFETY: SIG_IGN runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+fn open_null_for_writing() -> Result<OwnedFd, Errno> {
+    use rustix::fs::{Mode, OFlags, open};
+    crate::descriptor::above_stdio(open(
+        "/dev/null",
+        OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?)
+}

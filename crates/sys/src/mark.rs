@@ -1,0 +1,218 @@
+//! The mark: how a process that belongs to a session is recognised, whatever it did to get away.
+//!
+//! `RLIMIT_LOCKS` has limited nothing since Linux 2.4, yet every process inherits it through fork, exec, setsid, a second
+//! fork and an emptied environment; it can be lowered without privilege, and read from outside. So each session's root
+//! starts with a number of ours in it. Children cannot shed it by accident, it costs one system call in the child and one
+//! per process looked at, and a guardian that knows nothing but the runtime's half of the number can find them all.
+
+use crate::process::Pid;
+use rustix::io::Errno;
+use std::mem::MaybeUninit;
+
+/// One runtime's family of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brand {
+    family: u32,
+    place: Place,
+}
+
+/// Where this runtime may write its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Both halves of the limit are free.
+    Both,
+    /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
+    SoftOnly { hard: u64 },
+    /// The hard half was lowered too far to hold a mark: lineage alone must do.
+    Nowhere,
+}
+
+/// The number on every process of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark(u64);
+
+/// What a session's mark says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Ends with its runtime.
+    WithRuntime,
+    /// Outlives it.
+    Detached,
+}
+
+/// The two halves of a limit, as they are to be set in a child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Halves {
+    pub(crate) soft: u64,
+    pub(crate) hard: u64,
+}
+
+const FAMILY_SHIFT: u32 = 32;
+const FAMILY_BITS: u32 = 30;
+const DETACHED: u64 = 1;
+
+impl Brand {
+    /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
+    pub fn forge() -> Self {
+        let hard = read_halves(None).map_or(u64::MAX, |halves| halves.hard);
+        if hard == u64::MAX {
+            return Self {
+                family: random_below(1 << FAMILY_BITS),
+                place: Place::Both,
+            };
+        }
+        // A number above the hard limit cannot be set, so a nested runtime's family is smaller than its host's.
+        match u32::try_from(hard >> FAMILY_SHIFT).unwrap_or(u32::MAX) {
+            0..=1 => Self {
+                family: random_below(1 << FAMILY_BITS),
+                place: Place::Nowhere,
+            },
+            ceiling => Self {
+                family: random_below(ceiling),
+                place: Place::SoftOnly { hard },
+            },
+        }
+    }
+
+    /// The family with this number, for a guardian that was told it.
+    pub fn of_family(family: u32) -> Self {
+        Self {
+            family,
+            place: Place::Both,
+        }
+    }
+
+    /// The number a guardian has to be told.
+    pub fn family(self) -> u32 {
+        self.family
+    }
+
+    /// Whether sessions can be marked here at all.
+    pub fn can_mark(self) -> bool {
+        self.place != Place::Nowhere
+    }
+
+    /// The mark of one session, by its place in the order of starting.
+    pub fn mark(self, sequence: u32, fate: Fate) -> Mark {
+        let sequence = u64::from(sequence & 0x7fff_ffff) << 1;
+        let fate = if fate == Fate::Detached { DETACHED } else { 0 };
+        Mark(u64::from(self.family) << FAMILY_SHIFT | sequence | fate)
+    }
+
+    /// The mark of this family on a process, if it bears one.
+    pub fn on(self, pid: Pid) -> Option<Mark> {
+        let halves = read_halves(Some(pid))?;
+        [halves.soft, halves.hard]
+            .into_iter()
+            .find(|half| half >> FAMILY_SHIFT == u64::from(self.family))
+            .map(Mark)
+    }
+
+    pub(crate) fn halves(self, mark: Mark) -> Option<Halves> {
+        match self.place {
+            Place::Both => Some(Halves {
+                soft: mark.0,
+                hard: mark.0,
+            }),
+            Place::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),
+            Place::Nowhere => None,
+        }
+    }
+}
+
+impl Mark {
+    /// The session's place in the order of starting.
+    pub fn sequence(self) -> u32 {
+        u32::try_from(self.0 >> 1 & 0x7fff_ffff).unwrap_or(0)
+    }
+
+    /// Whether it outlives its runtime.
+    pub fn fate(self) -> Fate {
+        if self.0 & DETACHED == 0 {
+            Fate::WithRuntime
+        } else {
+            Fate::Detached
+        }
+    }
+}
+
+fn read_halves(pid: Option<Pid>) -> Option<Halves> {
+    match prlimit(pid) {
+        Ok(halves) => Some(halves),
+        // Another user's process (sudo, say) may not be asked by system call, but its limits file is open to all.
+        Err(Errno::PERM) => pid.and_then(read_limits_file),
+        Err(_) => None,
+    }
+}
+
+fn prlimit(pid: Option<Pid>) -> Result<Halves, Errno> {
+    let raw = pid.map_or(0, Pid::raw);
+    let mut limit = MaybeUninit::<libc::rlimit64>::uninit();
+    // SAFETY: the new limit is null (nothing is changed), and the old one points at memory of the right size.
+    let answer = unsafe { libc::prlimit64(raw, libc::RLIMIT_LOCKS, std::ptr::null(), limit.as_mut_ptr()) };
+    if answer != 0 {
+        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::SRCH));
+    }
+    // SAFETY: the call succeeded, so the kernel filled the structure.
+    let limit = unsafe { limit.assume_init() };
+    Ok(Halves {
+        soft: limit.rlim_cur,
+        hard: limit.rlim_max,
+    })
+}
+
+fn read_limits_file(pid: Pid) -> Option<Halves> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let mut words = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max file locks"))?
+        .split_whitespace();
+    let mut half = || words.next().map(|word| word.parse().unwrap_or(u64::MAX));
+    Some(Halves {
+        soft: half()?,
+        hard: half()?,
+    })
+}
+
+/// At least 1, so that a limit of a few billion set by somebody else is not taken for a mark of family 0.
+fn random_below(ceiling: u32) -> u32 {
+    let mut bytes = [0; 4];
+    // An interrupted or short answer leaves zeroes, which the clock then varies enough.
+    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    let clock = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic).tv_nsec;
+    (u32::from_ne_bytes(bytes) ^ u32::try_from(clock).unwrap_or(0)) % (ceiling - 1).max(1) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Brand, Fate, Pid, Place};
+
+    #[test]
+    fn a_mark_carries_its_sequence_and_fate() {
+        let brand = Brand::of_family(77);
+        for (sequence, fate) in [
+            (0, Fate::WithRuntime),
+            (1, Fate::Detached),
+            (0x7fff_ffff, Fate::WithRuntime),
+        ] {
+            let mark = brand.mark(sequence, fate);
+            assert_eq!((mark.sequence(), mark.fate()), (sequence, fate));
+        }
+    }
+
+    #[test]
+    fn families_stay_below_the_hard_limit_so_that_they_can_be_set() {
+        for _ in 0..1000 {
+            let brand = Brand::forge();
+            assert!(brand.family() > 0);
+            if let Place::SoftOnly { hard } = brand.place {
+                assert!(brand.mark(u32::MAX, Fate::Detached).0 <= hard);
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_without_our_mark_bears_none() {
+        assert_eq!(Brand::of_family(0x3fff_fffe).on(Pid::of_this_process()), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! One process: its id, its death, and what the kernel says about it.
+
+use crate::signal::Signal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// A process id. It may be signalled by number only while its process is unreaped; everyone else uses a pidfd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pid(u32);
+
+impl Pid {
+    /// Wraps a number that the kernel gave.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The process that asks.
+    pub fn of_this_process() -> Self {
+        Self(std::process::id())
+    }
+
+    pub(crate) fn raw(self) -> i32 {
+        i32::try_from(self.0).unwrap_or(i32::MAX)
+    }
+
+    fn to_rustix(self) -> Option<rustix::process::Pid> {
+        rustix::process::Pid::from_raw(self.raw())
+    }
+}
+
+impl fmt::Display for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A process held by a pidfd: the number cannot come to mean another process while this lives.
+#[derive(Debug)]
+pub struct Process {
+    pid: Pid,
+    pidfd: OwnedFd,
+}
+
+impl Process {
+    pub(crate) fn from_parts(pid: Pid, pidfd: OwnedFd) -> Self {
+        Self { pid, pidfd }
+    }
+
+    /// Takes hold of a process by number; `None` if there is none.
+    pub fn open(pid: Pid) -> Option<Self> {
+        let flags = rustix::process::PidfdFlags::empty();
+        let pidfd = rustix::process::pidfd_open(pid.to_rustix()?, flags).ok()?;
+        Some(Self { pid, pidfd })
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Sends a signal to exactly this process.
+    pub fn signal(&self, signal: Signal) -> Result<(), Errno> {
+        rustix::process::pidfd_send_signal(&self.pidfd, signal.to_rustix())
+    }
+
+    /// Sends a signal to its process group. Only for a child of ours that leads its own group and is unreaped.
+    pub fn signal_group(&self, signal: Signal) -> Result<(), Errno> {
+        match self.pid.to_rustix() {
+            Some(group) => rustix::process::kill_process_group(group, signal.to_rustix()),
+            None => Err(Errno::SRCH),
+        }
+    }
+
+    /// Whether any of its threads still runs. A zombie is not alive.
+    pub fn is_alive(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
+    }
+
+    /// Collects the exit of a child of ours, if it has exited. Answers once.
+    pub fn reap(&self) -> Result<Option<Ended>, Errno> {
+        wait_for(&self.pidfd, libc::WNOHANG)
+    }
+
+    /// Waits, blocking, until a child of ours has exited, and collects it. For bare programs and failed starts.
+    pub fn reap_blocking(&self) -> Result<Ended, Errno> {
+        wait_for(&self.pidfd, 0)?.ok_or(Errno::CHILD)
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
+
+impl AsRawFd for Process {
+    fn as_raw_fd(&self) -> i32 {
+        self.pidfd.as_raw_fd()
+    }
+}
+
+/// How a child ended and what it used.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Code or signal.
+    pub how: How,
+    /// CPU time in user mode, with descendants it waited for.
+    pub cpu_user: Duration,
+    /// CPU time in the kernel, likewise.
+    pub cpu_system: Duration,
+    /// Peak resident bytes as the kernel counts them: never below the spawning process's own peak.
+    pub peak_memory: u64,
+}
+
+/// Code or signal, never mixed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It called `exit`.
+    Exited(i32),
+    /// A signal ended it.
+    Signalled(Signal),
+}
+
+/// The raw call, because it alone returns the usage of this one child together with its status.
+fn wait_for(pidfd: &OwnedFd, options: i32) -> Result<Option<Ended>, Errno> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both pointers are to zeroed structures of the right type that outlive the call.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_waitid,
+                libc::P_PIDFD,
+                pidfd.as_raw_fd(),
+                info.as_mut_ptr(),
+                libc::WEXITED | options,
+                usage.as_mut_ptr(),
+            )
+        };
+        if answer == 0 {
+            break;
+        }
+        match Errno::from_io_error(&std::io::Error::last_os_error()) {
+            Some(Errno::INTR) => {}
+            other => return Err(other.unwrap_or(Errno::CHILD)),
+        }
+    }
+    // SAFETY: zeroed memory is a valid value of both structures, and the kernel may have filled them since.
+    let (info, usage) = unsafe { (info.assume_init(), usage.assume_init()) };
+    // SAFETY: for a waitid answer (or the zeroes of "nothing yet") the pid and status fields are the active ones.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    if pid == 0 {
+        return Ok(None);
+    }
+    let how = if info.si_code == libc::CLD_EXITED {
+        How::Exited(status)
+    } else {
+        How::Signalled(status.into())
+    };
+    Ok(Some(Ended {
+        how,
+        cpu_user: duration(usage.ru_utime),
+        cpu_system: duration(usage.ru_stime),
+        peak_memory: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+    }))
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+}
+
+/// Collects a dead child of ours by number: only for orphans that the kernel gave us, which nobody else waits for.
+pub fn reap_orphan(pid: Pid) {
+    let Some(pid) = pid.to_rustix() else { return };
+    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOHANG;
+    // An error means that it is not ours or already gone: nothing to do in either case.
+    let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
+}
+
+/// The longest command line we repeat.
+const COMMAND_LENGTH: usize = 160;
+
+/// The command line of a process, or its kernel name in brackets; `None` once it is gone.
+pub fn command_line(pid: Pid) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words: Vec<_> = bytes
+        .split(|b| *b == 0)
+        .filter(|w| !w.is_empty())
+        .map(String::from_utf8_lossy)
+        .collect();
+    if words.is_empty() {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+        return Some(format!("[{}]", name.trim_end()));
+    }
+    let mut line = words.join(" ").replace(|c: char| c.is_control(), " ");
+    if let Some((cut, _)) = line.char_indices().nth(COMMAND_LENGTH) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    Some(line)
+}
+
+/// When a process started, in clock ticks since boot: with its number, this names one process for ever.
+pub fn start_ticks(pid: Pid) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything, spaces and brackets too: the fields count from the last bracket.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pid, Process, command_line, start_ticks};
+
+    #[test]
+    fn this_process_is_alive_and_has_a_command_line_and_a_start() {
+        let me = Pid::of_this_process();
+        assert!(Process::open(me).unwrap().is_alive());
+        assert!(!command_line(me).unwrap().is_empty());
+        assert!(start_ticks(me).unwrap() > 0);
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_is_nothing() {
+        let nobody = Pid::new(0x3fff_ffff);
+        assert!(Process::open(nobody).is_none());
+        assert_eq!(command_line(nobody), None);
+        assert_eq!(start_ticks(nobody), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! Starting a process without copying the runtime: `clone` with `CLONE_VM | CLONE_VFORK`, as `posix_spawn` does it, but
+//! with a pidfd from the first moment, a controlling terminal, limits, and the step that failed.
+//!
+//! Until `exec` the child borrows our memory while the calling thread stands still. It therefore makes system calls
+//! only: no allocation, no lock, nothing that another thread could hold.
+
+use crate::limits::OpenFiles;
+use crate::mark::{Brand, Halves, Mark};
+use crate::process::{Pid, Process};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+
+/// Everything a child is started with. Nothing else is inherited: no descriptor, no signal setting, no variable.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The file to execute: a path, already found.
+    pub program: &'a CStr,
+    /// The arguments, the name the program sees itself under first.
+    pub arguments: &'a [CString],
+    /// The whole environment, `NAME=value`.
+    pub environment: &'a [CString],
+    /// The working directory.
+    pub directory: &'a CStr,
+    /// Descriptors 0, 1 and 2: borrowed, so the caller closes its copies of the child's ends when it sees fit.
+    pub stdio: Stdio<'a>,
+    /// The session's mark, where it can be set.
+    pub mark: Option<(Brand, Mark)>,
+    /// The open-file limit to give back.
+    pub open_files: Option<OpenFiles>,
+}
+
+/// What the child reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Stdio<'a> {
+    /// Three separate ends.
+    Pipes {
+        /// Descriptor 0.
+        stdin: BorrowedFd<'a>,
+        /// Descriptor 1.
+        stdout: BorrowedFd<'a>,
+        /// Descriptor 2.
+        stderr: BorrowedFd<'a>,
+    },
+    /// One terminal for all three, which becomes the controlling terminal.
+    Terminal {
+        /// The terminal's far end.
+        slave: BorrowedFd<'a>,
+    },
+}
+
+/// The step at which a start failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Step {
+    /// Making the process: the limit on processes, or memory.
+    Clone,
+    /// A session of its own.
+    Session,
+    /// The controlling terminal.
+    Terminal,
+    /// Descriptors 0 to 2.
+    Descriptors,
+    /// Entering the working directory.
+    Directory,
+    /// Limits and the mark.
+    Limits,
+    /// Executing the program.
+    Execute,
+}
+
+/// A start that did not happen. Nothing is left of it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{step:?} failed: {errno}")]
+pub struct LaunchFailure {
+    /// Where.
+    pub step: Step,
+    /// Why.
+    pub errno: Errno,
+}
+
+/// Starts the child: leader of its own session and process group, signals at their defaults, none blocked, no core
+/// dumps. Returns when the program runs or has failed to.
+pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
+    let arguments = pointers(launch.arguments);
+    let environment = pointers(launch.environment);
+    let mut order = Order {
+        program: launch.program.as_ptr(),
+        arguments: arguments.as_ptr(),
+        environment: environment.as_ptr(),
+        directory: launch.directory.as_ptr(),
+        descriptors: launch.stdio.numbers(),
+        controlling_terminal: matches!(launch.stdio, Stdio::Terminal { .. }),
+        mark: launch.mark.and_then(|(brand, mark)| brand.halves(mark)),
+        open_files: launch.open_files,
+        failed: None,
+    };
+    let process = with_signals_blocked(|| clone_and_run(&mut order))?;
+    match order.failed {
+        None => Ok(process),
+        Some((step, errno)) => {
+            // It has exited already; collecting it leaves no zombie of a start that never was.
+            let _ = process.reap_blocking();
+            Err(LaunchFailure {
+                step,
+                errno: Errno::from_raw_os_error(errno),
+            })
+        }
+    }
+}
+
+impl Stdio<'_> {
+    fn numbers(&self) -> [c_int; 3] {
+        match self {
+            Self::Pipes {
+                stdin,
+                stdout,
+                stderr,
+            } => [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()],
+            Self::Terminal { slave } => [slave.as_raw_fd(); 3],
+        }
+    }
+}
+
+/// What the child reads from our memory, and the one field it writes.
+struct Order {
+    program: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    directory: *const c_char,
+    descriptors: [c_int; 3],
+    controlling_terminal: bool,
+    mark: Option<Halves>,
+    open_files: Option<OpenFiles>,
+    failed: Option<(Step, c_int)>,
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const c_char> {
+    strings
+        .iter()
+        .map(|string| string.as_ptr())
+        .chain([ptr::null()])
+        .collect()
+}
+
+/// The child's stack: it makes a dozen system calls through thin wrappers.
+const STACK: usize = 32 * 1024;
+
+thread_local! {
+    /// One per spawning thread: the thread stands still while a child uses it, so it is never used twice at once.
+    static CHILD_STACK: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
+}
+
+fn clone_and_run(order: &mut Order) -> Result<Process, LaunchFailure> {
+    CHILD_STACK.with_borrow_mut(|stack| {
+        if stack.is_empty() {
+            stack.reserve_exact(STACK / size_of::<u128>());
+        }
+        let mut pidfd: c_int = -1;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        // SAFETY: the stack holds STACK bytes and is used by nobody else until the child execs or exits, because
+        // CLONE_VFORK suspends this thread until then and the borrow is exclusive. `order` outlives the call for the
+        // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
+        let pid = unsafe {
+            let top = stack.as_mut_ptr().add(STACK / size_of::<u128>());
+            libc::clone(
+                run_in_child,
+                top.cast(),
+                flags,
+                ptr::from_mut(order).cast(),
+                &raw mut pidfd,
+            )
+        };
+        if pid < 0 {
+            return Err(LaunchFailure {
+                step: Step::Clone,
+                errno: last_errno(),
+            });
+        }
+        // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
+        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+        Ok(Process::from_parts(Pid::new(pid.unsigned_abs()), pidfd))
+    })
+}
+
+/// No handler of ours may run in the child while it shares our memory.
+fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are initialised by the calls before they are used; the mask of this thread is put back below.
+    let before = unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+        before
+    };
+    let answer = work();
+    // SAFETY: `before` was filled by the call above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
+    answer
+}
+
+/// The child, from its first instruction to `exec`.
+extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
+    // SAFETY: the parent passed its `Order` and stands still, so this is the only reference in use.
+    let order = unsafe { &mut *argument.cast::<Order>() };
+    if let Err(step) = become_the_program(order) {
+        order.failed = Some((step, last_errno().raw_os_error()));
+    }
+    // SAFETY: ends this process without running the parent's exit handlers.
+    unsafe { libc::_exit(127) }
+}
+
+/// Returns only on failure, with `errno` as the failed call left it.
+fn become_the_program(order: &Order) -> Result<(), Step> {
+    // SAFETY: only system calls on values the parent prepared; see the module's description.
+    unsafe {
+        default_signals();
+        check(libc::setsid(), Step::Session)?;
+        if order.controlling_terminal {
+            check(
+                libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0),
+                Step::Terminal,
+            )?;
+        }
+        for (target, source) in (0..).zip(order.descriptors) {
+            check(libc::dup2(source, target), Step::Descriptors)?;
+        }
+        // Everything of ours closes on exec anyway; this closes what an embedding program left open. A kernel before
+        // 5.9 has no such call and goes without.
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
+        check(libc::chdir(order.directory), Step::Directory)?;
+        check(set_limits(order), Step::Limits)?;
+        unblock_signals();
+        libc::execve(order.program, order.arguments, order.environment);
+    }
+    Err(Step::Execute)
+}
+
+fn check(answer: c_int, step: Step) -> Result<(), Step> {
+    if answer < 0 { Err(step) } else { Ok(()) }
+}
+
+/// # Safety
+/// Only in the child, with all signals blocked.
+unsafe fn default_signals() {
+    for signal in 1..=64 {
+        // SAFETY: SIG_DFL runs no code. Numbers that cannot be set (KILL, STOP, libc's own) are refused and stay as
+        // they are, which is what we want.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+    }
+}
+
+/// # Safety
+/// Only in the child, after [`default_signals`].
+unsafe fn unblock_signals() {
+    // SAFETY: the set is initialised before use.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+}
+
+/// # Safety
+/// Only in the child.
+unsafe fn set_limits(order: &Order) -> c_int {
+    // SAFETY: every structure is complete before its call.
+    unsafe {
+        let mut core: libc::rlimit64 = std::mem::zeroed();
+        libc::getrlimit64(libc::RLIMIT_CORE, &raw mut core);
+        core.rlim_cur = 0;
+        let mut answer = libc::setrlimit64(libc::RLIMIT_CORE, &raw const core);
+        if let Some(files) = order.open_files {
+            let limit = libc::rlimit64 {
+                rlim_cur: files.soft,
+                rlim_max: files.hard,
+            };
+            answer |= libc::setrlimit64(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+        if let Some(mark) = order.mark {
+            let limit = libc::rlimit64 {
+                rlim_cur: mark.soft,
+                rlim_max: mark.hard,
+            };
+            answer |= libc::setrlimit64(libc::RLIMIT_LOCKS, &raw const limit);
+        }
+        answer
+    }
+}
+
+fn last_errno() -> Errno {
+    // SAFETY: the location is this thread's own; in the child it is the suspended parent thread's, which is as good.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
+}

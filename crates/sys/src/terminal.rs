@@ -1,0 +1,44 @@
+//! The terminal a person sits at: raw mode that is always undone, and its size.
+
+use crate::pty::Size;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// Raw mode for as long as this value lives.
+#[derive(Debug)]
+pub struct RawMode {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl RawMode {
+    /// Every key goes through untouched until this is dropped.
+    pub fn enter(terminal: impl AsFd) -> Result<Self, Errno> {
+        let terminal = rustix::io::fcntl_dupfd_cloexec(terminal, 3)?;
+        let before = tcgetattr(&terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&terminal, OptionalActions::Drain, &raw)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // Nothing can be done about a terminal that went away meanwhile.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+    }
+}
+
+/// Whether this is a terminal at all.
+pub fn is_terminal(fd: impl AsFd) -> bool {
+    rustix::termios::isatty(fd)
+}
+
+/// Its size, if it has one.
+pub fn size(fd: impl AsFd) -> Option<Size> {
+    crate::pty::size(fd)
+        .ok()
+        .filter(|size| size.rows > 0 && size.cols > 0)
+}
