@@ -1,3 +1,62 @@
-//! The one command.
+//! `cargo xtask <verb>`: everything that is done to the workspace has one name here.
+//!
+//! The people who work on Windlass and the machine that checks it run the same verbs. It depends on next to nothing,
+//! so that it builds in seconds on a bare toolchain.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod bench;
+mod check;
+mod command;
+mod fuzz;
+mod generated;
+mod step;
+mod test;
+mod tidy;
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+Usage: cargo xtask <verb> [arguments]
+
+  check                everything a change must pass, cheapest first
+  test [arguments]     build all, run all tests and doc tests; arguments go to the test runner, e.g. `-p windlass-sys`
+  tidy                 the mechanical style rules: what a reviewer should never have to say
+  generate             write the files that are generated from the program, where they are out of date
+  bench [arguments]    build for release and run `windlass-bench` with the arguments
+  fuzz [seconds] [target...]
+                       run the fuzz targets in fuzz/, 60 seconds each unless said otherwise (needs nightly Rust)
+  help                 this text
+";
+
+fn main() -> ExitCode {
+    let mut arguments = env::args().skip(1);
+    let verb = arguments.next().unwrap_or_else(|| "help".to_owned());
+    let rest: Vec<String> = arguments.collect();
+    match run(&verb, &rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nxtask {verb}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(verb: &str, rest: &[String]) -> Result<()> {
+    match (verb, rest) {
+        ("check", []) => check::run(),
+        ("tidy", []) => tidy::run(),
+        ("generate", []) => generated::run(),
+        ("test", arguments) => test::run(arguments),
+        ("bench", arguments) => bench::run(arguments),
+        ("fuzz", arguments) => fuzz::run(arguments),
+        ("help" | "--help" | "-h", _) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ("check" | "tidy" | "generate", _) => bail!("`{verb}` takes no arguments"),
+        _ => bail!("there is no such verb; `cargo xtask help` lists them"),
+    }
+}

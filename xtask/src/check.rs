@@ -1,0 +1,30 @@
+//! `cargo xtask check`: everything a change must pass. Cheap steps come first; what does not compile is not tested.
+
+use anyhow::Result;
+
+use crate::step::{self, Step};
+use crate::{command, generated, test, tidy};
+
+/// Runs every check.
+pub(crate) fn run() -> Result<()> {
+    step::run_all(&[
+        Step::call("tidy", tidy::run).or("each line above says where and what to change"),
+        Step::cargo("format", &["fmt", "--all", "--check"]).or("run `cargo fmt --all`"),
+    ])?;
+    step::run_all(&[Step::cargo("clippy", &CLIPPY)
+        .or("fix what it names; where it is wrong, use `#[expect(clippy::..., reason = \"...\")]`")])?;
+    step::run_all(&[
+        Step::call("generated files", generated::check)
+            .or("run `cargo xtask generate` and commit what changed"),
+        Step::call("documentation", document).or("fix the links and comments that rustdoc names"),
+        Step::call("tests", || test::run(&[])).or("run one again with `cargo xtask test <part of its name>`"),
+    ])
+}
+
+const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+
+fn document() -> Result<()> {
+    let mut rustdoc = command::cargo(["doc", "--workspace", "--no-deps", "--document-private-items"])?;
+    rustdoc.env("RUSTDOCFLAGS", "-D warnings");
+    command::run(rustdoc)
+}

@@ -1,0 +1,87 @@
+//! `cargo xtask test`: builds everything, then runs every test. This is what the README gives and what CI calls.
+//!
+//! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it is
+//! installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
+
+use anyhow::Result;
+
+use crate::command;
+use crate::step::{self, Step};
+
+/// Runs the tests. Arguments go to the test runner and select what runs; doc tests run only when nothing is selected.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let runner = Runner::at_hand()?;
+    // Tests start programs of the workspace, and cargo builds for a test only the programs of its own package.
+    step::run_all(&[Step::cargo("build", &["build", "--workspace", "--bins"])])?;
+    let mut steps = vec![Step::call("tests", || runner.run(arguments))];
+    if arguments.is_empty() {
+        steps.push(Step::cargo("doc tests", &["test", "--workspace", "--doc"]));
+    }
+    step::run_all(&steps)
+}
+
+/// What runs the tests.
+enum Runner {
+    Nextest,
+    CargoTest,
+}
+
+impl Runner {
+    /// Nextest if there is any way to have it.
+    fn at_hand() -> Result<Self> {
+        if nextest_works()? {
+            return Ok(Self::Nextest);
+        }
+        eprintln!("cargo-nextest is missing: installing it, which takes a few minutes, once");
+        let install = command::run(command::cargo(["install", "cargo-nextest", "--locked"])?);
+        if install.is_ok() && nextest_works()? {
+            return Ok(Self::Nextest);
+        }
+        eprintln!("\n!! cargo-nextest cannot be installed here.");
+        eprintln!("!! FALLING BACK to plain `cargo test`: a test that hangs will hang the run.\n");
+        Ok(Self::CargoTest)
+    }
+
+    fn run(&self, arguments: &[String]) -> Result<()> {
+        let words = self.words().iter().copied();
+        let scope = scope(arguments).iter().copied();
+        let arguments = arguments.iter().map(String::as_str);
+        command::run(command::cargo(words.chain(scope).chain(arguments))?)
+    }
+
+    fn words(&self) -> &'static [&'static str] {
+        match self {
+            Self::Nextest => &["nextest", "run"],
+            Self::CargoTest => &["test", "--lib", "--bins", "--tests", "--no-fail-fast"],
+        }
+    }
+}
+
+fn nextest_works() -> Result<bool> {
+    Ok(command::works(command::cargo(["nextest", "--version"])?))
+}
+
+/// The whole workspace, unless the arguments name packages: cargo lets `--workspace` win over `-p`.
+fn scope(arguments: &[String]) -> &'static [&'static str] {
+    let names_a_package = |argument: &String| argument.starts_with("-p") || argument.starts_with("--package");
+    if arguments.iter().any(names_a_package) { &[] } else { &["--workspace"] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_scope(arguments: &[&str], expected: &[&str]) {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        assert_eq!(scope(&arguments), expected, "{arguments:?}");
+    }
+
+    #[test]
+    fn naming_a_package_narrows_the_run_to_it() {
+        check_scope(&[], &["--workspace"]);
+        check_scope(&["exit_is_reported"], &["--workspace"]);
+        check_scope(&["-p", "windlass-sys"], &[]);
+        check_scope(&["-pwindlass-sys"], &[]);
+        check_scope(&["--package=windlass-sys"], &[]);
+    }
+}
