@@ -1,0 +1,423 @@
+//! Every byte a session printed, with its offset, its stream and its time.
+//!
+//! One appender, any number of readers. The appender never fails and never waits for a reader: readers hold the lock
+//! only to look up where bytes are, and read files without it. When the disk refuses, later bytes are kept in memory
+//! and the account says so. What retention drops is one exact span, and reading it says `Dropped`.
+
+mod disk;
+#[cfg(test)]
+mod faults;
+mod file;
+mod format;
+mod memory;
+mod opened;
+mod read;
+mod retention;
+mod scan;
+mod segments;
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windlass_output::{Offset, Span};
+
+use self::disk::{Disk, RealDisk};
+use self::file::{FileLog, Refused};
+use self::format::Part;
+use self::memory::MemoryLog;
+use self::opened::Opened;
+use self::read::{Collect, Pieces, Stretch};
+use self::scan::{OpenFiles, SegmentView};
+use self::segments::{Found, Place, Segments};
+use crate::{SessionId, StreamBytes};
+
+pub(crate) use self::format::SegmentFile;
+pub use self::opened::OpenJournal;
+pub use self::read::{Piece, Reading};
+pub use self::retention::Retention;
+
+/// Where output came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// The pipe on fd 1.
+    Stdout,
+    /// The pipe on fd 2.
+    Stderr,
+    /// The terminal, which mixes both.
+    Terminal,
+}
+
+impl Stream {
+    /// The totals after `count` more bytes of this stream.
+    pub(crate) fn added_to(self, mut totals: StreamBytes, count: u64) -> StreamBytes {
+        match self {
+            Self::Stdout => totals.stdout += count,
+            Self::Stderr => totals.stderr += count,
+            Self::Terminal => totals.terminal += count,
+        }
+        totals
+    }
+}
+
+/// What a journal holds and what it no longer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// One past the newest byte.
+    pub end: Offset,
+    /// Everything before this is still there.
+    pub head_end: Offset,
+    /// Everything from here to the end is still there.
+    pub tail_start: Offset,
+    /// The spans that are gone, in order: at most one, and at most one more after a disk refused.
+    pub gaps: Vec<Span>,
+    /// How many bytes that is, exactly.
+    pub dropped: u64,
+    /// Whether, where and why later bytes went to memory instead of the disk.
+    pub degraded: Option<Degraded>,
+    /// Everything printed, dropped or not.
+    pub bytes: StreamBytes,
+}
+
+/// From here on the bytes are kept in memory only, because the disk refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Degraded {
+    /// The first byte that did not reach the disk.
+    pub at: Offset,
+    /// What was tried and what the system said.
+    pub reason: String,
+}
+
+/// The journal of one session. A handle: clones share it.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// A copy of the state's end, so that asking how far it got never waits for a write in progress.
+    end: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    storage: Storage,
+    end: Offset,
+    bytes: StreamBytes,
+    retention: Retention,
+}
+
+enum Storage {
+    Memory(MemoryLog),
+    Files(FileLog),
+    Degraded(Box<DegradedStorage>),
+    Opened(Opened),
+}
+
+/// Files up to `note.at`, memory from there on.
+struct DegradedStorage {
+    place: Place,
+    segments: Segments,
+    memory: MemoryLog,
+    note: Degraded,
+}
+
+/// Bytes that arrived together.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk<'a> {
+    stream: Stream,
+    at: Duration,
+    bytes: &'a [u8],
+}
+
+impl Journal {
+    /// A journal that never touches a disk.
+    pub fn in_memory(retention: Retention) -> Self {
+        Self::with(Storage::Memory(MemoryLog::new(retention, Offset::ZERO)), retention)
+    }
+
+    /// A journal in files in `dir`, created with the first byte. A directory that cannot be written is found out then,
+    /// and said in the account.
+    pub fn on_disk(dir: &Path, id: SessionId, retention: Retention) -> Self {
+        Self::on_disk_shared(dir.into(), id, retention)
+    }
+
+    /// The same without a copy of the path: a thousand journals share one directory.
+    pub(crate) fn on_disk_shared(dir: Arc<Path>, id: SessionId, retention: Retention) -> Self {
+        Self::on(Arc::new(RealDisk), Place { dir, id }, retention)
+    }
+
+    /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`].
+    /// A session that printed nothing has no files: its journal is empty, not an error.
+    pub fn open(dir: &Path, id: SessionId) -> Result<Self, OpenJournal> {
+        let opened = Opened::new(Place { dir: dir.into(), id })?;
+        let end = opened.end();
+        let journal = Self::with(Storage::Opened(opened), Retention::default());
+        journal.lock().end = end;
+        journal.shared.end.store(end.get(), Ordering::Release);
+        Ok(journal)
+    }
+
+    /// Adds bytes that arrived `at` this time after the session began, and says where they went.
+    ///
+    /// On a journal that was opened for reading the bytes go to memory: the files belong to another writer.
+    pub fn append(&self, stream: Stream, at: Duration, bytes: &[u8]) -> Span {
+        let mut state = self.lock();
+        let from = state.end;
+        if !bytes.is_empty() {
+            state.append(Chunk { stream, at, bytes });
+            self.shared.end.store(state.end.get(), Ordering::Release);
+        }
+        Span::new(from, state.end)
+    }
+
+    /// One past the newest byte.
+    pub fn end(&self) -> Offset {
+        Offset::new(self.shared.end.load(Ordering::Acquire))
+    }
+
+    /// Says that no more output is expected, and closes the files: an ended session holds no descriptor.
+    pub fn seal(&self) {
+        if let Storage::Files(files) = &mut self.lock().storage {
+            files.seal();
+        }
+    }
+
+    /// Looks for bytes that another process appended, and returns the new end. Only an opened journal needs it.
+    pub fn refresh(&self) -> Offset {
+        let mut state = self.lock();
+        if let Storage::Opened(opened) = &mut state.storage {
+            opened.refresh();
+            state.end = opened.end();
+            self.shared.end.store(state.end.get(), Ordering::Release);
+        }
+        state.end
+    }
+
+    /// Reads up to `limit` bytes of a span, with stream and time. What is missing is said, and costs nothing of the limit.
+    pub fn read(&self, span: Span, limit: usize) -> Reading {
+        let mut pieces = Pieces::new(span.from(), limit);
+        self.walk(span.to(), &mut pieces);
+        pieces.finish()
+    }
+
+    /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start later
+    /// than the span's means that the bytes before it are gone or cannot be read; an empty span, that there are none.
+    pub fn read_into(&self, span: Span, limit: usize, into: &mut Vec<u8>) -> Span {
+        let mut stretch = Stretch::new(span.from(), limit, into);
+        self.walk(span.to(), &mut stretch);
+        stretch.finish()
+    }
+
+    /// What is kept, what is not, and since when.
+    pub fn account(&self) -> Account {
+        let state = self.lock();
+        let gaps = state.gaps();
+        Account {
+            end: state.end,
+            head_end: gaps.first().map_or(state.end, |gap| gap.from()),
+            tail_start: gaps.last().map_or(Offset::ZERO, |gap| gap.to()),
+            dropped: gaps.iter().map(|gap| gap.len()).sum(),
+            gaps,
+            degraded: state.degraded().cloned(),
+            bytes: state.bytes(),
+        }
+    }
+
+    fn on(disk: Arc<dyn Disk>, place: Place, retention: Retention) -> Self {
+        Self::with(Storage::Files(FileLog::new(place, disk, retention)), retention)
+    }
+
+    fn with(storage: Storage, retention: Retention) -> Self {
+        let state = State { storage, end: Offset::ZERO, bytes: StreamBytes::default(), retention };
+        Self { shared: Arc::new(Shared { end: AtomicU64::new(0), state: Mutex::new(state) }) }
+    }
+
+    /// A panic elsewhere must not take the output with it, so a poisoned lock is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Feeds what is kept between the collector's place and `to` to the collector. The lock is held for one step at a time.
+    fn walk(&self, to: Offset, collector: &mut dyn Collect) {
+        let to = to.min(self.end());
+        while let Some((from, left)) = collector.wanted().filter(|(from, _)| *from < to) {
+            let step = self.lock().step(Span::new(from, to), left, collector);
+            if let NextStep::ReadSegment(view) = step {
+                self.read_segment(&view, Span::new(from, to), collector);
+            }
+        }
+    }
+
+    /// Reads as much of one segment as is wanted, or finds out why it cannot be read.
+    fn read_segment(&self, view: &SegmentView, span: Span, collector: &mut dyn Collect) {
+        let Some((from, left)) = collector.wanted() else { return };
+        let upto = span.to().min(view.segment.end());
+        let wanted = Span::new(from, upto.min(from + left.min(upto.get() - from.get())));
+        let Err(error) = collector.segment(view, wanted) else { return };
+        if self.lock().is_lost(view, &error) {
+            let path = view.place.path(view.segment.start, Part::Data);
+            collector.unreadable(Span::new(from, upto), format!("reading {}: {error}", path.display()));
+        }
+    }
+}
+
+/// What remains to be done after the lock is let go.
+enum NextStep {
+    /// Nothing: the collector has moved on.
+    Done,
+    ReadSegment(SegmentView),
+}
+
+impl State {
+    fn append(&mut self, chunk: Chunk<'_>) {
+        let (from, before) = (self.end, self.bytes);
+        match &mut self.storage {
+            Storage::Memory(memory) => memory.append(from, chunk),
+            Storage::Degraded(degraded) => degraded.memory.append(from, chunk),
+            Storage::Files(files) => {
+                if let Err(refused) = files.append(from, chunk, before) {
+                    self.degrade(refused, chunk);
+                }
+            }
+            Storage::Opened(_) => {
+                self.bytes = self.bytes();
+                let reason = String::from("the journal was opened for reading only");
+                self.degrade(Refused { written: 0, reason }, chunk);
+            }
+        }
+        self.end = from + chunk.bytes.len() as u64;
+        self.bytes = chunk.stream.added_to(self.bytes, chunk.bytes.len() as u64);
+    }
+
+    /// Leaves the files as they are and keeps what the disk did not take, and all that follows, in memory.
+    fn degrade(&mut self, refused: Refused, chunk: Chunk<'_>) {
+        let at = self.end + refused.written as u64;
+        let mut memory = MemoryLog::new(self.retention.degraded(), at);
+        memory.append(at, Chunk { bytes: &chunk.bytes[refused.written..], ..chunk });
+        let placeholder = Storage::Memory(MemoryLog::new(self.retention, at));
+        let (place, segments) = match std::mem::replace(&mut self.storage, placeholder) {
+            Storage::Files(files) => (files.place().clone(), files.into_segments()),
+            Storage::Opened(opened) => (opened.place().clone(), opened.into_segments()),
+            already @ (Storage::Memory(_) | Storage::Degraded(_)) => return self.storage = already,
+        };
+        let note = Degraded { at, reason: refused.reason };
+        self.storage = Storage::Degraded(Box::new(DegradedStorage { place, segments, memory, note }));
+    }
+
+    /// Moves the collector past whatever is at `span.from()`: a hole, or bytes in memory. Files are left to the caller.
+    fn step(&self, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
+        match &self.storage {
+            Storage::Memory(memory) => copy(memory, span, left, collector),
+            Storage::Files(files) => match files.segments().find(span.from()) {
+                Found::Gap { next } => hole(span, next, collector),
+                Found::In(segment) => {
+                    let open = files.current(segment.start).map(|current| OpenFiles {
+                        data: Arc::clone(&current.data),
+                        index: Arc::clone(&current.index),
+                        newest: current.record(),
+                    });
+                    NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
+                }
+            },
+            Storage::Opened(opened) => in_files(opened.place(), opened.segments(), span, collector),
+            Storage::Degraded(degraded) if span.from() < degraded.note.at => {
+                let on_disk = Span::new(span.from(), span.to().min(degraded.note.at));
+                in_files(&degraded.place, &degraded.segments, on_disk, collector)
+            }
+            Storage::Degraded(degraded) => copy(&degraded.memory, span, left, collector),
+        }
+    }
+
+    /// Whether a segment that could not be read is still listed, and so has been lost rather than dropped.
+    fn is_lost(&mut self, view: &SegmentView, error: &io::Error) -> bool {
+        let start = view.segment.start;
+        match &mut self.storage {
+            Storage::Memory(_) => false,
+            Storage::Files(files) => files.segments().contains(start),
+            Storage::Degraded(degraded) => degraded.segments.contains(start),
+            Storage::Opened(opened) => {
+                // The writer is another process; that its retention removed the file is the one way to learn of it.
+                let is_gone = error.kind() == io::ErrorKind::NotFound;
+                if is_gone {
+                    opened.forget(start);
+                }
+                !is_gone
+            }
+        }
+    }
+
+    fn gaps(&self) -> Vec<Span> {
+        let mut gaps = Gaps::default();
+        match &self.storage {
+            Storage::Memory(memory) => memory.spans().for_each(|span| gaps.keep(span)),
+            Storage::Files(files) => files.segments().iter().for_each(|segment| gaps.keep(segment.span())),
+            Storage::Opened(opened) => opened.segments().iter().for_each(|segment| gaps.keep(segment.span())),
+            Storage::Degraded(degraded) => {
+                degraded.segments.iter().for_each(|segment| gaps.keep(segment.span()));
+                degraded.memory.spans().for_each(|span| gaps.keep(span));
+            }
+        }
+        gaps.keep(Span::new(self.end, self.end));
+        gaps.found
+    }
+
+    fn degraded(&self) -> Option<&Degraded> {
+        match &self.storage {
+            Storage::Degraded(degraded) => Some(&degraded.note),
+            Storage::Memory(_) | Storage::Files(_) | Storage::Opened(_) => None,
+        }
+    }
+
+    fn bytes(&self) -> StreamBytes {
+        match &self.storage {
+            Storage::Opened(opened) => opened.bytes(),
+            Storage::Memory(_) | Storage::Files(_) | Storage::Degraded(_) => self.bytes,
+        }
+    }
+}
+
+/// The holes between spans that are kept.
+#[derive(Default)]
+struct Gaps {
+    found: Vec<Span>,
+    upto: Offset,
+}
+
+impl Gaps {
+    fn keep(&mut self, span: Span) {
+        if span.from() > self.upto {
+            self.found.push(Span::new(self.upto, span.from()));
+        }
+        self.upto = self.upto.max(span.to());
+    }
+}
+
+/// How much is copied out of memory while the appender may have to wait: a few microseconds' worth.
+const COPIED_AT_ONCE: u64 = 64 << 10;
+
+fn copy(memory: &MemoryLog, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
+    let Some(mut run) = memory.run(span.from()) else {
+        return hole(span, memory.next_start(span.from()), collector);
+    };
+    let most = left.min(COPIED_AT_ONCE).min(span.len());
+    run.bytes = &run.bytes[..run.bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
+    collector.run(run);
+    NextStep::Done
+}
+
+fn in_files(place: &Place, segments: &Segments, span: Span, collector: &mut dyn Collect) -> NextStep {
+    match segments.find(span.from()) {
+        Found::Gap { next } => hole(span, next, collector),
+        Found::In(segment) => {
+            NextStep::ReadSegment(SegmentView { place: place.clone(), segment, open: None })
+        }
+    }
+}
+
+fn hole(span: Span, next: Option<Offset>, collector: &mut dyn Collect) -> NextStep {
+    collector.dropped(Span::new(span.from(), next.unwrap_or(span.to()).min(span.to())));
+    NextStep::Done
+}

@@ -1,0 +1,168 @@
+//! A journal that somebody else writes, or wrote: its segments are found by name and grow while we look.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use windlass_output::Offset;
+
+use super::format::{HeaderFound, Part, SegmentFile};
+use super::scan::SegmentView;
+use super::segments::{Place, Segment, Segments};
+use crate::{SessionId, StreamBytes};
+
+/// Why a journal could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenJournal {
+    /// The state directory cannot be listed.
+    #[error("listing {}", path.display())]
+    List {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A later Windlass wrote it.
+    #[error("journal of session {id} has format version {found}; this Windlass reads up to {known}")]
+    UnknownVersion {
+        /// The session.
+        id: SessionId,
+        /// The version in its index.
+        found: u32,
+        /// The newest version understood.
+        known: u32,
+    },
+}
+
+/// The files as they were when last looked at.
+pub(crate) struct Opened {
+    place: Place,
+    segments: Segments,
+    end: Offset,
+}
+
+impl Opened {
+    pub(crate) fn new(place: Place) -> Result<Self, OpenJournal> {
+        let segments =
+            list(&place).map_err(|source| OpenJournal::List { path: place.dir.to_path_buf(), source })?;
+        let mut opened = Self { place, segments, end: Offset::ZERO };
+        opened.check_version()?;
+        opened.measure_end();
+        Ok(opened)
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    pub(crate) fn into_segments(self) -> Segments {
+        self.segments
+    }
+
+    /// One past the newest byte ever seen; it never moves back, even if files vanish.
+    pub(crate) fn end(&self) -> Offset {
+        self.end
+    }
+
+    /// A reader found this segment's files gone: the writer has dropped it.
+    pub(crate) fn forget(&mut self, start: Offset) {
+        self.segments.forget(start);
+    }
+
+    /// Looks again. Usually one `stat` and one failed lookup: the next segment can only start where this one ends.
+    pub(crate) fn refresh(&mut self) {
+        if !self.grow_last() {
+            self.list_again();
+        }
+        while let Some(next) = self.following() {
+            self.segments.push(next);
+        }
+        self.measure_end();
+    }
+
+    /// What each stream had printed up to the end: the last index counts what came before it.
+    pub(crate) fn bytes(&self) -> StreamBytes {
+        let Some(last) = self.segments.last() else { return StreamBytes::default() };
+        let view = SegmentView { place: self.place.clone(), segment: *last, open: None };
+        let before = match view.header() {
+            HeaderFound::Good(header) => header.before,
+            HeaderFound::Damaged | HeaderFound::Unknown { .. } => {
+                StreamBytes { stdout: last.start.get(), ..StreamBytes::default() }
+            }
+        };
+        view.runs(last.span()).fold(before, |total, (run, record)| record.stream.added_to(total, run.len()))
+    }
+
+    fn check_version(&self) -> Result<(), OpenJournal> {
+        for segment in self.segments.iter() {
+            let view = SegmentView { place: self.place.clone(), segment: *segment, open: None };
+            if let HeaderFound::Unknown { version } = view.header() {
+                let known = super::format::VERSION;
+                return Err(OpenJournal::UnknownVersion { id: self.place.id, found: version, known });
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures the last segment. `false` if it is gone, and with it the thread we were following.
+    fn grow_last(&mut self) -> bool {
+        let Some(last) = self.segments.last_mut() else { return true };
+        match measure(&self.place, last.start) {
+            Some(len) => {
+                last.len = last.len.max(len);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn following(&self) -> Option<Segment> {
+        let start = self.segments.last().map_or(Offset::ZERO, Segment::end);
+        let len = measure(&self.place, start)?;
+        // An empty file is a segment whose first byte is still on its way, and would start where it ends.
+        (len > 0).then_some(Segment { start, len, cost: 0 })
+    }
+
+    /// A directory that cannot be listed now leaves us with what we knew.
+    fn list_again(&mut self) {
+        if let Ok(segments) = list(&self.place) {
+            self.segments = segments;
+        }
+    }
+
+    fn measure_end(&mut self) {
+        let seen = self.segments.last().map_or(Offset::ZERO, Segment::end);
+        self.end = self.end.max(seen);
+    }
+}
+
+fn measure(place: &Place, start: Offset) -> Option<u64> {
+    fs::metadata(place.path(start, Part::Data)).ok().map(|metadata| metadata.len())
+}
+
+fn list(place: &Place) -> io::Result<Segments> {
+    let mut starts = Vec::new();
+    for entry in fs::read_dir(&place.dir)? {
+        let name = entry?.file_name();
+        let file = name.to_str().and_then(SegmentFile::parse);
+        starts.extend(
+            file.filter(|file| file.id == place.id && file.part == Part::Data).map(|file| file.start),
+        );
+    }
+    starts.sort();
+    Ok(measured(place, &starts))
+}
+
+/// The listed segments with their lengths; one that vanished meanwhile is left out, and none reaches into the next.
+fn measured(place: &Place, starts: &[Offset]) -> Segments {
+    let lengths = starts.iter().enumerate().filter_map(|(index, &start)| {
+        let len = measure(place, start).filter(|len| *len > 0)?;
+        let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
+        Some(Segment { start, len: len.min(room), cost: 0 })
+    });
+    lengths.collect()
+}

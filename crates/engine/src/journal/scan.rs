@@ -1,0 +1,184 @@
+//! Reads one segment back from its two files, without the journal's lock. Trusts nothing it reads: the writer may be
+//! another process, may have been killed in mid-write, or may be deleting the segment right now.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use windlass_output::{Offset, Span};
+
+use super::format::{HEADER_LEN, Header, HeaderFound, Part, RECORD_LEN, Record};
+use super::segments::{Place, Segment};
+
+/// A segment as it was when the lock was held, with the writer's open files where it still had them.
+pub(crate) struct SegmentView {
+    pub(crate) place: Place,
+    pub(crate) segment: Segment,
+    pub(crate) open: Option<OpenFiles>,
+}
+
+pub(crate) struct OpenFiles {
+    pub(crate) data: Arc<File>,
+    pub(crate) index: Arc<File>,
+    /// The newest record: whoever reads only the newest bytes needs no index.
+    pub(crate) newest: Record,
+}
+
+impl SegmentView {
+    /// Adds the bytes of `span`, which lies inside the segment, to `into`: all of them, or none and the error.
+    pub(crate) fn read_bytes(&self, span: Span, into: &mut Vec<u8>) -> io::Result<()> {
+        let data = self.file(Part::Data)?;
+        let before = into.len();
+        into.resize(before + length(span), 0);
+        let read = data.read_exact_at(&mut into[before..], span.from().get() - self.segment.start.get());
+        if read.is_err() {
+            into.truncate(before);
+        }
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::other("the file is shorter than what was written to it")
+            }
+            _ => error,
+        })
+    }
+
+    /// Who printed the bytes of `span`: records in order, the first of them covering `span.from()`.
+    pub(crate) fn runs(&self, span: Span) -> Runs {
+        if let Some(newest) = self.newest().filter(|newest| newest.offset <= span.from()) {
+            return Runs { span, current: newest, later: Records::none() };
+        }
+        let later = match self.file(Part::Index) {
+            Ok(file) => Records::open(file),
+            Err(_) => Records::none(),
+        };
+        Runs::covering(span, later)
+    }
+
+    /// The index's own words about what came before this segment.
+    pub(crate) fn header(&self) -> HeaderFound {
+        let mut bytes = [0; HEADER_LEN];
+        match self.file(Part::Index).and_then(|file| file.read_exact_at(&mut bytes, 0)) {
+            Ok(()) => Header::decode(&bytes),
+            Err(_) => HeaderFound::Damaged,
+        }
+    }
+
+    fn newest(&self) -> Option<Record> {
+        self.open.as_ref().map(|open| open.newest)
+    }
+
+    fn file(&self, part: Part) -> io::Result<Arc<File>> {
+        match (&self.open, part) {
+            (Some(open), Part::Data) => Ok(Arc::clone(&open.data)),
+            (Some(open), Part::Index) => Ok(Arc::clone(&open.index)),
+            (None, part) => File::open(self.place.path(self.segment.start, part)).map(Arc::new),
+        }
+    }
+}
+
+/// The bytes of a span, cut where the record changes.
+pub(crate) struct Runs {
+    /// What is left to describe.
+    span: Span,
+    current: Record,
+    later: Records,
+}
+
+impl Runs {
+    fn covering(span: Span, mut records: Records) -> Self {
+        let current = records.seek(span.from()).unwrap_or(Record::UNKNOWN);
+        Self { span, current, later: records }
+    }
+}
+
+impl Iterator for Runs {
+    type Item = (Span, Record);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.span.is_empty() {
+            return None;
+        }
+        let record = self.current;
+        let following = self.later.next().filter(|next| next.offset > self.span.from());
+        let upto = following.map_or(self.span.to(), |next| next.offset.min(self.span.to()));
+        let run = Span::new(self.span.from(), upto);
+        self.span = Span::new(upto, self.span.to());
+        self.current = following.unwrap_or(record);
+        Some((run, record))
+    }
+}
+
+/// How many records are read at a time when walking forward.
+const BATCH: usize = 64;
+
+/// The records of one index, one after the other. Ends at the first that is not good.
+struct Records {
+    file: Option<Arc<File>>,
+    next: u64,
+    count: u64,
+    batch: [u8; BATCH * RECORD_LEN],
+    /// The records the batch holds, by number.
+    batched: std::ops::Range<u64>,
+}
+
+impl Records {
+    fn none() -> Self {
+        Self { file: None, next: 0, count: 0, batch: [0; BATCH * RECORD_LEN], batched: 0..0 }
+    }
+
+    fn open(file: Arc<File>) -> Self {
+        let len = file.metadata().map_or(0, |metadata| metadata.len());
+        let count = len.saturating_sub(HEADER_LEN as u64) / RECORD_LEN as u64;
+        Self { file: Some(file), count, ..Self::none() }
+    }
+
+    /// Finds the last record at or before `at` and continues after it. Without one, continues with the first.
+    fn seek(&mut self, at: Offset) -> Option<Record> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.single(middle) {
+                Some(record) if record.offset <= at => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        self.next = low;
+        self.single(low.checked_sub(1)?)
+    }
+
+    fn single(&self, number: u64) -> Option<Record> {
+        let mut bytes = [0; RECORD_LEN];
+        self.file.as_ref()?.read_exact_at(&mut bytes, position(number)).ok()?;
+        Record::decode(&bytes)
+    }
+
+    fn next(&mut self) -> Option<Record> {
+        if self.next >= self.count {
+            return None;
+        }
+        if !self.batched.contains(&self.next) {
+            self.fill_batch()?;
+        }
+        let at = usize::try_from(self.next - self.batched.start).ok()? * RECORD_LEN;
+        let record = Record::decode(&self.batch[at..]);
+        self.next = if record.is_some() { self.next + 1 } else { self.count };
+        record
+    }
+
+    fn fill_batch(&mut self) -> Option<()> {
+        let wanted = (self.count - self.next).min(BATCH as u64);
+        let bytes = &mut self.batch[..usize::try_from(wanted).ok()? * RECORD_LEN];
+        self.file.as_ref()?.read_exact_at(bytes, position(self.next)).ok()?;
+        self.batched = self.next..self.next + wanted;
+        Some(())
+    }
+}
+
+fn position(number: u64) -> u64 {
+    HEADER_LEN as u64 + number * RECORD_LEN as u64
+}
+
+fn length(span: Span) -> usize {
+    usize::try_from(span.len()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,103 @@
+//! Which spans of a session's output have files, and where those files are. Metadata only: it opens nothing.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_output::{Offset, Span};
+
+use super::format::{Part, SegmentFile};
+use crate::SessionId;
+
+/// One segment: where it starts and how many bytes of output it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) start: Offset,
+    pub(crate) len: u64,
+    /// Disk space it takes, its index included; known to the writer only.
+    pub(crate) cost: u64,
+}
+
+impl Segment {
+    pub(crate) fn end(&self) -> Offset {
+        self.start + self.len
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        Span::new(self.start, self.end())
+    }
+}
+
+/// The directory and the session: all that is needed to name a segment's files.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) dir: Arc<Path>,
+    pub(crate) id: SessionId,
+}
+
+impl Place {
+    pub(crate) fn path(&self, start: Offset, part: Part) -> PathBuf {
+        self.dir.join(SegmentFile { id: self.id, start, part }.to_string())
+    }
+}
+
+/// What is at an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    In(Segment),
+    /// Nothing until the next segment, or at all.
+    Gap {
+        next: Option<Offset>,
+    },
+}
+
+/// The segments that are kept, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Segments {
+    list: VecDeque<Segment>,
+}
+
+impl Segments {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Segment> {
+        self.list.iter()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Segment> {
+        self.list.back()
+    }
+
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Segment> {
+        self.list.back_mut()
+    }
+
+    pub(crate) fn push(&mut self, segment: Segment) {
+        self.list.push_back(segment);
+    }
+
+    pub(crate) fn forget(&mut self, start: Offset) {
+        self.list.retain(|segment| segment.start != start);
+    }
+
+    pub(crate) fn contains(&self, start: Offset) -> bool {
+        self.list.binary_search_by_key(&start, |segment| segment.start).is_ok()
+    }
+
+    /// Disk space taken by all of them.
+    pub(crate) fn cost(&self) -> u64 {
+        self.list.iter().map(|segment| segment.cost).sum()
+    }
+
+    pub(crate) fn find(&self, at: Offset) -> Found {
+        let after = self.list.partition_point(|segment| segment.start <= at);
+        match after.checked_sub(1).map(|index| self.list[index]) {
+            Some(segment) if at < segment.end() => Found::In(segment),
+            _ => Found::Gap { next: self.list.get(after).map(|segment| segment.start) },
+        }
+    }
+}
+
+impl FromIterator<Segment> for Segments {
+    fn from_iter<I: IntoIterator<Item = Segment>>(segments: I) -> Self {
+        Self { list: segments.into_iter().collect() }
+    }
+}

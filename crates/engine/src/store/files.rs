@@ -1,0 +1,59 @@
+//! Which files in the state directory are ours, by name. Whatever has another name is never touched.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::SessionId;
+use crate::journal::SegmentFile;
+
+/// A file that belongs to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnFile {
+    Record(SessionId),
+    Segment(SegmentFile),
+}
+
+impl OwnFile {
+    pub(super) fn id(self) -> SessionId {
+        match self {
+            Self::Record(id) => id,
+            Self::Segment(segment) => segment.id,
+        }
+    }
+
+    /// The session, if this is its record.
+    pub(super) fn recorded(self) -> Option<SessionId> {
+        match self {
+            Self::Record(id) => Some(id),
+            Self::Segment(_) => None,
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let Some(stem) = name.strip_suffix(".rec") else {
+            return SegmentFile::parse(name).map(Self::Segment);
+        };
+        let record = Self::Record(SessionId::new(stem.parse().ok()?));
+        (record.to_string() == name).then_some(record)
+    }
+}
+
+impl fmt::Display for OwnFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record(id) => write!(f, "{id}.rec"),
+            Self::Segment(segment) => segment.fmt(f),
+        }
+    }
+}
+
+/// Our files in the directory, in no order.
+pub(super) fn own_files(root: &Path) -> io::Result<Vec<OwnFile>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root)? {
+        files.extend(entry?.file_name().to_str().and_then(OwnFile::parse));
+    }
+    Ok(files)
+}

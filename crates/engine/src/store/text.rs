@@ -1,0 +1,342 @@
+//! A session's record as text: two blocks of `key=value` lines, each closed by `end`. Pure: nothing here opens a file.
+//!
+//! ```text
+//! windlass session 1          receipt
+//! id=1001                     exit=code 0
+//! name=build                  cause=itself
+//! arg=cargo                   wall=1203044871
+//! arg=build                   ...
+//! ...                         end
+//! end
+//! ```
+//!
+//! The second block is appended when the session ends. A block without its `end` was torn and does not count; unknown
+//! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
+//! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::record::{ProcessKey, SessionRecord, StartRecord};
+use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt, SessionId, StreamBytes};
+
+pub(super) const VERSION: u32 = 1;
+
+const TITLE: &str = "windlass session ";
+const RECEIPT: &str = "receipt";
+const END: &str = "end";
+
+/// What a record's text turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Parsed {
+    Session(SessionRecord),
+    /// Torn in its first block, or not a record at all.
+    Torn,
+    /// Written by a later Windlass.
+    Unknown {
+        version: u32,
+    },
+}
+
+pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
+    let mut block = Block::new(&format!("{TITLE}{VERSION}"));
+    block.line("id", start.id.to_string().as_bytes());
+    if let Some(name) = &start.name {
+        block.line("name", name.as_bytes());
+    }
+    for argument in &start.argv {
+        block.line("arg", argument.as_bytes());
+    }
+    block.line("cwd", start.cwd.as_os_str().as_bytes());
+    block.line("terminal", if start.terminal { b"yes" } else { b"no" });
+    block.line("lifetime", start.lifetime.name().as_bytes());
+    block.line("started", nanos_since_epoch(start.started).to_string().as_bytes());
+    block.line("runtime", key_text(start.runtime).as_bytes());
+    block.line("root", key_text(start.root).as_bytes());
+    block.finish()
+}
+
+/// Begins with an empty line, so that it stands alone even after the rest of a torn one.
+pub(super) fn receipt_block(receipt: &Receipt) -> Vec<u8> {
+    let mut block = Block::new(&format!("\n{RECEIPT}"));
+    block.line("exit", exit_text(receipt.exit).as_bytes());
+    block.line("cause", cause_text(receipt.cause).as_bytes());
+    block.line("wall", nanos_text(receipt.wall).as_bytes());
+    block.line("cpu_user", nanos_text(receipt.cpu_user).as_bytes());
+    block.line("cpu_system", nanos_text(receipt.cpu_system).as_bytes());
+    block.line("peak_memory", memory_text(receipt.peak_memory).as_bytes());
+    block.line("stdout", receipt.bytes.stdout.to_string().as_bytes());
+    block.line("stderr", receipt.bytes.stderr.to_string().as_bytes());
+    block.line("terminal", receipt.bytes.terminal.to_string().as_bytes());
+    block.line("undelivered_input", receipt.undelivered_input.to_string().as_bytes());
+    block.processes("left_running", &receipt.left_running);
+    block.processes("ended", &receipt.ended);
+    block.processes("remaining", &receipt.remaining);
+    block.finish()
+}
+
+pub(super) fn parse(text: &[u8]) -> Parsed {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    match lines.next().and_then(version) {
+        Some(VERSION) => {}
+        Some(version) if version > VERSION => return Parsed::Unknown { version },
+        _ => return Parsed::Torn,
+    }
+    let Some(start) = Fields::until_end(&mut lines).and_then(|fields| fields.start()) else {
+        return Parsed::Torn;
+    };
+    let mut receipt = None;
+    while lines.any(|line| line == RECEIPT.as_bytes()) {
+        let complete = Fields::until_end(&mut lines.clone());
+        receipt = complete.and_then(|fields| fields.receipt()).or(receipt);
+    }
+    Parsed::Session(SessionRecord { start, receipt })
+}
+
+fn version(title: &[u8]) -> Option<u32> {
+    std::str::from_utf8(title).ok()?.strip_prefix(TITLE)?.parse().ok()
+}
+
+/// Lines being written.
+struct Block {
+    text: Vec<u8>,
+}
+
+impl Block {
+    fn new(title: &str) -> Self {
+        Self { text: format!("{title}\n").into_bytes() }
+    }
+
+    fn line(&mut self, key: &str, value: &[u8]) {
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.push(b'=');
+        escape(value, &mut self.text);
+        self.text.push(b'\n');
+    }
+
+    fn processes(&mut self, key: &str, processes: &[ProcessLine]) {
+        for process in processes {
+            self.line(key, process.to_string().as_bytes());
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.text.extend_from_slice(END.as_bytes());
+        self.text.push(b'\n');
+        self.text
+    }
+}
+
+/// Lines that were read, in order, values unescaped.
+struct Fields {
+    lines: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Fields {
+    /// The lines up to `end`; `None` if it never comes or another block begins first. The last piece of a split text
+    /// has no newline after it and so proves nothing, not even if it reads `end`.
+    fn until_end<'a>(lines: &mut (impl Iterator<Item = &'a [u8]> + Clone)) -> Option<Self> {
+        let mut fields = Vec::new();
+        while let Some(line) = lines.next() {
+            if line == END.as_bytes() {
+                let is_whole = lines.clone().next().is_some();
+                return is_whole.then_some(Self { lines: fields });
+            }
+            if line == RECEIPT.as_bytes() {
+                return None;
+            }
+            fields.extend(key_and_value(line));
+        }
+        None
+    }
+
+    fn start(&self) -> Option<StartRecord> {
+        Some(StartRecord {
+            id: SessionId::new(self.number("id")?),
+            name: self.value("name").and_then(|name| String::from_utf8(name.to_vec()).ok()),
+            argv: self.values("arg").map(|argument| OsString::from_vec(argument.to_vec())).collect(),
+            cwd: PathBuf::from(OsStr::from_bytes(self.value("cwd")?)),
+            terminal: self.text("terminal")? == "yes",
+            lifetime: Lifetime::from_name(self.text("lifetime")?)?,
+            started: time_at(self.text("started")?.parse().ok()?)?,
+            runtime: key_from(self.text("runtime")?)?,
+            root: key_from(self.text("root")?)?,
+        })
+    }
+
+    fn receipt(&self) -> Option<Receipt> {
+        Some(Receipt {
+            exit: exit_from(self.text("exit")?)?,
+            cause: cause_from(self.text("cause")?)?,
+            wall: self.nanos("wall")?,
+            cpu_user: self.nanos("cpu_user")?,
+            cpu_system: self.nanos("cpu_system")?,
+            peak_memory: memory_from(self.text("peak_memory")?)?,
+            bytes: StreamBytes {
+                stdout: self.number("stdout")?,
+                stderr: self.number("stderr")?,
+                terminal: self.number("terminal")?,
+            },
+            undelivered_input: self.number("undelivered_input")?,
+            left_running: self.processes("left_running")?,
+            ended: self.processes("ended")?,
+            remaining: self.processes("remaining")?,
+        })
+    }
+
+    fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        let matching = self.lines.iter().filter(move |(name, _)| name == key.as_bytes());
+        matching.map(|(_, value)| value.as_slice())
+    }
+
+    fn value(&self, key: &str) -> Option<&[u8]> {
+        self.lines.iter().find(|(name, _)| name == key.as_bytes()).map(|(_, value)| value.as_slice())
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        std::str::from_utf8(self.value(key)?).ok()
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        self.text(key)?.parse().ok()
+    }
+
+    fn nanos(&self, key: &str) -> Option<Duration> {
+        nanos_from(self.text(key)?)
+    }
+
+    fn processes(&self, key: &str) -> Option<Vec<ProcessLine>> {
+        self.values(key).map(process_from).collect()
+    }
+}
+
+fn key_and_value(line: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let equals = line.iter().position(|byte| *byte == b'=')?;
+    Some((line[..equals].to_vec(), unescape(&line[equals + 1..])?))
+}
+
+fn escape(value: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for &byte in value {
+        match byte {
+            b'\\' | 0..=0x1f | 0x7f.. => {
+                out.extend_from_slice(&[
+                    b'\\',
+                    b'x',
+                    DIGITS[usize::from(byte >> 4)],
+                    DIGITS[usize::from(byte & 15)],
+                ]);
+            }
+            plain => out.push(plain),
+        }
+    }
+}
+
+fn unescape(mut escaped: &[u8]) -> Option<Vec<u8>> {
+    let mut value = Vec::with_capacity(escaped.len());
+    while let Some((&byte, rest)) = escaped.split_first() {
+        escaped = rest;
+        if byte != b'\\' {
+            value.push(byte);
+            continue;
+        }
+        let (digits, rest) = escaped.strip_prefix(b"x")?.split_at_checked(2)?;
+        value.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        escaped = rest;
+    }
+    Some(value)
+}
+
+fn key_text(key: ProcessKey) -> String {
+    format!("{} {}", key.pid, key.start_ticks)
+}
+
+fn key_from(text: &str) -> Option<ProcessKey> {
+    let (pid, start_ticks) = text.split_once(' ')?;
+    Some(ProcessKey { pid: pid.parse().ok()?, start_ticks: start_ticks.parse().ok()? })
+}
+
+fn exit_text(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+    }
+}
+
+fn exit_from(text: &str) -> Option<Exit> {
+    match text.split_once(' ')? {
+        ("code", code) => code.parse().ok().map(Exit::Code),
+        ("signal", signal) => signal.parse().ok().map(Exit::Signal),
+        _ => None,
+    }
+}
+
+fn cause_text(cause: Cause) -> String {
+    match cause {
+        Cause::Itself => "itself".into(),
+        Cause::Timeout(after) => format!("timeout {}", after.as_nanos()),
+        Cause::Stopped => "stopped".into(),
+        Cause::Limit => "limit".into(),
+        Cause::Shutdown => "shutdown".into(),
+        Cause::Evicted => "evicted".into(),
+        Cause::Dropped => "dropped".into(),
+    }
+}
+
+fn cause_from(text: &str) -> Option<Cause> {
+    match text {
+        "itself" => Some(Cause::Itself),
+        "stopped" => Some(Cause::Stopped),
+        "limit" => Some(Cause::Limit),
+        "shutdown" => Some(Cause::Shutdown),
+        "evicted" => Some(Cause::Evicted),
+        "dropped" => Some(Cause::Dropped),
+        _ => nanos_from(text.strip_prefix("timeout ")?).map(Cause::Timeout),
+    }
+}
+
+fn memory_text(memory: PeakMemory) -> String {
+    match memory {
+        PeakMemory::Exactly(bytes) => format!("exactly {bytes}"),
+        PeakMemory::AtMost(bytes) => format!("at-most {bytes}"),
+    }
+}
+
+fn memory_from(text: &str) -> Option<PeakMemory> {
+    match text.split_once(' ')? {
+        ("exactly", bytes) => bytes.parse().ok().map(PeakMemory::Exactly),
+        ("at-most", bytes) => bytes.parse().ok().map(PeakMemory::AtMost),
+        _ => None,
+    }
+}
+
+fn process_from(line: &[u8]) -> Option<ProcessLine> {
+    let (pid, command) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    Some(ProcessLine { pid: pid.parse().ok()?, command: command.to_string() })
+}
+
+fn nanos_text(duration: Duration) -> String {
+    duration.as_nanos().to_string()
+}
+
+fn nanos_from(text: &str) -> Option<Duration> {
+    let nanos: u128 = text.parse().ok()?;
+    let seconds = u64::try_from(nanos / 1_000_000_000).ok()?;
+    Some(Duration::new(seconds, u32::try_from(nanos % 1_000_000_000).ok()?))
+}
+
+/// Negative before 1970: a wrong clock is no reason to lose a record.
+fn nanos_since_epoch(time: SystemTime) -> i128 {
+    let signed = |duration: Duration| i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => signed(after),
+        Err(before) => -signed(before.duration()),
+    }
+}
+
+fn time_at(nanos: i128) -> Option<SystemTime> {
+    let distance = nanos_from(&nanos.unsigned_abs().to_string())?;
+    if nanos < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) }
+}
