@@ -13,7 +13,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let runner = Runner::at_hand()?;
     // Tests start programs of the workspace, and cargo builds for a test only the programs of its own package.
     step::run_all(&[Step::cargo("build", &["build", "--workspace", "--bins"])])?;
-    let mut steps = vec![Step::call("tests", || runner.run(arguments))];
+    let tests = Step::call("tests", || runner.run(arguments));
+    let mut steps = vec![tests.or("run one again with `cargo xtask test <part of its name>`")];
     if arguments.is_empty() {
         steps.push(Step::cargo("doc tests", &["test", "--workspace", "--doc"]));
     }

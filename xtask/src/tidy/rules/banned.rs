@@ -38,15 +38,7 @@ const BANNED: &[Banned] = &[
     },
     Banned {
         rule: "environment",
-        patterns: &[
-            "std :: env",
-            "env :: var",
-            "env :: var_os",
-            "env :: vars",
-            "env :: vars_os",
-            "env :: args",
-            "env :: args_os",
-        ],
+        patterns: ENVIRONMENT,
         place: Place::OutsideExceptTests(&["cli", "xtask", "testkit", "bench"]),
         advice: "read the environment in crates/cli and pass a value down",
     },
@@ -68,6 +60,20 @@ const BANNED: &[Banned] = &[
         place: Place::Inside(&["engine"]),
         advice: "the engine knows no JSON and no flags; convert in the crate above",
     },
+];
+
+/// The ways to what a process was given from outside. After `use std::{env, ...}` only the calls show.
+const ENVIRONMENT: &[&str] = &[
+    "std :: env",
+    "env :: args",
+    "env :: args_os",
+    "env :: current_dir",
+    "env :: current_exe",
+    "env :: temp_dir",
+    "env :: var",
+    "env :: var_os",
+    "env :: vars",
+    "env :: vars_os",
 ];
 
 /// Finds every banned word that stands where it may not.
@@ -143,6 +149,8 @@ mod tests {
         let text = "use std::env;\nfn f() { env::var(\"HOME\"); }";
         let expected = ["crates/output/src/a.rs:1: environment", "crates/output/src/a.rs:2: environment"];
         check("crates/output/src/a.rs", text, &expected);
+        let grouped = "use std::{env, fs};\nfn f() { env::temp_dir(); }";
+        check("crates/output/src/a.rs", grouped, &["crates/output/src/a.rs:2: environment"]);
         check("crates/cli/src/a.rs", text, &[]);
         check("crates/output/build.rs", text, &[]);
         check("crates/output/tests/it.rs", text, &[]);
