@@ -53,7 +53,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn inspect(workspace: &Workspace) -> Vec<Finding> {
-    let sources: Vec<Source<'_>> = workspace.rust_files().map(Source::new).collect();
+    let sources = Source::all(workspace);
     let from_sources = SOURCE_RULES.iter().flat_map(|rule| sources.iter().flat_map(rule));
     let from_workspace = WORKSPACE_RULES.iter().flat_map(|rule| rule(workspace));
     let mut findings: Vec<Finding> = from_sources.chain(from_workspace).collect();

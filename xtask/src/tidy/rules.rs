@@ -22,8 +22,7 @@ mod samples {
         expected: &[&str],
     ) {
         let workspace = Workspace::of(&[(path, text)]);
-        let file = workspace.files().next().unwrap();
-        assert_places(&rule(&Source::new(file)), expected, text);
+        assert_places(&rule(&Source::all(&workspace)[0]), expected, text);
     }
 
     pub(super) fn check_workspace(

@@ -5,13 +5,21 @@
 
 use std::ops::RangeInclusive;
 
-use super::workspace::File;
+use super::workspace::{File, Workspace};
 
 /// A Rust file and its tokens.
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a File,
     pub(crate) tokens: Vec<Token<'a>>,
-    test_lines: Vec<RangeInclusive<usize>>,
+    test_code: TestCode,
+}
+
+/// Which part of a file is test code.
+enum TestCode {
+    /// All of it.
+    File,
+    /// These lines.
+    Lines(Vec<RangeInclusive<usize>>),
 }
 
 /// A word, a literal or a sign. `::` is one sign; every other is a single character.
@@ -22,10 +30,23 @@ pub(crate) struct Token<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(file: &'a File) -> Self {
+    /// Every Rust file of a workspace.
+    pub(crate) fn all(workspace: &'a Workspace) -> Vec<Self> {
+        let mut sources: Vec<Self> = workspace.rust_files().map(Self::new).collect();
+        let modules: Vec<String> = sources.iter().flat_map(Self::test_modules).collect();
+        for source in &mut sources {
+            if modules.iter().any(|module| source.file.is_module(module)) {
+                source.test_code = TestCode::File;
+            }
+        }
+        sources
+    }
+
+    fn new(file: &'a File) -> Self {
         let tokens = lex(&file.text);
-        let test_lines = test_lines(&tokens);
-        Self { file, tokens, test_lines }
+        let by_path = file.folder().split('/').any(|part| part == "tests") || file.name() == "tests.rs";
+        let test_code = if by_path { TestCode::File } else { TestCode::Lines(test_lines(&tokens)) };
+        Self { file, tokens, test_code }
     }
 
     /// Where the tokens of a pattern, written with spaces between them, follow each other: positions in `tokens`.
@@ -39,11 +60,18 @@ impl<'a> Source<'a> {
         position.and_then(|at| self.tokens.get(at)).map_or("", |token| token.text)
     }
 
-    /// Whether a line is test code: in a `tests` folder or file, or in an item under `#[cfg(test)]`.
+    /// Whether a line is test code: in a `tests` folder or file, or in an item or module under `#[cfg(test)]`.
     pub(crate) fn is_test(&self, line: usize) -> bool {
-        let by_path =
-            self.file.folder().split('/').any(|part| part == "tests") || self.file.name() == "tests.rs";
-        by_path || self.test_lines.iter().any(|lines| lines.contains(&line))
+        match &self.test_code {
+            TestCode::File => true,
+            TestCode::Lines(ranges) => ranges.iter().any(|lines| lines.contains(&line)),
+        }
+    }
+
+    /// Where the modules lie that this file declares under `#[cfg(test)]`, without the `.rs`.
+    fn test_modules(&self) -> Vec<String> {
+        let names = self.find("# [ cfg ( test ) ] mod").map(|position| self.near(position, 8));
+        names.map(|name| format!("{}/{name}", self.file.module_folder())).collect()
     }
 }
 
@@ -255,6 +283,21 @@ mod tests {
     fn lines_are_counted_through_strings_and_comments() {
         let lines: Vec<usize> = lex("a\n/* \n */ b \"\n\" c").iter().map(|token| token.line).collect();
         assert_eq!(lines, [1, 3, 3, 4]);
+    }
+
+    #[test]
+    fn a_module_file_declared_under_cfg_test_is_test_code() {
+        let workspace = Workspace::of(&[
+            ("crates/engine/src/journal.rs", "mod disk;\n#[cfg(test)]\nmod faults;"),
+            ("crates/engine/src/journal/disk.rs", "fn f() {}"),
+            ("crates/engine/src/journal/faults.rs", "fn f() {}"),
+            ("crates/engine/src/journal/faults/torn.rs", "fn f() {}"),
+            ("crates/engine/src/lib.rs", "#[cfg(test)]\nmod samples;"),
+            ("crates/engine/src/samples.rs", "fn f() {}"),
+        ]);
+        let sources = Source::all(&workspace);
+        let tests = sources.iter().filter(|source| source.is_test(1)).map(|source| source.file.name());
+        assert_eq!(tests.collect::<Vec<_>>(), ["faults.rs", "torn.rs", "lib.rs", "samples.rs"]);
     }
 
     fn check_test_lines(text: &str, expected: &[RangeInclusive<usize>]) {

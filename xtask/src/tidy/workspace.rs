@@ -101,6 +101,19 @@ impl File {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
+    /// The folder of the modules it declares.
+    pub(crate) fn module_folder(&self) -> &str {
+        match self.name() {
+            "lib.rs" | "main.rs" | "mod.rs" => self.folder(),
+            _ => self.path.trim_end_matches(".rs"),
+        }
+    }
+
+    /// Whether it is the module at this path, given without the `.rs`, or one inside it.
+    pub(crate) fn is_module(&self, path: &str) -> bool {
+        self.path.strip_prefix(path).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    }
+
     /// Its folder, or nothing for the root.
     pub(crate) fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)

@@ -17,6 +17,9 @@ const REQUIRED: &[&str] = &[
 /// Folders that exist on one machine only, when they stand at the root of a path. `home` is one with a name behind it.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
+/// Names that stand for anybody in an example, so a home folder of theirs is nobody's.
+const ANYBODY: &[&str] = &["me", "you", "user"];
+
 /// Every required document is there.
 pub(crate) fn exist(workspace: &Workspace) -> Vec<Finding> {
     let missing = REQUIRED.iter().filter(|path| !workspace.contains(path));
@@ -108,9 +111,11 @@ fn begins_a_path(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "_-.~/}>)*$".contains(c))
 }
 
-/// Whether a name follows, rather than a placeholder or the end of the path.
+/// Whether somebody's or something's name follows, rather than a placeholder or the end of the path.
 fn goes_on(after: &str) -> bool {
-    after.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_')
+    let end = after.find(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
+    let name = &after[..end.unwrap_or(after.len())];
+    !name.is_empty() && !ANYBODY.contains(&name)
 }
 
 #[cfg(test)]
@@ -161,7 +166,7 @@ mod tests {
     fn paths_that_only_look_so_are_fine() {
         for folder in MACHINE_FOLDERS {
             check_paths(&format!("src/{folder}/x and https://a.b/{folder}/x and $DIR/{folder}/x"), &[]);
-            check_paths(&format!("/{folder}/ or /{folder}/$USER or /{folder}/<name>"), &[]);
+            check_paths(&format!("/{folder}/ or /{folder}/$USER or /{folder}/<name> or /{folder}/me"), &[]);
         }
     }
 }

@@ -122,8 +122,7 @@ mod tests {
     fn a_long_file_warns_before_it_fails() {
         let findings = |lines: usize| {
             let workspace = Workspace::of(&[("bench/src/a.rs", &"\n".repeat(lines))]);
-            let source = Source::new(workspace.files().next().unwrap());
-            is_short(&source).iter().map(ToString::to_string).collect::<Vec<_>>()
+            is_short(&Source::all(&workspace)[0]).iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(findings(600), Vec::<String>::new());
         assert_eq!(findings(601), ["bench/src/a.rs:601: warning: length: 601 lines: split it by idea soon"]);
