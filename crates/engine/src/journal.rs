@@ -132,6 +132,12 @@ pub(crate) struct Chunk<'a> {
     bytes: &'a [u8],
 }
 
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("end", &self.end()).finish_non_exhaustive()
+    }
+}
+
 impl Journal {
     /// A journal that never touches a disk.
     pub fn in_memory(retention: Retention) -> Self {

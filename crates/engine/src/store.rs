@@ -138,7 +138,7 @@ pub struct ListSessions {
 }
 
 /// A handle on the state directory: clones share it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Store {
     root: Arc<Path>,
     limits: StoreLimits,

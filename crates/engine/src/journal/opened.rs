@@ -73,7 +73,8 @@ impl Opened {
         self.segments.forget(start);
     }
 
-    /// Looks again. Usually one `stat` and one failed lookup: the next segment can only start where this one ends.
+    /// Looks again. The next segment can only start where the last one ends, so following the tail is one `stat` and
+    /// one failed lookup. What follows the head may have been dropped since: there only the directory knows.
     pub(crate) fn refresh(&mut self) {
         if !self.grow_last() {
             self.list_again();
@@ -81,6 +82,10 @@ impl Opened {
         while let Some(next) = self.following() {
             self.segments.push(next);
         }
+        if self.segments.len() <= 1 {
+            self.list_again();
+        }
+        self.forget_vanished();
         self.measure_end();
     }
 
@@ -125,6 +130,18 @@ impl Opened {
         let len = measure(&self.place, start)?;
         // An empty file is a segment whose first byte is still on its way, and would start where it ends.
         (len > 0).then_some(Segment { start, len, cost: 0 })
+    }
+
+    /// Retention removes the oldest first, either from the very beginning or from behind the head.
+    fn forget_vanished(&mut self) {
+        for index in [0, 1] {
+            while let Some(start) = self.segments.start_of(index) {
+                if measure(&self.place, start).is_some() {
+                    break;
+                }
+                self.segments.forget(start);
+            }
+        }
     }
 
     /// A directory that cannot be listed now leaves us with what we knew.

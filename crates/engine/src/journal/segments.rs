@@ -62,6 +62,14 @@ impl Segments {
         self.list.iter()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn start_of(&self, index: usize) -> Option<Offset> {
+        self.list.get(index).map(|segment| segment.start)
+    }
+
     pub(crate) fn last(&self) -> Option<&Segment> {
         self.list.back()
     }

@@ -1,0 +1,428 @@
+//! The state directory, from outside: hostile records, concurrent claims, pruning, permissions.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+use windlass_engine::{
+    Cause, Exit, Lifetime, LoadRecord, OpenStore, PeakMemory, ProcessKey, ProcessLine, Receipt, Retention,
+    SessionId, SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
+};
+
+use crate::scratch::Scratch;
+
+const RUNTIME: ProcessKey = ProcessKey { pid: 10, start_ticks: 100 };
+const ROOT: ProcessKey = ProcessKey { pid: 20, start_ticks: 200 };
+
+fn open(scratch: &Scratch) -> Store {
+    Store::open(scratch.path(), StoreLimits::default()).unwrap()
+}
+
+fn start(id: SessionId) -> StartRecord {
+    StartRecord {
+        id,
+        name: None,
+        argv: vec!["cargo".into(), "build".into()],
+        cwd: "/home/me".into(),
+        terminal: false,
+        lifetime: Lifetime::Runtime,
+        started: SystemTime::UNIX_EPOCH + Duration::new(1_800_000_000, 123_456_789),
+        runtime: RUNTIME,
+        root: ROOT,
+    }
+}
+
+fn receipt() -> Receipt {
+    Receipt {
+        exit: Exit::Code(0),
+        cause: Cause::Timeout(Duration::from_millis(1500)),
+        wall: Duration::from_nanos(1_234_567_891),
+        cpu_user: Duration::from_millis(3),
+        cpu_system: Duration::from_micros(4),
+        peak_memory: PeakMemory::AtMost(5),
+        bytes: StreamBytes { stdout: 1, stderr: 2, terminal: 3 },
+        undelivered_input: 9,
+        left_running: vec![ProcessLine { pid: 4, command: "sh -c 'a\nb'".into() }],
+        ended: vec![],
+        remaining: vec![
+            ProcessLine { pid: 6, command: String::new() },
+            ProcessLine { pid: 7, command: "[kworker/0]".into() },
+        ],
+    }
+}
+
+// ---- records ----
+
+#[test]
+fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    store.begin(&start(id)).unwrap();
+    assert_eq!(store.list().unwrap(), [SessionRecord { start: start(id), receipt: None }]);
+    store.finish(id, &receipt()).unwrap();
+    assert_eq!(store.load(id).unwrap(), SessionRecord { start: start(id), receipt: Some(receipt()) });
+}
+
+#[test]
+fn a_record_is_text_that_people_can_read() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let id = SessionId::new(1001);
+    store.begin(&StartRecord { name: Some("café\n".into()), ..start(id) }).unwrap();
+    store.finish(id, &Receipt { left_running: vec![], remaining: vec![], ..receipt() }).unwrap();
+    let text = fs::read_to_string(scratch.path().join("1001.rec")).unwrap();
+    let expected = "windlass session 1\nid=1001\nname=caf\\xc3\\xa9\\x0a\narg=cargo\narg=build\ncwd=/home/me\n\
+                    terminal=no\nlifetime=runtime\nstarted=1800000000123456789\nruntime=10 100\nroot=20 200\nend\n\
+                    \nreceipt\nexit=code 0\ncause=timeout 1500000000\nwall=1234567891\ncpu_user=3000000\n\
+                    cpu_system=4000\npeak_memory=at-most 5\nstdout=1\nstderr=2\nterminal=3\nundelivered_input=9\nend\n";
+    assert_eq!(text, expected);
+}
+
+fn causes() -> impl Strategy<Value = Cause> {
+    let timeout = (any::<u64>(), 0..1_000_000_000u32).prop_map(|(s, n)| Cause::Timeout(Duration::new(s, n)));
+    let others =
+        [Cause::Itself, Cause::Stopped, Cause::Limit, Cause::Shutdown, Cause::Evicted, Cause::Dropped];
+    prop_oneof![timeout, prop::sample::select(others.to_vec())]
+}
+
+fn hostile() -> impl Strategy<Value = OsString> {
+    let bytes = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..40),
+        Just(b"end".to_vec()),
+        Just(b"\nend\n\nreceipt\nexit=code 0\nend\n".to_vec()),
+        Just(b"\\x41\\".to_vec()),
+        Just(b"=".to_vec()),
+    ];
+    bytes.prop_map(OsString::from_vec)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hostile_bytes_in_arguments_directories_and_names_read_back(
+        argv in prop::collection::vec(hostile(), 0..5),
+        cwd in hostile(),
+        name in prop::option::of(any::<String>()),
+        started in any::<i32>(),
+        cause in causes(),
+        lifetime in prop::sample::select(Lifetime::ALL.to_vec()),
+        commands in prop::collection::vec(any::<String>(), 0..4),
+    ) {
+        let scratch = Scratch::new();
+        let store = open(&scratch);
+        let id = store.claim_id().unwrap();
+        let distance = Duration::from_nanos(u64::from(started.unsigned_abs()));
+        let epoch = SystemTime::UNIX_EPOCH;
+        let started = if started < 0 { epoch - distance } else { epoch + distance };
+        let start = StartRecord { name, argv, cwd: PathBuf::from(cwd), started, lifetime, ..start(id) };
+        store.begin(&start).unwrap();
+        let ended = commands.into_iter().map(|command| ProcessLine { pid: 1, command }).collect();
+        let receipt = Receipt { cause, ended, ..receipt() };
+        store.finish(id, &receipt).unwrap();
+        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt) });
+    }
+
+    #[test]
+    fn a_record_of_any_bytes_is_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let scratch = Scratch::new();
+        let store = open(&scratch);
+        fs::write(scratch.path().join("1001.rec"), bytes).unwrap();
+        prop_assert!(store.load(SessionId::new(1001)).is_err());
+        prop_assert!(store.list().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_record_cut_at_any_byte_has_no_start_or_no_receipt_but_is_never_wrong() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let id = SessionId::new(1001);
+    store.begin(&start(id)).unwrap();
+    let path = scratch.path().join("1001.rec");
+    let start_len = fs::read(&path).unwrap().len();
+    store.finish(id, &receipt()).unwrap();
+    let whole = fs::read(&path).unwrap();
+    for len in 0..whole.len() {
+        fs::write(&path, &whole[..len]).unwrap();
+        let loaded = store.load(id);
+        match loaded {
+            Err(LoadRecord::Damaged { .. }) => assert!(len < start_len, "{len}"),
+            Ok(session) => assert!(len >= start_len && session.receipt.is_none(), "{len}"),
+            Err(other) => panic!("{other}"),
+        }
+        if len >= start_len {
+            store.finish(id, &receipt()).unwrap();
+            assert_eq!(store.load(id).unwrap().receipt, Some(receipt()), "a second try after {len}");
+        }
+    }
+}
+
+#[test]
+fn a_record_of_a_later_version_is_refused_by_name_and_never_pruned() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.path(), nothing_kept()).unwrap();
+    fs::write(scratch.path().join("1001.rec"), "windlass session 2\nend\n").unwrap();
+    let error = store.load(SessionId::new(1001)).unwrap_err();
+    assert!(matches!(error, LoadRecord::UnknownVersion { found: 2, known: 1, .. }), "{error}");
+    store.prune(|_| false).unwrap();
+    assert!(scratch.path().join("1001.rec").exists());
+}
+
+#[test]
+fn unknown_keys_are_skipped() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let id = SessionId::new(1001);
+    store.begin(&start(id)).unwrap();
+    let path = scratch.path().join("1001.rec");
+    let text = fs::read_to_string(&path).unwrap().replace("cwd=", "colour=green\nnonsense\ncwd=");
+    fs::write(&path, text).unwrap();
+    assert_eq!(store.load(id).unwrap().start, start(id));
+}
+
+#[test]
+fn the_newest_session_of_a_name_is_found() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    for (number, name) in [(1001, "web"), (1002, "web"), (1003, "db")] {
+        store.begin(&StartRecord { name: Some(name.into()), ..start(SessionId::new(number)) }).unwrap();
+    }
+    let id_of = |name| store.find_name(name).unwrap().map(|session| session.start.id);
+    assert_eq!(id_of("web"), Some(SessionId::new(1002)));
+    assert_eq!(id_of("nobody"), None);
+}
+
+#[test]
+fn sessions_are_listed_by_number_not_by_spelling() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    for number in [10_000, 1001, 9999] {
+        store.begin(&start(SessionId::new(number))).unwrap();
+    }
+    let ids: Vec<_> = store.list().unwrap().iter().map(|session| session.start.id.get()).collect();
+    assert_eq!(ids, [1001, 9999, 10_000]);
+}
+
+#[test]
+fn beginning_a_session_twice_is_an_error_that_names_the_record() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let id = SessionId::new(1001);
+    store.begin(&start(id)).unwrap();
+    let error = store.begin(&start(id)).unwrap_err();
+    assert!(error.to_string().ends_with("1001.rec"), "{error}");
+    assert_eq!(store.load(id).unwrap().start, start(id));
+}
+
+#[test]
+fn an_unknown_session_is_said_to_be_so() {
+    let scratch = Scratch::new();
+    let error = open(&scratch).load(SessionId::new(5)).unwrap_err();
+    assert_eq!(error.to_string(), "session 5 is not known");
+}
+
+// ---- ids ----
+
+#[test]
+fn ids_begin_at_1001_and_are_never_given_out_twice_by_any_thread_or_store() {
+    let scratch = Scratch::new();
+    assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1001));
+    let stores: Vec<_> = (0..8).map(|_| open(&scratch)).collect();
+    let claimed: Vec<SessionId> = thread::scope(|scope| {
+        let threads: Vec<_> = stores
+            .iter()
+            .chain(&stores)
+            .map(|store| scope.spawn(|| (0..300).map(|_| store.claim_id().unwrap()).collect::<Vec<_>>()))
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(claimed.iter().collect::<HashSet<_>>().len(), 16 * 300);
+}
+
+#[test]
+fn ids_are_never_given_out_twice_by_any_process() {
+    let scratch = Scratch::new();
+    let child = || {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::claims_ids_for_its_parent", "--ignored", "--nocapture"])
+            .env("WINDLASS_TEST_DIR", scratch.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = (0..8).map(|_| child()).collect();
+    let mut claimed = Vec::new();
+    for child in children {
+        let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        claimed.extend(output.lines().filter_map(|line| line.strip_prefix("claimed ")).map(str::to_string));
+    }
+    assert_eq!(claimed.len(), 8 * 100);
+    assert_eq!(claimed.iter().collect::<HashSet<_>>().len(), 8 * 100);
+}
+
+#[test]
+#[ignore = "run by ids_are_never_given_out_twice_by_any_process"]
+fn claims_ids_for_its_parent() {
+    let Some(dir) = std::env::var_os("WINDLASS_TEST_DIR") else { return };
+    let store = Store::open(Path::new(&dir), StoreLimits::default()).unwrap();
+    println!();
+    for _ in 0..100 {
+        println!("claimed {}", store.claim_id().unwrap());
+    }
+}
+
+#[test]
+fn a_lost_or_damaged_counter_does_not_bring_ids_back() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    store.begin(&start(SessionId::new(1500))).unwrap();
+    fs::write(scratch.path().join("1600-0000000000000000.out"), "x").unwrap();
+    for damage in ["", "garbage", "00000000000000000000\n", "99999999999999999999\n"] {
+        fs::write(scratch.path().join("next"), damage).unwrap();
+        assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1601), "{damage}");
+    }
+    fs::remove_file(scratch.path().join("next")).unwrap();
+    assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1601));
+}
+
+// ---- pruning ----
+
+fn nothing_kept() -> StoreLimits {
+    StoreLimits { keep_sessions: 0, keep_bytes: 0, stray_age: Duration::ZERO }
+}
+
+/// A finished session with some output.
+fn finished(store: &Store, number: u64) {
+    let id = SessionId::new(number);
+    store.begin(&start(id)).unwrap();
+    store.journal(id, Retention::default()).append(Stream::Stdout, Duration::ZERO, &[b'x'; 1000]);
+    store.finish(id, &receipt()).unwrap();
+}
+
+fn numbers(ids: &[SessionId]) -> Vec<u64> {
+    ids.iter().map(|id| id.get()).collect()
+}
+
+#[test]
+fn pruning_removes_the_oldest_sessions_beyond_the_count_with_all_their_files() {
+    let scratch = Scratch::new();
+    let limits = StoreLimits { keep_sessions: 2, ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    (1001..1006).for_each(|number| finished(&store, number));
+    let before = scratch.size();
+    let pruned = store.prune(|_| false).unwrap();
+    assert_eq!(numbers(&pruned.sessions), [1001, 1002, 1003]);
+    assert_eq!(before - scratch.size(), pruned.bytes);
+    let names = scratch.names();
+    assert_eq!(names.len(), 1 + 2 * 3, "{names:?}");
+    assert!(names.iter().all(|name| name == "next" || name.starts_with("1004") || name.starts_with("1005")));
+    assert_eq!(store.prune(|_| false).unwrap().sessions, []);
+}
+
+#[test]
+fn pruning_removes_the_oldest_sessions_beyond_the_bytes() {
+    let scratch = Scratch::new();
+    let limits = StoreLimits { keep_bytes: 3500, ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    (1001..1006).for_each(|number| finished(&store, number));
+    assert_eq!(numbers(&store.prune(|_| false).unwrap().sessions), [1001, 1002, 1003]);
+}
+
+#[test]
+fn a_session_whose_runtime_lives_is_not_pruned_nor_one_whose_root_may_still_run() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.path(), nothing_kept()).unwrap();
+    finished(&store, 1001);
+    store.begin(&start(SessionId::new(1002))).unwrap();
+    assert_eq!(store.prune(|key| key == RUNTIME).unwrap().sessions, []);
+    assert_eq!(numbers(&store.prune(|key| key == ROOT).unwrap().sessions), [1001]);
+    assert_eq!(numbers(&store.prune(|_| false).unwrap().sessions), [1002]);
+}
+
+#[test]
+fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
+    let scratch = Scratch::new();
+    let limits = StoreLimits { stray_age: Duration::from_secs(3600), ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    let strays = ["1001-0000000000000000.out", "1001-0000000000000000.idx", "1002.rec"];
+    for name in strays.iter().chain(&["notes.txt", "1003.out", "01004.rec"]) {
+        File::create(scratch.path().join(name)).unwrap().write_all(b"x").unwrap();
+    }
+    assert_eq!(store.prune(|_| false).unwrap().strays, 0);
+    for name in scratch.names() {
+        let file = OpenOptions::new().write(true).open(scratch.path().join(name)).unwrap();
+        let two_hours_ago = SystemTime::now() - Duration::from_secs(7200);
+        file.set_times(FileTimes::new().set_modified(two_hours_ago)).unwrap();
+    }
+    assert_eq!(store.prune(|_| false).unwrap().strays, 3);
+    assert_eq!(scratch.names(), ["01004.rec", "1003.out", "next", "notes.txt"]);
+}
+
+#[test]
+fn one_session_can_be_removed_by_its_owner() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    finished(&store, 1001);
+    finished(&store, 1002);
+    assert_eq!(numbers(&store.remove(SessionId::new(1001)).unwrap().sessions), [1001]);
+    assert_eq!(store.remove(SessionId::new(1001)).unwrap().sessions, []);
+    assert_eq!(store.list().unwrap().len(), 1);
+    assert!(scratch.names().iter().all(|name| !name.starts_with("1001")));
+}
+
+// ---- the directory ----
+
+#[test]
+fn the_directory_and_its_files_belong_to_their_owner_alone() {
+    let scratch = Scratch::new();
+    let root = scratch.path().join("deep/state");
+    let store = Store::open(&root, StoreLimits::default()).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&root), 0o700);
+    finished(&store, 1001);
+    store.claim_id().unwrap();
+    for entry in fs::read_dir(&root).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_named() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Store::open(&file.join("state"), StoreLimits::default()).err().unwrap();
+    assert!(matches!(error, OpenStore::Create { .. }));
+    assert!(error.to_string().ends_with("file/state"), "{error}");
+    let error = Store::open(Path::new("/proc/self"), StoreLimits::default()).err().unwrap();
+    assert!(error.to_string().contains("/proc/self"), "{error}");
+}
+
+#[test]
+fn looking_things_up_makes_nothing() {
+    let scratch = Scratch::new();
+    let root = scratch.path().join("state");
+    let store = Store::reading(&root, StoreLimits::default());
+    assert!(store.list().is_err());
+    assert!(store.claim_id().is_err());
+    assert!(!root.exists());
+}
+
+#[test]
+fn a_session_s_journal_is_found_again_through_the_store() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    finished(&store, 1001);
+    let journal = open(&scratch).open_journal(SessionId::new(1001)).unwrap();
+    assert_eq!(journal.account().bytes.stdout, 1000);
+}
