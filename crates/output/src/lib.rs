@@ -1,16 +1,34 @@
 //! What a command printed, as plain data: pure, no I/O, cannot fail on any bytes.
 //!
-//! Bytes become a [`View`] (text plus addresses) through [`Settler`] or [`Utf8`]; views are searched ([`Pattern`]).
+//! Bytes become a [`View`] (text plus addresses) through [`Settler`] or [`Utf8`]; views are searched ([`Pattern`],
+//! [`Grep`]), chosen from by line ([`RangeLines`], [`TailLines`]) and fitted into a [`Budget`] ([`excerpt`]).
+//! Beside the log there is the [`Screen`]: what a terminal shows right now.
 #![forbid(unsafe_code)]
 
+mod budget;
+mod excerpt;
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
+mod lines;
 mod offset;
 mod pattern;
+mod query;
+mod screen;
 mod text;
+mod tokens;
 mod view;
 
+pub use budget::Budget;
+pub use excerpt::{Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Omitted, excerpt};
 pub use keys::{CursorKeys, KeyError, key, keys};
+pub use lines::{
+    Context, Grep, GrepKind, GrepLine, LONGEST_WHOLE_LINE, LineRange, LineRangeError, RangeLines, TailLines,
+};
 pub use offset::{Offset, Span};
 pub use pattern::{LONGEST_OVERLAP, Match, Pattern, PatternError, RawMatcher, SettledMatcher};
+pub use query::QueryScanner;
+pub use screen::{CursorPosition, Screen, ScreenSize};
 pub use text::{DEFAULT_ROWS, Settler, Utf8, settle};
+pub use tokens::{Tokenizer, Tokens};
 pub use view::{LineNumber, View, ViewLine};

@@ -1,6 +1,14 @@
 //! What the crate promises, tested from outside.
 
+#[path = "it/excerpt_laws.rs"]
+mod excerpt_laws;
+#[path = "it/fuzz_bodies.rs"]
+mod fuzz_bodies;
+#[path = "it/screen_oracle.rs"]
+mod screen_oracle;
 #[path = "it/settled_laws.rs"]
 mod settled_laws;
 #[path = "it/settled_samples.rs"]
 mod settled_samples;
+#[path = "it/span_laws.rs"]
+mod span_laws;

@@ -1,0 +1,53 @@
+//! Settled text against a real terminal emulator: for programs that stay on one screen both show the same.
+
+use proptest::prelude::*;
+use windlass_output::{Offset, Screen, ScreenSize, Settler, View};
+
+const ROWS: u16 = 64;
+
+/// What terminals and logs agree on: newlines return, nothing scrolls away, wraps, or leaves the first screen.
+fn drawing() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-z]{1,8}",
+        1 => Just("日本".to_owned()),
+        1 => Just("e\u{301}".to_owned()),
+        3 => Just("\r\n".to_owned()),
+        2 => Just("\r".to_owned()),
+        1 => Just("\x08".to_owned()),
+        1 => Just("\x1b[1;32m".to_owned()),
+        1 => Just("\x1b]0;title\x07".to_owned()),
+        1 => Just("\x1b7".to_owned()),
+        1 => Just("\x1b8".to_owned()),
+        4 => (1..5usize, prop::sample::select(vec!['A', 'B', 'C', 'D', 'E', 'F', 'G', 'X', 'P', '@', 'L', 'M', 'd']))
+            .prop_map(|(n, last)| format!("\x1b[{n}{last}")),
+        2 => (0..3usize).prop_map(|n| format!("\x1b[{n}K")),
+        1 => (0..2usize).prop_map(|n| format!("\x1b[{n}J")),
+        1 => (1..8usize, 1..20usize).prop_map(|(row, column)| format!("\x1b[{row};{column}H")),
+    ];
+    // What is saved first is known; restoring what was never saved means home, which a log does not obey.
+    prop::collection::vec(piece, 0..30).prop_map(|pieces| format!("\x1b7{}", pieces.concat()))
+}
+
+fn shown(printed: &str) -> String {
+    let mut screen = Screen::new(ScreenSize::new(ROWS, 600));
+    screen.feed(printed.as_bytes());
+    screen.text()
+}
+
+fn settled(printed: &str) -> String {
+    let mut settler = Settler::with_rows(Offset::ZERO, usize::from(ROWS));
+    let mut view = View::new(Offset::ZERO);
+    settler.feed(printed.as_bytes(), &mut view);
+    settler.finish(&mut view);
+    let trimmed: Vec<_> = view.text().lines().map(|line| line.trim_end_matches(' ')).collect();
+    trimmed.join("\n").trim_end_matches('\n').to_owned()
+}
+
+proptest! {
+    #[test]
+    fn settled_text_is_what_the_terminal_shows(printed in drawing()) {
+        // Home followed by erasing downwards is a new page in the log and a blank screen in the terminal.
+        prop_assume!(!printed.contains("\x1b[1;1H\x1b[0J") && !printed.contains("\x1b[1;1H\x1b[J"));
+        prop_assert_eq!(settled(&printed), shown(&printed), "{:?}", printed);
+    }
+}
