@@ -216,7 +216,7 @@ impl Store {
             Err(source) => return Err(LoadRecord::Read { path, source }),
         };
         match text::parse(&text) {
-            Parsed::Session(session) if session.start.id == id => Ok(session),
+            Parsed::Session(session) if session.start.id == id => Ok(*session),
             Parsed::Session(_) | Parsed::Torn => Err(LoadRecord::Damaged { path }),
             Parsed::Unknown { version } => {
                 Err(LoadRecord::UnknownVersion { path, found: version, known: text::VERSION })

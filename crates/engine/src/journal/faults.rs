@@ -77,7 +77,7 @@ impl Disk for Annoying {
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
-        if self.calls.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         RealDisk.write_at(file, &bytes[..1], at)

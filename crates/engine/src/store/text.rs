@@ -31,7 +31,7 @@ const END: &str = "end";
 /// What a record's text turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
-    Session(SessionRecord),
+    Session(Box<SessionRecord>),
     /// Torn in its first block, or not a record at all.
     Torn,
     /// Written by a later Windlass.
@@ -92,7 +92,7 @@ pub(super) fn parse(text: &[u8]) -> Parsed {
         let complete = Fields::until_end(&mut lines.clone());
         receipt = complete.and_then(|fields| fields.receipt()).or(receipt);
     }
-    Parsed::Session(SessionRecord { start, receipt })
+    Parsed::Session(Box::new(SessionRecord { start, receipt }))
 }
 
 fn version(title: &[u8]) -> Option<u32> {

@@ -1,148 +1,21 @@
 //! The journal, from outside: against a model, from several threads, after crashes, and on disks that refuse.
 
+mod model;
+mod threads;
+
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
-use proptest::prelude::*;
-use windlass_engine::{Journal, OpenJournal, Piece, Reading, Retention, SessionId, Stream, StreamBytes};
+use windlass_engine::{Journal, OpenJournal, Piece, Reading, Retention, SessionId, Stream};
 use windlass_output::{Offset, Span};
 
 use crate::scratch::Scratch;
 
 const ID: SessionId = SessionId::new(1001);
 const EVERYTHING: usize = usize::MAX;
-
-// ---- against a model ----
-
-/// What a journal should hold: every byte, who printed it, and when.
-#[derive(Default)]
-struct Model {
-    bytes: Vec<u8>,
-    origin: Vec<(Stream, Duration)>,
-}
-
-impl Model {
-    fn append(&mut self, stream: Stream, at: Duration, bytes: &[u8]) -> Span {
-        let from = self.end();
-        self.bytes.extend_from_slice(bytes);
-        self.origin.resize(self.bytes.len(), (stream, at));
-        Span::new(from, self.end())
-    }
-
-    fn end(&self) -> Offset {
-        Offset::new(self.bytes.len() as u64)
-    }
-
-    fn slice(&self, span: Span) -> &[u8] {
-        let known = self.bytes.get(index(span.from())..index(span.to()));
-        known.or(span.is_empty().then_some(&[])).unwrap()
-    }
-
-    fn totals(&self) -> StreamBytes {
-        let count = |wanted| self.origin.iter().filter(|(stream, _)| *stream == wanted).count() as u64;
-        StreamBytes {
-            stdout: count(Stream::Stdout),
-            stderr: count(Stream::Stderr),
-            terminal: count(Stream::Terminal),
-        }
-    }
-
-    fn check(&self, journal: &Journal) {
-        let account = journal.account();
-        assert_eq!(account.end, self.end());
-        assert_eq!(account.bytes, self.totals());
-        assert_eq!(account.degraded, None);
-        assert!(account.gaps.len() <= 1, "{:?}", account.gaps);
-        assert_eq!(account.dropped, account.gaps.iter().map(|gap| gap.len()).sum::<u64>());
-        assert_eq!(account.dropped, account.tail_start.since(account.head_end));
-        self.check_read(journal, Span::new(Offset::ZERO, self.end()), EVERYTHING);
-    }
-
-    /// Every byte of the span is there and right, or is in a gap that the account knows.
-    fn check_read(&self, journal: &Journal, span: Span, limit: usize) {
-        let gaps = journal.account().gaps;
-        let reading = journal.read(span, limit);
-        let mut at = span.from();
-        let mut count = 0;
-        for piece in &reading.pieces {
-            assert_eq!(piece.span().from(), at, "pieces follow one another");
-            assert!(!piece.span().is_empty());
-            at = piece.span().to();
-            count += self.check_piece(piece, &gaps);
-        }
-        assert_eq!(reading.next, at);
-        assert!(count <= limit);
-        let last = span.to().min(self.end()).max(span.from());
-        assert!(count == limit || reading.next == last, "stopped early at {at}");
-        self.check_read_into(journal, span, limit);
-    }
-
-    fn check_piece(&self, piece: &Piece, gaps: &[Span]) -> usize {
-        match piece {
-            Piece::Bytes { span, stream, at, bytes } => {
-                assert_eq!(bytes.as_slice(), self.slice(*span));
-                for origin in &self.origin[index(span.from())..index(span.to())] {
-                    assert_eq!(origin.0, *stream);
-                    assert!(*at <= origin.1 && origin.1 - *at <= Duration::from_millis(1));
-                }
-                bytes.len()
-            }
-            Piece::Dropped { span } => {
-                assert!(gaps.iter().any(|gap| gap.intersect(*span) == *span), "{span} is in no gap");
-                0
-            }
-            Piece::Unreadable { span, reason } => panic!("{span} is unreadable: {reason}"),
-        }
-    }
-
-    fn check_read_into(&self, journal: &Journal, span: Span, limit: usize) {
-        let mut bytes = b"kept".to_vec();
-        let found = journal.read_into(span, limit, &mut bytes);
-        assert_eq!(&bytes[..4], b"kept");
-        assert_eq!(&bytes[4..], self.slice(found));
-        let first =
-            journal.read(span, limit).pieces.into_iter().find(|piece| matches!(piece, Piece::Bytes { .. }));
-        match first {
-            Some(piece) => assert_eq!(found.from(), piece.span().from()),
-            None => assert!(found.is_empty()),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Action {
-    Append { stream: Stream, size: usize, micros: u64 },
-    Read { from: u64, len: u64, limit: usize },
-    Refresh,
-    Seal,
-}
-
-fn stream() -> impl Strategy<Value = Stream> {
-    prop_oneof![Just(Stream::Stdout), Just(Stream::Stderr), Just(Stream::Terminal)]
-}
-
-fn action() -> impl Strategy<Value = Action> {
-    let size = prop_oneof![4 => 0..20usize, 4 => 0..400usize, 1 => 0..9000usize];
-    let micros = prop_oneof![Just(0u64), 0..1200u64, 0..100_000u64];
-    let append =
-        (stream(), size, micros).prop_map(|(stream, size, micros)| Action::Append { stream, size, micros });
-    let read = (0..40_000u64, 0..20_000u64, prop_oneof![0..50usize, 0..20_000usize])
-        .prop_map(|(from, len, limit)| Action::Read { from, len, limit });
-    prop_oneof![10 => append, 3 => read, 1 => Just(Action::Refresh), 1 => Just(Action::Seal)]
-}
-
-fn retention() -> impl Strategy<Value = Retention> {
-    prop_oneof![
-        Just(Retention::default()),
-        (0..20_000u64, 0..20_000u64).prop_map(|(limit, head)| Retention { limit, head }),
-        (4096..60_000u64).prop_map(Retention::new),
-    ]
-}
 
 /// No two neighbouring offsets are alike, and no period is a power of two: a byte in the wrong place is noticed.
 fn byte_at(offset: u64) -> u8 {
@@ -155,67 +28,6 @@ fn bytes_from(from: Offset, size: usize) -> Vec<u8> {
 
 fn index(offset: Offset) -> usize {
     usize::try_from(offset.get()).unwrap()
-}
-
-fn run_actions(actions: &[Action], journal: &Journal, reader: Option<&Journal>) -> Model {
-    let mut model = Model::default();
-    let mut now = Duration::ZERO;
-    for action in actions {
-        match *action {
-            Action::Append { stream, size, micros } => {
-                now += Duration::from_micros(micros);
-                let bytes = bytes_from(model.end(), size);
-                let span = journal.append(stream, now, &bytes);
-                assert_eq!(span, model.append(stream, now, &bytes));
-                assert_eq!(journal.end(), model.end());
-            }
-            Action::Read { from, len, limit } => {
-                let span = Span::new(Offset::new(from), Offset::new(from + len));
-                model.check_read(journal, span, limit);
-            }
-            Action::Refresh => {
-                if let Some(reader) = reader {
-                    assert_eq!(reader.refresh(), model.end());
-                    model.check(reader);
-                }
-            }
-            Action::Seal => journal.seal(),
-        }
-    }
-    model
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_journal_in_memory_is_the_model(
-        actions in prop::collection::vec(action(), 1..60),
-        retention in retention(),
-    ) {
-        let journal = Journal::in_memory(retention);
-        run_actions(&actions, &journal, None).check(&journal);
-    }
-
-    #[test]
-    fn a_journal_on_disk_is_the_model_to_its_writer_to_a_follower_and_to_a_later_process(
-        actions in prop::collection::vec(action(), 1..60),
-        retention in retention(),
-    ) {
-        let scratch = Scratch::new();
-        let journal = Journal::on_disk(scratch.path(), ID, retention);
-        let follower = Journal::open(scratch.path(), ID).unwrap();
-        let model = run_actions(&actions, &journal, Some(&follower));
-        model.check(&journal);
-        follower.refresh();
-        model.check(&follower);
-        let account = journal.account();
-        drop(journal);
-        let later = Journal::open(scratch.path(), ID).unwrap();
-        model.check(&later);
-        prop_assert_eq!(later.account(), account);
-        prop_assert!(scratch.size() <= retention.limit.max(Retention::SMALLEST_LIMIT));
-    }
 }
 
 // ---- retention ----
@@ -540,116 +352,4 @@ fn text_bytes(journal: &Journal) -> Vec<u8> {
     let mut bytes = Vec::new();
     journal.read_into(Span::new(Offset::ZERO, journal.end()), EVERYTHING, &mut bytes);
     bytes
-}
-
-// ---- threads ----
-
-/// Follows the journal to each level it is told of. Every byte it gets must be the one that belongs there.
-fn follow(journal: &Journal, levels: &mpsc::Receiver<Offset>) -> Following {
-    let mut seen = Following { next: Offset::ZERO, bytes: 0, dropped: 0, hash: HASH_START };
-    for level in levels {
-        journal.refresh();
-        while seen.next < level {
-            seen.take(journal.read(Span::new(seen.next, level), 100_000));
-        }
-    }
-    seen
-}
-
-struct Following {
-    next: Offset,
-    bytes: u64,
-    dropped: u64,
-    hash: u64,
-}
-
-impl Following {
-    fn take(&mut self, reading: Reading) {
-        assert!(reading.next > self.next, "no progress at {}", self.next);
-        for piece in reading.pieces {
-            match piece {
-                Piece::Bytes { span, bytes, .. } => {
-                    assert!(bytes == bytes_from(span.from(), bytes.len()), "wrong bytes at {span}");
-                    self.bytes += span.len();
-                    self.hash = hash(self.hash, &bytes);
-                }
-                Piece::Dropped { span } => self.dropped += span.len(),
-                Piece::Unreadable { span, reason } => panic!("{span}: {reason}"),
-            }
-        }
-        self.next = reading.next;
-    }
-}
-
-const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
-
-fn hash(start: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// One appender, one reader per journal handle; returns what each reader saw.
-fn race(writer: &Journal, readers: &[Journal], total: u64) -> Vec<Following> {
-    thread::scope(|scope| {
-        let mut followers = Vec::new();
-        let mut senders = Vec::new();
-        for reader in readers {
-            let (sender, levels) = mpsc::channel();
-            senders.push(sender);
-            followers.push(scope.spawn(move || follow(reader, &levels)));
-        }
-        append_and_tell(writer, senders, total);
-        followers.into_iter().map(|follower| follower.join().unwrap()).collect()
-    })
-}
-
-fn append_and_tell(writer: &Journal, senders: Vec<mpsc::Sender<Offset>>, total: u64) {
-    let sizes = [1, 7, 64, 1000, 4096, 65_536];
-    let streams = [Stream::Stdout, Stream::Stderr];
-    for step in 0.. {
-        if writer.end().get() >= total {
-            return;
-        }
-        let bytes = bytes_from(writer.end(), sizes[step % sizes.len()]);
-        writer.append(streams[step / 9 % 2], Duration::from_micros(step as u64 * 300), &bytes);
-        for sender in &senders {
-            sender.send(writer.end()).unwrap();
-        }
-    }
-}
-
-#[test]
-fn readers_of_every_kind_get_every_byte_while_it_is_appended() {
-    const TOTAL: u64 = 8 << 20;
-    let scratch = Scratch::new();
-    let on_disk = Journal::on_disk(scratch.path(), ID, Retention { limit: 64 << 20, head: 1 << 20 });
-    let opened = Journal::open(scratch.path(), ID).unwrap();
-    let in_memory = Journal::in_memory(Retention::default());
-    for (writer, readers) in [
-        (&on_disk, vec![on_disk.clone(), on_disk.clone(), opened]),
-        (&in_memory, vec![in_memory.clone(), in_memory.clone()]),
-    ] {
-        let seen = race(writer, &readers, TOTAL);
-        let expected = hash(HASH_START, &bytes_from(Offset::ZERO, index(writer.end())));
-        for seen in seen {
-            assert_eq!((seen.bytes, seen.dropped), (writer.end().get(), 0));
-            assert_eq!(seen.hash, expected);
-        }
-    }
-}
-
-#[test]
-fn a_reader_that_retention_overtakes_is_told_and_never_gets_a_wrong_byte() {
-    const TOTAL: u64 = 8 << 20;
-    let scratch = Scratch::new();
-    let retention = Retention { limit: 128 << 10, head: 8 << 10 };
-    let on_disk = Journal::on_disk(scratch.path(), ID, retention);
-    let opened = Journal::open(scratch.path(), ID).unwrap();
-    let in_memory = Journal::in_memory(retention);
-    for (writer, readers) in
-        [(&on_disk, vec![on_disk.clone(), opened]), (&in_memory, vec![in_memory.clone(), in_memory.clone()])]
-    {
-        for seen in race(writer, &readers, TOTAL) {
-            assert_eq!(seen.bytes + seen.dropped, writer.end().get());
-        }
-    }
 }
