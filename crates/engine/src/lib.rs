@@ -1,17 +1,39 @@
 //! Runs commands and remembers what they did.
+//!
+//! An [`Engine`] starts a [`CommandSpec`] and hands out a [`Session`]: one task owns the process, everyone else holds a
+//! handle that asks, a [`Progress`] that tells how far it got, and a [`Journal`] with every byte it printed. The engine
+//! knows no JSON, no model, no command line and no environment variables.
 #![forbid(unsafe_code)]
 
+mod command;
+mod cursor;
+mod engine;
 mod id;
 mod journal;
 mod lifetime;
+mod orphans;
+mod progress;
+mod reactor;
 mod receipt;
+mod registry;
+mod session;
+mod start;
 mod store;
+mod wait;
 
+pub use command::{CommandSpec, Io, Queries, Stdin, Terminal};
+pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
+pub use engine::{Engine, EngineError, EngineOptions, Guard};
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
 pub use lifetime::Lifetime;
+pub use progress::{InputProgress, Phase, Progress};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
+pub use registry::RegistryLimits;
+pub use session::{Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd, Written};
+pub use start::StartError;
 pub use store::{
-    ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord, Store,
-    StoreLimits, WriteRecord,
+    ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord,
+    Store, StoreLimits, WriteRecord,
 };
+pub use wait::{Met, PatternText, Until, wait_any, wait_unless};

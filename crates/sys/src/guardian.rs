@@ -49,10 +49,7 @@ pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
         open_files: None,
     };
     let process = spawn::launch(&launch).map_err(|failure| failure.errno)?;
-    Ok(Guardian {
-        _lifeline: lifeline.ours,
-        process,
-    })
+    Ok(Guardian { _lifeline: lifeline.ours, process })
 }
 
 impl Guardian {
@@ -127,13 +124,7 @@ fn wait_for_the_end(pipe: impl AsFd) {
 
 /// `pkill windlass` must end the runtime and leave its guardian to clean up.
 fn ignore_polite_signals() {
-    for signal in [
-        libc::SIGTERM,
-        libc::SIGINT,
-        libc::SIGHUP,
-        libc::SIGQUIT,
-        libc::SIGPIPE,
-    ] {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
         // SAFETY: SIG_IGN runs no code of ours.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
@@ -141,9 +132,5 @@ fn ignore_polite_signals() {
 
 fn open_null_for_writing() -> Result<OwnedFd, Errno> {
     use rustix::fs::{Mode, OFlags, open};
-    crate::descriptor::above_stdio(open(
-        "/dev/null",
-        OFlags::WRONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?)
+    crate::descriptor::above_stdio(open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
 }

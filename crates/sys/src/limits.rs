@@ -14,17 +14,8 @@ pub struct OpenFiles {
 pub fn raise_open_files() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     // Where this is refused, the limit stays, and running out is reported by whoever meets it.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: before.maximum,
-            maximum: before.maximum,
-        },
-    );
-    OpenFiles {
-        soft: before.current.unwrap_or(u64::MAX),
-        hard: before.maximum.unwrap_or(u64::MAX),
-    }
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum });
+    OpenFiles { soft: before.current.unwrap_or(u64::MAX), hard: before.maximum.unwrap_or(u64::MAX) }
 }
 
 /// The runtime's own peak resident memory in bytes: the floor under every child's reported peak.

@@ -56,30 +56,18 @@ impl Brand {
     pub fn forge() -> Self {
         let hard = read_halves(None).map_or(u64::MAX, |halves| halves.hard);
         if hard == u64::MAX {
-            return Self {
-                family: random_below(1 << FAMILY_BITS),
-                place: Place::Both,
-            };
+            return Self { family: random_below(1 << FAMILY_BITS), place: Place::Both };
         }
         // A number above the hard limit cannot be set, so a nested runtime's family is smaller than its host's.
         match u32::try_from(hard >> FAMILY_SHIFT).unwrap_or(u32::MAX) {
-            0..=1 => Self {
-                family: random_below(1 << FAMILY_BITS),
-                place: Place::Nowhere,
-            },
-            ceiling => Self {
-                family: random_below(ceiling),
-                place: Place::SoftOnly { hard },
-            },
+            0..=1 => Self { family: random_below(1 << FAMILY_BITS), place: Place::Nowhere },
+            ceiling => Self { family: random_below(ceiling), place: Place::SoftOnly { hard } },
         }
     }
 
     /// The family with this number, for a guardian that was told it.
     pub fn of_family(family: u32) -> Self {
-        Self {
-            family,
-            place: Place::Both,
-        }
+        Self { family, place: Place::Both }
     }
 
     /// The number a guardian has to be told.
@@ -110,10 +98,7 @@ impl Brand {
 
     pub(crate) fn halves(self, mark: Mark) -> Option<Halves> {
         match self.place {
-            Place::Both => Some(Halves {
-                soft: mark.0,
-                hard: mark.0,
-            }),
+            Place::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
             Place::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),
             Place::Nowhere => None,
         }
@@ -128,11 +113,7 @@ impl Mark {
 
     /// Whether it outlives its runtime.
     pub fn fate(self) -> Fate {
-        if self.0 & DETACHED == 0 {
-            Fate::WithRuntime
-        } else {
-            Fate::Detached
-        }
+        if self.0 & DETACHED == 0 { Fate::WithRuntime } else { Fate::Detached }
     }
 }
 
@@ -155,23 +136,14 @@ fn prlimit(pid: Option<Pid>) -> Result<Halves, Errno> {
     }
     // SAFETY: the call succeeded, so the kernel filled the structure.
     let limit = unsafe { limit.assume_init() };
-    Ok(Halves {
-        soft: limit.rlim_cur,
-        hard: limit.rlim_max,
-    })
+    Ok(Halves { soft: limit.rlim_cur, hard: limit.rlim_max })
 }
 
 fn read_limits_file(pid: Pid) -> Option<Halves> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
-    let mut words = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max file locks"))?
-        .split_whitespace();
+    let mut words = text.lines().find_map(|line| line.strip_prefix("Max file locks"))?.split_whitespace();
     let mut half = || words.next().map(|word| word.parse().unwrap_or(u64::MAX));
-    Some(Halves {
-        soft: half()?,
-        hard: half()?,
-    })
+    Some(Halves { soft: half()?, hard: half()? })
 }
 
 /// At least 1, so that a limit of a few billion set by somebody else is not taken for a mark of family 0.
@@ -190,11 +162,9 @@ mod tests {
     #[test]
     fn a_mark_carries_its_sequence_and_fate() {
         let brand = Brand::of_family(77);
-        for (sequence, fate) in [
-            (0, Fate::WithRuntime),
-            (1, Fate::Detached),
-            (0x7fff_ffff, Fate::WithRuntime),
-        ] {
+        for (sequence, fate) in
+            [(0, Fate::WithRuntime), (1, Fate::Detached), (0x7fff_ffff, Fate::WithRuntime)]
+        {
             let mark = brand.mark(sequence, fate);
             assert_eq!((mark.sequence(), mark.fate()), (sequence, fate));
         }

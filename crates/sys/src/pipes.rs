@@ -18,30 +18,20 @@ pub struct Pipe {
 pub fn from_child() -> Result<Pipe, Errno> {
     let (read, write) = pair()?;
     never_block(&read)?;
-    Ok(Pipe {
-        ours: read,
-        theirs: write,
-    })
+    Ok(Pipe { ours: read, theirs: write })
 }
 
 /// A pipe that we write and the child reads.
 pub fn to_child() -> Result<Pipe, Errno> {
     let (read, write) = pair()?;
     never_block(&write)?;
-    Ok(Pipe {
-        ours: write,
-        theirs: read,
-    })
+    Ok(Pipe { ours: write, theirs: read })
 }
 
 /// An input that is at its end from the start.
 pub fn nothing() -> Result<OwnedFd, Errno> {
     use rustix::fs::{Mode, OFlags, open};
-    above_stdio(open(
-        "/dev/null",
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?)
+    above_stdio(open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// How many bytes the kernel may hold between the writer and us.

@@ -162,11 +162,8 @@ fn wait_for(pidfd: &OwnedFd, options: i32) -> Result<Option<Ended>, Errno> {
     if pid == 0 {
         return Ok(None);
     }
-    let how = if info.si_code == libc::CLD_EXITED {
-        How::Exited(status)
-    } else {
-        How::Signalled(status.into())
-    };
+    let how =
+        if info.si_code == libc::CLD_EXITED { How::Exited(status) } else { How::Signalled(status.into()) };
     Ok(Some(Ended {
         how,
         cpu_user: duration(usage.ru_utime),
@@ -194,11 +191,8 @@ const COMMAND_LENGTH: usize = 160;
 /// The command line of a process, or its kernel name in brackets; `None` once it is gone.
 pub fn command_line(pid: Pid) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let words: Vec<_> = bytes
-        .split(|b| *b == 0)
-        .filter(|w| !w.is_empty())
-        .map(String::from_utf8_lossy)
-        .collect();
+    let words: Vec<_> =
+        bytes.split(|b| *b == 0).filter(|w| !w.is_empty()).map(String::from_utf8_lossy).collect();
     if words.is_empty() {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
         return Some(format!("[{}]", name.trim_end()));

@@ -45,22 +45,14 @@ pub fn open(size: Size) -> Result<Pty, Errno> {
 
 /// Sets the size; the kernel sends SIGWINCH to the foreground group when it changed.
 pub fn resize(master: impl AsFd, size: Size) -> Result<(), Errno> {
-    let winsize = Winsize {
-        ws_row: size.rows,
-        ws_col: size.cols,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let winsize = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(master, winsize)
 }
 
 /// The size as the kernel has it.
 pub fn size(master: impl AsFd) -> Result<Size, Errno> {
     let size = rustix::termios::tcgetwinsize(master)?;
-    Ok(Size {
-        rows: size.ws_row,
-        cols: size.ws_col,
-    })
+    Ok(Size { rows: size.ws_row, cols: size.ws_col })
 }
 
 /// How the terminal treats input right now.

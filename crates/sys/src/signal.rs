@@ -88,14 +88,8 @@ impl FromStr for Signal {
         let upper = text.to_ascii_uppercase();
         let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
         let by_number = bare.parse().ok().filter(|n| (1..=31).contains(n));
-        let by_name = NAMES
-            .iter()
-            .find(|(name, _)| *name == bare)
-            .map(|(_, number)| *number);
-        by_number
-            .or(by_name)
-            .map(Self)
-            .ok_or_else(|| UnknownSignal(text.to_owned()))
+        let by_name = NAMES.iter().find(|(name, _)| *name == bare).map(|(_, number)| *number);
+        by_number.or(by_name).map(Self).ok_or_else(|| UnknownSignal(text.to_owned()))
     }
 }
 

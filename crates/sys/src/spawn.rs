@@ -103,10 +103,7 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
         Some((step, errno)) => {
             // It has exited already; collecting it leaves no zombie of a start that never was.
             let _ = process.reap_blocking();
-            Err(LaunchFailure {
-                step,
-                errno: Errno::from_raw_os_error(errno),
-            })
+            Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno) })
         }
     }
 }
@@ -114,11 +111,9 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
 impl Stdio<'_> {
     fn numbers(&self) -> [c_int; 3] {
         match self {
-            Self::Pipes {
-                stdin,
-                stdout,
-                stderr,
-            } => [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()],
+            Self::Pipes { stdin, stdout, stderr } => {
+                [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()]
+            }
             Self::Terminal { slave } => [slave.as_raw_fd(); 3],
         }
     }
@@ -138,11 +133,7 @@ struct Order {
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
-    strings
-        .iter()
-        .map(|string| string.as_ptr())
-        .chain([ptr::null()])
-        .collect()
+    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
 }
 
 /// The child's stack: it makes a dozen system calls through thin wrappers.
@@ -165,19 +156,10 @@ fn clone_and_run(order: &mut Order) -> Result<Process, LaunchFailure> {
         // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
         let pid = unsafe {
             let top = stack.as_mut_ptr().add(STACK / size_of::<u128>());
-            libc::clone(
-                run_in_child,
-                top.cast(),
-                flags,
-                ptr::from_mut(order).cast(),
-                &raw mut pidfd,
-            )
+            libc::clone(run_in_child, top.cast(), flags, ptr::from_mut(order).cast(), &raw mut pidfd)
         };
         if pid < 0 {
-            return Err(LaunchFailure {
-                step: Step::Clone,
-                errno: last_errno(),
-            });
+            return Err(LaunchFailure { step: Step::Clone, errno: last_errno() });
         }
         // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
@@ -219,10 +201,7 @@ fn become_the_program(order: &Order) -> Result<(), Step> {
         default_signals();
         check(libc::setsid(), Step::Session)?;
         if order.controlling_terminal {
-            check(
-                libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0),
-                Step::Terminal,
-            )?;
+            check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), Step::Terminal)?;
         }
         for (target, source) in (0..).zip(order.descriptors) {
             check(libc::dup2(source, target), Step::Descriptors)?;
@@ -245,13 +224,14 @@ fn check(answer: c_int, step: Step) -> Result<(), Step> {
 /// # Safety
 /// Only in the child, with all signals blocked.
 unsafe fn default_signals() {
+    /// The kernel's own layout, all zeroes: SIG_DFL, no flags, an empty mask. The wrapper of libc refuses the two signals
+    /// it uses itself, which an ancestor may have left ignored.
+    const DEFAULT: [u64; 4] = [0; 4];
+    const SET_SIZE: usize = 8;
     for signal in 1..=64 {
-        // SAFETY: SIG_DFL runs no code. Numbers that cannot be set (KILL, STOP, libc's own) are refused and stay as
-        // they are, which is what we want.
+        // SAFETY: SIG_DFL runs no code. KILL and STOP are refused and stay as they are, which is what we want.
         unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = libc::SIG_DFL;
-            libc::sigaction(signal, &raw const action, ptr::null_mut());
+            libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT.as_ptr(), ptr::null::<u64>(), SET_SIZE);
         }
     }
 }
@@ -277,17 +257,11 @@ unsafe fn set_limits(order: &Order) -> c_int {
         core.rlim_cur = 0;
         let mut answer = libc::setrlimit64(libc::RLIMIT_CORE, &raw const core);
         if let Some(files) = order.open_files {
-            let limit = libc::rlimit64 {
-                rlim_cur: files.soft,
-                rlim_max: files.hard,
-            };
+            let limit = libc::rlimit64 { rlim_cur: files.soft, rlim_max: files.hard };
             answer |= libc::setrlimit64(libc::RLIMIT_NOFILE, &raw const limit);
         }
         if let Some(mark) = order.mark {
-            let limit = libc::rlimit64 {
-                rlim_cur: mark.soft,
-                rlim_max: mark.hard,
-            };
+            let limit = libc::rlimit64 { rlim_cur: mark.soft, rlim_max: mark.hard };
             answer |= libc::setrlimit64(libc::RLIMIT_LOCKS, &raw const limit);
         }
         answer

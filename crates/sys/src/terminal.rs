@@ -38,7 +38,5 @@ pub fn is_terminal(fd: impl AsFd) -> bool {
 
 /// Its size, if it has one.
 pub fn size(fd: impl AsFd) -> Option<Size> {
-    crate::pty::size(fd)
-        .ok()
-        .filter(|size| size.rows > 0 && size.cols > 0)
+    crate::pty::size(fd).ok().filter(|size| size.rows > 0 && size.cols > 0)
 }

@@ -18,10 +18,7 @@ pub fn adopt_orphans() {
 pub fn adopted() -> Vec<Pid> {
     let me = Pid::of_this_process();
     match fs::read_to_string(format!("/proc/self/task/{me}/children")) {
-        Ok(text) => text
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok().map(Pid::new))
-            .collect(),
+        Ok(text) => text.split_whitespace().filter_map(|word| word.parse().ok().map(Pid::new)).collect(),
         // A kernel built without that file: look at everyone.
         Err(_) => everyone().collect(),
     }
@@ -32,31 +29,32 @@ pub fn has_children(pid: Pid) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return false;
     };
-    threads
-        .flatten()
-        .any(|thread| match fs::read(thread.path().join("children")) {
-            Ok(children) => !children.is_empty(),
-            Err(_) => true,
-        })
+    threads.flatten().any(|thread| match fs::read(thread.path().join("children")) {
+        Ok(children) => !children.is_empty(),
+        Err(_) => true,
+    })
 }
 
 /// Whether, besides its root, a session has members that hang on this process.
 pub fn has_orphans(brand: Brand, mark: Mark, root: Pid) -> bool {
-    adopted()
-        .into_iter()
-        .any(|pid| pid != root && brand.on(pid) == Some(mark) && is_alive(pid))
+    adopted().into_iter().any(|pid| pid != root && brand.on(pid) == Some(mark) && is_alive(pid))
 }
 
 /// All living processes whose mark is wanted, each held so that its number cannot be reused.
 pub fn members(brand: Brand, wanted: impl Fn(Mark) -> bool) -> Vec<Process> {
+    living(brand, wanted).collect()
+}
+
+/// The same, one by one while the process table is walked. Whoever signals them as they come leaves no time to fork: the
+/// kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies ahead.
+pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item = Process> {
     let me = Pid::of_this_process();
-    let bears = |pid: Pid| brand.on(pid).is_some_and(&wanted);
-    everyone()
-        .filter(|pid| *pid != me && bears(*pid))
-        .filter_map(Process::open)
-        // Asked again while held: had the number changed hands meanwhile, the one we hold is dead and cannot be hit.
-        .filter(|process| bears(process.pid()) && process.is_alive())
-        .collect()
+    let bears = move |pid: Pid| brand.on(pid).is_some_and(&wanted);
+    everyone().filter(move |pid| *pid != me).filter_map(move |pid| {
+        // Held first, asked then: had the number changed hands meanwhile, the one we hold is dead and cannot be hit.
+        let process = if bears(pid) { Process::open(pid)? } else { return None };
+        (bears(pid) && process.is_alive()).then_some(process)
+    })
 }
 
 fn is_alive(pid: Pid) -> bool {

@@ -1,0 +1,92 @@
+//! What to run, completely: the engine adds nothing of its own and reads no environment.
+
+use crate::Lifetime;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use windlass_sys::pty::Size;
+
+/// One command and the circumstances it runs in.
+#[derive(Clone, Debug)]
+pub struct CommandSpec {
+    /// The program and its arguments. A program without a slash is looked up in the child's own `PATH`.
+    pub argv: Vec<OsString>,
+    /// The name the program sees itself under, where it is not `argv[0]`.
+    pub argv0: Option<OsString>,
+    /// Where it runs. Absolute.
+    pub directory: PathBuf,
+    /// Its whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it reads and writes.
+    pub io: Io,
+    /// What its life is tied to.
+    pub lifetime: Lifetime,
+    /// A name people can use instead of its number.
+    pub name: Option<String>,
+    /// When it is to be ended, counted from its start.
+    pub timeout: Option<Duration>,
+}
+
+impl CommandSpec {
+    /// A command on pipes with nothing to read, living as long as the runtime.
+    pub fn new(argv: impl IntoIterator<Item = impl Into<OsString>>, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            argv0: None,
+            directory: directory.into(),
+            environment: Vec::new(),
+            io: Io::Pipes(Stdin::Closed),
+            lifetime: Lifetime::Runtime,
+            name: None,
+            timeout: None,
+        }
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+}
+
+/// What a command reads and writes.
+#[derive(Clone, Debug)]
+pub enum Io {
+    /// Separate pipes for output and errors.
+    Pipes(Stdin),
+    /// A terminal of its own for everything.
+    Terminal(Terminal),
+}
+
+/// What a command on pipes reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing: it is at its end from the start.
+    Closed,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+    /// Whatever is written later.
+    Open,
+}
+
+/// The terminal a command runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its size at the start.
+    pub size: Size,
+    /// Who answers when a program asks the terminal where its cursor is or what it can do.
+    pub queries: Queries,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self { size: Size::default(), queries: Queries::Answered }
+    }
+}
+
+/// Who answers a program's questions to its terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queries {
+    /// The engine, so that programs do not hang with nobody attached.
+    Answered,
+    /// Somebody else: a person's real terminal sees the question and answers it.
+    PassedOn,
+}

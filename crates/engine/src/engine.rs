@@ -1,0 +1,365 @@
+//! The engine: starts sessions, knows them, and ends them all.
+
+use crate::command::{CommandSpec, Io, Queries, Stdin};
+use crate::orphans::{self, Roots};
+use crate::progress::Progress;
+use crate::reactor;
+use crate::registry::{Registry, RegistryLimits};
+use crate::session::{
+    Drain, Facts, Input, Life, Limits, LiveScreen, Outputs, Patience, Prey, Session, Shared, Task, TreeEnd,
+    Whose, end_tree,
+};
+use crate::start::{self, Ends, Placement, StartError};
+use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use windlass_output::QueryScanner;
+use windlass_sys::guardian::{self, Guardian, GuardianProgram};
+use windlass_sys::limits::{self, OpenFiles};
+use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::signal::Signal;
+use windlass_sys::tree;
+
+/// How an engine works.
+#[derive(Debug, Default)]
+pub struct EngineOptions {
+    /// Where journals and records are kept; in memory, without it.
+    pub store: Option<Store>,
+    /// How much output each session keeps.
+    pub retention: Retention,
+    /// The times between TERM, KILL and giving up.
+    pub patience: Patience,
+    /// How long output is waited for after the root's exit.
+    pub drain: Drain,
+    /// How many sessions there may be.
+    pub limits: RegistryLimits,
+    /// Who ends what is left when this process dies.
+    pub guard: Guard,
+}
+
+/// Who ends a runtime's processes when it dies without doing so itself.
+#[derive(Debug, Default)]
+pub enum Guard {
+    /// Nobody: only a runtime that shuts down by itself leaves nothing behind.
+    #[default]
+    None,
+    /// A guardian made from this program; the arguments are made from the number of the runtime's brand.
+    Program(fn(family: u32) -> GuardianProgram),
+}
+
+/// Runs commands. A handle: clones share the engine, and when the last one goes, so do its sessions.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Option<Arc<Store>>,
+    retention: Retention,
+    limits: Limits,
+    registry: Mutex<Registry>,
+    tasks: Mutex<JoinSet<()>>,
+    brand: Brand,
+    sequence: AtomicU32,
+    roots: Arc<Roots>,
+    open_files: OpenFiles,
+    own: ProcessKey,
+    next_id: AtomicU64,
+    _guardian: Option<Guardian>,
+    _collector: CollectorTask,
+}
+
+/// Why an engine could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start the guardian process: {source}")]
+pub struct EngineError {
+    /// What the kernel said.
+    #[source]
+    source: Errno,
+}
+
+/// The first number of an engine that keeps nothing on disk.
+const FIRST_ID: u64 = 1001;
+
+impl Engine {
+    /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
+    pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
+        let brand = Brand::forge();
+        let open_files = limits::raise_open_files();
+        tree::adopt_orphans();
+        let guardian = match options.guard {
+            Guard::None => None,
+            Guard::Program(plan) => {
+                Some(guardian::start(&plan(brand.family())).map_err(|source| EngineError { source })?)
+            }
+        };
+        let roots = Arc::new(Roots::default());
+        let collector = CollectorTask(tokio::spawn(orphans::collect(brand, Arc::clone(&roots))));
+        let inner = Inner {
+            store: options.store.map(Arc::new),
+            retention: options.retention,
+            limits: Limits { patience: options.patience, drain: options.drain },
+            registry: Mutex::new(Registry::new(options.limits)),
+            tasks: Mutex::new(JoinSet::new()),
+            brand,
+            sequence: AtomicU32::new(1),
+            roots,
+            open_files,
+            own: process_key(Pid::of_this_process()),
+            next_id: AtomicU64::new(FIRST_ID),
+            _guardian: guardian,
+            _collector: collector,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts a command. On error nothing of it is left: no process, no file, no name.
+    pub fn start(&self, spec: CommandSpec) -> Result<Session, StartError> {
+        let evicted = self.registry().admit(spec.name.as_deref())?;
+        let id = self.inner.claim_id()?;
+        let sequence = self.inner.sequence.fetch_add(1, Ordering::Relaxed);
+        self.inner.roots.starting(sequence);
+        let session = self.launch(spec, id, sequence).inspect_err(|_| self.inner.roots.gone(sequence))?;
+        self.inner.roots.started(sequence, session.facts().root);
+        self.registry().add(&session);
+        if let Some(evicted) = evicted {
+            self.spawn(async move { drop(evicted.stop_because(Cause::Evicted).await) });
+        }
+        Ok(session)
+    }
+
+    fn launch(&self, spec: CommandSpec, id: SessionId, sequence: u32) -> Result<Session, StartError> {
+        let fate = if spec.lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
+        let mark = self.inner.brand.mark(sequence, fate);
+        let placement = Placement { mark: (self.inner.brand, mark), open_files: self.inner.open_files };
+        let (process, ends) = start::launch(&spec, &placement)?;
+        let unborn = Unborn(Some(process));
+        let watched =
+            Watched::new(ends, &spec.io).map_err(|errno| StartError::system("watch the process", errno))?;
+        let root = unborn.watch().map_err(|errno| StartError::system("watch the process", errno))?;
+        let (session, requests) = Session::new(self.shared(&spec, id, mark, root.get_ref().pid()));
+        self.record_start(&session);
+        let Watched { outputs, mut input } = watched;
+        if let Io::Pipes(Stdin::Bytes(bytes)) = spec.io {
+            input.preload(bytes);
+        }
+        let shared = Arc::clone(&session.shared);
+        let roots = Arc::clone(&self.inner.roots);
+        let task = Task { shared, root, outputs, input, requests, life: Life::default() };
+        self.spawn(async move {
+            task.run().await;
+            roots.gone(sequence);
+        });
+        Ok(session)
+    }
+
+    fn shared(&self, spec: &CommandSpec, id: SessionId, mark: Mark, root: Pid) -> Shared {
+        let terminal = match &spec.io {
+            Io::Terminal(terminal) => Some(terminal.size),
+            Io::Pipes(_) => None,
+        };
+        let started = Instant::now();
+        Shared {
+            facts: Facts {
+                id,
+                name: spec.name.clone(),
+                argv: spec.argv.clone(),
+                directory: spec.directory.clone(),
+                terminal,
+                lifetime: spec.lifetime,
+                root,
+                started: SystemTime::now(),
+            },
+            journal: self.inner.journal(id),
+            progress: watch::Sender::new(Progress::at_start(started)),
+            started,
+            timeout: spec.timeout,
+            lifetime: spec.lifetime,
+            limits: self.inner.limits,
+            brand: self.inner.brand,
+            mark,
+            store: self.inner.store.clone(),
+            screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
+            touched: AtomicU64::new(0),
+            trouble: Mutex::new(None),
+        }
+    }
+
+    fn record_start(&self, session: &Session) {
+        let Some(store) = &self.inner.store else { return };
+        let facts = session.facts();
+        let record = StartRecord {
+            id: facts.id,
+            name: facts.name.clone(),
+            argv: facts.argv.clone(),
+            cwd: facts.directory.clone(),
+            terminal: facts.terminal.is_some(),
+            lifetime: facts.lifetime,
+            started: facts.started,
+            runtime: self.inner.own,
+            root: process_key(facts.root),
+        };
+        // The command runs all the same; that it will not be listed later is said.
+        if let Err(error) = store.begin(&record) {
+            session.shared.note_trouble(error.to_string());
+        }
+    }
+
+    /// The session with this number, if it is still known.
+    pub fn session(&self, id: SessionId) -> Option<Session> {
+        self.registry().get(id)
+    }
+
+    /// The session that has this name now.
+    pub fn find(&self, name: &str) -> Option<Session> {
+        self.registry().find(name)
+    }
+
+    /// Every session that is known, oldest first.
+    pub fn sessions(&self) -> Vec<Session> {
+        self.registry().all()
+    }
+
+    /// Ends every session that is not detached, and everything they left running. No more can be started.
+    pub async fn shutdown(&self) -> TreeEnd {
+        self.registry().close();
+        let sessions = self.sessions();
+        let mut stops = JoinSet::new();
+        for session in sessions.into_iter().filter(|session| session.facts().lifetime != Lifetime::Detached) {
+            if session.receipt().is_none() {
+                stops.spawn(async move { session.stop_because(Cause::Shutdown).await });
+            }
+        }
+        let mut end = TreeEnd::default();
+        while let Some(stopped) = stops.join_next().await {
+            let stopped = stopped.unwrap_or_default();
+            end.ended.extend(stopped.ended);
+            end.remaining.extend(stopped.remaining);
+        }
+        let everything = Prey { brand: self.inner.brand, whose: Whose::Runtime, on_terminal: false };
+        let rest = end_tree(everything, self.inner.limits.patience).await;
+        end.ended.extend(rest.ended);
+        end.remaining.extend(rest.remaining);
+        self.join_tasks().await;
+        end
+    }
+
+    /// Detached sessions' tasks end when nobody holds them; the others have ended already.
+    async fn join_tasks(&self) {
+        self.registry().clear();
+        let mut tasks = std::mem::take(&mut *self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        // A `call` session that somebody still holds, or a pipe held by what could not be ended, is not waited for.
+        tasks.abort_all();
+        while tasks.join_next().await.is_some() {}
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn claim_id(&self) -> Result<SessionId, StartError> {
+        match &self.store {
+            Some(store) => Ok(store.claim_id()?),
+            None => Ok(SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed))),
+        }
+    }
+
+    fn journal(&self, id: SessionId) -> Journal {
+        match &self.store {
+            Some(store) => store.journal(id, self.retention),
+            None => Journal::in_memory(self.retention),
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// The last engine handle is gone: the tasks are left to end their sessions, which they do once nobody holds those.
+    fn drop(&mut self) {
+        self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
+    }
+}
+
+/// Our ends, known to the reactor.
+struct Watched {
+    outputs: Outputs,
+    input: Input,
+}
+
+impl Watched {
+    fn new(ends: Ends, io: &Io) -> Result<Self, Errno> {
+        match ends {
+            Ends::Pipes { stdin, stdout, stderr } => {
+                let outputs =
+                    Outputs::pipes(watch(stdout, Interest::READABLE)?, watch(stderr, Interest::READABLE)?);
+                let input = match stdin {
+                    Some(stdin) => Input::pipe(watch(stdin, Interest::WRITABLE)?),
+                    None => Input::closed(),
+                };
+                Ok(Self { outputs, input })
+            }
+            Ends::Terminal { master, slave } => {
+                let master = Arc::new(watch(master, Interest::READABLE | Interest::WRITABLE)?);
+                let answered = matches!(io, Io::Terminal(terminal) if terminal.queries == Queries::Answered);
+                let outputs = Outputs::terminal(&master, slave, answered.then(QueryScanner::default));
+                Ok(Self { outputs, input: Input::terminal(master) })
+            }
+        }
+    }
+}
+
+fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>, Errno> {
+    reactor::watch(fd, interest).map_err(|(_, errno)| errno)
+}
+
+/// A process that nobody watches yet: if that fails, it must not stay.
+struct Unborn(Option<Process>);
+
+impl Unborn {
+    fn watch(mut self) -> Result<AsyncFd<Process>, Errno> {
+        let process = self.0.take().ok_or(Errno::SRCH)?;
+        reactor::watch(process, Interest::READABLE).map_err(|(process, errno)| {
+            self.0 = Some(process);
+            errno
+        })
+    }
+}
+
+impl Drop for Unborn {
+    fn drop(&mut self) {
+        if let Some(process) = &self.0 {
+            let _ = process.signal_group(Signal::KILL);
+            let _ = process.reap_blocking();
+        }
+    }
+}
+
+/// Ends with the engine that started it.
+#[derive(Debug)]
+struct CollectorTask(tokio::task::JoinHandle<()>);
+
+impl Drop for CollectorTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn process_key(pid: Pid) -> ProcessKey {
+    ProcessKey { pid: pid.get(), start_ticks: process::start_ticks(pid).unwrap_or(0) }
+}

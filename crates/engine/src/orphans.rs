@@ -1,0 +1,72 @@
+//! Orphans: descendants whose parent died, which the kernel hands to this process. Somebody has to collect them when
+//! they die, and it must never be the root of a session, whose exit belongs to its task.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::signal::unix::{SignalKind, signal};
+use windlass_sys::mark::Brand;
+use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::tree;
+
+/// The roots of all sessions, by the sequence number in their mark.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    by_sequence: Mutex<HashMap<u32, Root>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Root {
+    /// The process may exist already, but its number is not known yet: nothing of this session may be collected.
+    Starting,
+    Started(Pid),
+}
+
+impl Roots {
+    pub(crate) fn starting(&self, sequence: u32) {
+        self.with(|roots| roots.insert(sequence, Root::Starting));
+    }
+
+    pub(crate) fn started(&self, sequence: u32, root: Pid) {
+        self.with(|roots| roots.insert(sequence, Root::Started(root)));
+    }
+
+    /// The root was collected, or never was.
+    pub(crate) fn gone(&self, sequence: u32) {
+        self.with(|roots| roots.remove(&sequence));
+    }
+
+    fn is_orphan(&self, sequence: u32, pid: Pid) -> bool {
+        self.with(|roots| match roots.get(&sequence) {
+            Some(Root::Starting) => false,
+            Some(Root::Started(root)) => *root != pid,
+            None => true,
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<u32, Root>) -> T) -> T {
+        work(&mut self.by_sequence.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Collects dead orphans for as long as it is polled. The kernel says when a child died, not which: several deaths may
+/// be one signal, so each signal is a look at all that were adopted.
+pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
+    // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
+    let Ok(mut deaths) = signal(SignalKind::child()) else { return };
+    loop {
+        collect_dead(brand, &roots);
+        if deaths.recv().await.is_none() {
+            return;
+        }
+    }
+}
+
+fn collect_dead(brand: Brand, roots: &Roots) {
+    for pid in tree::adopted() {
+        let Some(mark) = brand.on(pid) else { continue };
+        let dead = Process::open(pid).is_some_and(|process| !process.is_alive());
+        if dead && roots.is_orphan(mark.sequence(), pid) {
+            process::reap_orphan(pid);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What is known about a session once its root process has ended: the whole truth, in one value.
+
+use std::fmt;
+use std::time::Duration;
+
+/// How the root process ended. A code and a signal are different things and stay so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It called `exit` with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl Exit {
+    /// One number for a shell or a model: the code, or 128 plus the signal.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+
+    /// Whether the command itself said that all is well.
+    pub fn is_success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+/// Why the session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nobody asked: it returned, or something outside the runtime signalled it.
+    Itself,
+    /// Its time was up.
+    Timeout(Duration),
+    /// Somebody asked for it to be stopped.
+    Stopped,
+    /// It crossed a resource limit.
+    Limit,
+    /// The runtime was shutting down.
+    Shutdown,
+    /// The registry was full and this one had to make room.
+    Evicted,
+    /// The last handle of a `call` session went away.
+    Dropped,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Itself => f.write_str("itself"),
+            Self::Timeout(after) => write!(f, "timeout after {} ms", after.as_millis()),
+            Self::Stopped => f.write_str("stopped"),
+            Self::Limit => f.write_str("limit"),
+            Self::Shutdown => f.write_str("shutdown"),
+            Self::Evicted => f.write_str("evicted"),
+            Self::Dropped => f.write_str("dropped"),
+        }
+    }
+}
+
+/// Peak resident memory in bytes. The kernel starts a child's high-water mark at its parent's (the address space is
+/// shared until `exec`), so a figure below the runtime's own peak is only an upper bound, and says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeakMemory {
+    /// Measured.
+    Exactly(u64),
+    /// Not more than this.
+    AtMost(u64),
+}
+
+/// Bytes printed, per stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamBytes {
+    /// Through the pipe on fd 1.
+    pub stdout: u64,
+    /// Through the pipe on fd 2.
+    pub stderr: u64,
+    /// Through the terminal.
+    pub terminal: u64,
+}
+
+impl StreamBytes {
+    /// All streams together.
+    pub fn total(self) -> u64 {
+        self.stdout + self.stderr + self.terminal
+    }
+}
+
+/// One process, as a person would name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessLine {
+    /// Its process id.
+    pub pid: u32,
+    /// Its command line, or its kernel name in brackets where there is none.
+    pub command: String,
+}
+
+impl fmt::Display for ProcessLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pid, self.command)
+    }
+}
+
+/// The account of a session's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// How the root process ended.
+    pub exit: Exit,
+    /// Why.
+    pub cause: Cause,
+    /// From spawn to the root's exit.
+    pub wall: Duration,
+    /// CPU time in user mode: the root and the descendants it waited for.
+    pub cpu_user: Duration,
+    /// CPU time in the kernel, likewise.
+    pub cpu_system: Duration,
+    /// Peak resident memory of the largest of them.
+    pub peak_memory: PeakMemory,
+    /// What it had printed when this was written.
+    pub bytes: StreamBytes,
+    /// Input that was accepted and never reached the process.
+    pub undelivered_input: u64,
+    /// Processes it started that were still alive when it ended, and were left so.
+    pub left_running: Vec<ProcessLine>,
+    /// Processes other than the root that the runtime ended.
+    pub ended: Vec<ProcessLine>,
+    /// Processes that could not be ended.
+    pub remaining: Vec<ProcessLine>,
+}

@@ -1,0 +1,148 @@
+//! Who is here: sessions by number and by name, how many there may be, and who has to go when there are too many.
+
+use crate::session::{Session, WeakSession};
+use crate::start::StartError;
+use crate::{Lifetime, SessionId};
+use std::collections::{BTreeMap, HashMap};
+
+/// How many sessions an engine keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistryLimits {
+    /// Sessions whose root runs. One more, and the running one that was not used for the longest time is ended, its
+    /// owner finding `evicted` in the receipt; detached ones are never chosen.
+    pub running: usize,
+    /// Sessions that are over and can still be looked up. One more, and the oldest is forgotten; its journal stays.
+    pub finished: usize,
+}
+
+impl Default for RegistryLimits {
+    fn default() -> Self {
+        Self { running: 2048, finished: 256 }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Registry {
+    sessions: BTreeMap<SessionId, Entry>,
+    names: HashMap<String, SessionId>,
+    limits: RegistryLimits,
+    /// How many sessions there must be before finished ones are looked for again.
+    look_at: usize,
+    closed: bool,
+}
+
+/// Sessions that may come before the finished ones among all are counted again.
+const LOOK_EVERY: usize = 64;
+
+#[derive(Debug)]
+enum Entry {
+    Held(Session),
+    /// A `call` session lives only as long as its caller holds it.
+    Lent(WeakSession),
+}
+
+impl Entry {
+    fn session(&self) -> Option<Session> {
+        match self {
+            Self::Held(session) => Some(session.clone()),
+            Self::Lent(weak) => weak.upgrade(),
+        }
+    }
+}
+
+impl Registry {
+    pub(crate) fn new(limits: RegistryLimits) -> Self {
+        Self {
+            sessions: BTreeMap::new(),
+            names: HashMap::new(),
+            limits,
+            look_at: limits.finished,
+            closed: false,
+        }
+    }
+
+    /// Whether one more may start, and whom to end for it.
+    pub(crate) fn admit(&mut self, name: Option<&str>) -> Result<Option<Session>, StartError> {
+        if self.closed {
+            return Err(StartError::ShuttingDown);
+        }
+        self.check_name(name)?;
+        self.forget_finished();
+        if self.sessions.len() < self.limits.running {
+            return Ok(None);
+        }
+        let running: Vec<_> = self.all().into_iter().filter(|session| session.receipt().is_none()).collect();
+        if running.len() < self.limits.running {
+            return Ok(None);
+        }
+        let least_used = running
+            .into_iter()
+            .filter(|session| session.facts().lifetime != Lifetime::Detached)
+            .min_by_key(|session| (session.last_used(), session.id()));
+        least_used.map(Some).ok_or(StartError::TooManySessions { limit: self.limits.running })
+    }
+
+    fn check_name(&self, name: Option<&str>) -> Result<(), StartError> {
+        let Some(name) = name else { return Ok(()) };
+        let holder = self.find(name).filter(|session| session.receipt().is_none());
+        match holder {
+            Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.id() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Finished sessions beyond the limit are forgotten, the oldest first. Counting them at every start would make a
+    /// start dearer the more sessions there are, so up to [`LOOK_EVERY`] more may stay for a while.
+    fn forget_finished(&mut self) {
+        if self.sessions.len() <= self.look_at {
+            return;
+        }
+        let over: Vec<_> =
+            self.sessions.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
+        let surplus = over.len().saturating_sub(self.limits.finished);
+        for id in over.into_iter().take(surplus) {
+            self.sessions.remove(&id);
+            self.names.retain(|_, holder| *holder != id);
+        }
+        self.look_at = self.sessions.len() + LOOK_EVERY;
+    }
+
+    pub(crate) fn add(&mut self, session: &Session) {
+        let facts = session.facts();
+        if let Some(name) = &facts.name {
+            self.names.insert(name.clone(), facts.id);
+        }
+        let entry = match facts.lifetime {
+            Lifetime::Call => Entry::Lent(session.downgrade()),
+            Lifetime::Runtime | Lifetime::Detached => Entry::Held(session.clone()),
+        };
+        self.sessions.insert(facts.id, entry);
+    }
+
+    pub(crate) fn get(&self, id: SessionId) -> Option<Session> {
+        self.sessions.get(&id)?.session()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Session> {
+        self.get(*self.names.get(name)?)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Session> {
+        self.sessions.values().filter_map(Entry::session).collect()
+    }
+
+    /// No more sessions.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Lets go of every handle.
+    pub(crate) fn clear(&mut self) {
+        self.sessions.clear();
+        self.names.clear();
+    }
+}
+
+fn is_over(entry: &Entry) -> bool {
+    entry.session().is_none_or(|session| session.receipt().is_some())
+}

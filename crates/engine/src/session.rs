@@ -1,0 +1,290 @@
+//! A session as everyone but its task sees it: a handle that asks, watches and reads.
+
+mod input;
+mod output;
+mod screen;
+mod state;
+mod task;
+mod terminate;
+
+pub use input::{InputError, QUEUE_LIMIT};
+pub use screen::ScreenView;
+pub use task::Drain;
+pub use terminate::{Patience, TreeEnd};
+
+pub(crate) use input::Input;
+pub(crate) use output::Outputs;
+pub(crate) use screen::LiveScreen;
+pub(crate) use task::{Life, Request, Task};
+pub(crate) use terminate::{Prey, Whose, end_tree};
+
+use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
+use crate::progress::{InputProgress, Progress};
+use crate::{Cause, Journal, Lifetime, ProcessLine, Receipt, SessionId, Store};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::{mpsc, oneshot, watch};
+use windlass_output::Offset;
+use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::process::Pid;
+use windlass_sys::pty::Size;
+use windlass_sys::signal::Signal;
+use windlass_sys::tree;
+
+/// A handle on a session. Cheap to clone; any number may exist.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub(crate) shared: Arc<Shared>,
+    requests: mpsc::Sender<Request>,
+}
+
+/// What the task and the handles have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) facts: Facts,
+    pub(crate) journal: Journal,
+    pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) started: Instant,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) limits: Limits,
+    pub(crate) brand: Brand,
+    pub(crate) mark: Mark,
+    pub(crate) store: Option<Arc<Store>>,
+    pub(crate) screen: Mutex<LiveScreen>,
+    /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
+    pub(crate) touched: AtomicU64,
+    pub(crate) trouble: Mutex<Option<String>>,
+}
+
+/// What was decided when the session started and never changes.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its number.
+    pub id: SessionId,
+    /// Its name, if it was given one.
+    pub name: Option<String>,
+    /// The command.
+    pub argv: Vec<OsString>,
+    /// Where it was started.
+    pub directory: PathBuf,
+    /// The terminal's first size, if it runs on one.
+    pub terminal: Option<Size>,
+    /// What its life is tied to.
+    pub lifetime: Lifetime,
+    /// The root process.
+    pub root: Pid,
+    /// When it started, by the wall clock.
+    pub started: SystemTime,
+}
+
+/// The times a session's end is governed by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    pub(crate) patience: Patience,
+    pub(crate) drain: Drain,
+}
+
+/// Requests that may wait for the task; further ones wait in their callers.
+const REQUEST_QUEUE: usize = 16;
+
+impl Session {
+    pub(crate) fn new(shared: Shared) -> (Self, mpsc::Receiver<Request>) {
+        let (requests, receiver) = mpsc::channel(REQUEST_QUEUE);
+        (Self { shared: Arc::new(shared), requests }, receiver)
+    }
+
+    /// What never changes about it.
+    pub fn facts(&self) -> &Facts {
+        &self.shared.facts
+    }
+
+    /// Its number.
+    pub fn id(&self) -> SessionId {
+        self.shared.facts.id
+    }
+
+    /// Every byte it printed.
+    pub fn journal(&self) -> &Journal {
+        &self.shared.journal
+    }
+
+    /// How far it got, now.
+    pub fn progress(&self) -> Progress {
+        self.shared.progress.borrow().clone()
+    }
+
+    /// How far it gets: a level to wait on.
+    pub fn watch(&self) -> watch::Receiver<Progress> {
+        self.shared.touch();
+        self.shared.progress.subscribe()
+    }
+
+    /// The receipt, once there is one.
+    pub fn receipt(&self) -> Option<Arc<Receipt>> {
+        self.shared.progress.borrow().receipt.clone()
+    }
+
+    /// What the session could not do as it should: its record could not be written, say.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// A reader of its own, from this offset on.
+    pub fn cursor(&self, from: Offset) -> Cursor {
+        Cursor::new(self.clone(), from)
+    }
+
+    /// Output as it comes, from this offset on.
+    pub fn subscribe(&self, from: Offset, limits: SubscriptionLimits) -> Subscription {
+        Subscription::new(self.clone(), from, limits)
+    }
+
+    /// The visible screen of a terminal session, made from the journal.
+    pub fn screen(&self) -> Option<ScreenView> {
+        self.shared.facts.terminal?;
+        self.shared.touch();
+        Some(self.shared.screen_view())
+    }
+
+    /// Waits for the receipt. Cancelled by dropping.
+    pub async fn exited(&self) -> Arc<Receipt> {
+        let mut progress = self.shared.progress.subscribe();
+        // The sender lives in `shared`, which this handle holds, so the channel cannot close.
+        loop {
+            if let Some(receipt) = &progress.borrow_and_update().receipt {
+                return Arc::clone(receipt);
+            }
+            if progress.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Offers bytes to the session's input and says how many were taken into its queue. What was not taken is the
+    /// caller's to keep.
+    pub async fn write(&self, bytes: impl Into<Vec<u8>>) -> Result<usize, InputError> {
+        let bytes = bytes.into();
+        self.ask(|reply| Request::Write { bytes, reply }).await.unwrap_or(Err(InputError::Gone))
+    }
+
+    /// Writes, then waits until all that was taken has gone into the process, or until the deadline.
+    pub async fn write_until(
+        &self,
+        bytes: impl Into<Vec<u8>>,
+        deadline: Instant,
+    ) -> Result<Written, InputError> {
+        let bytes = bytes.into();
+        let offered = bytes.len();
+        let mut progress = self.shared.progress.subscribe();
+        let accepted = self.write(bytes).await?;
+        let target = progress.borrow_and_update().input.accepted;
+        let settled = progress.wait_for(|p| p.input.delivered + p.input.undelivered >= target);
+        // Whether it was delivered or the time is over, the level says how far it got.
+        let _ = tokio::time::timeout_at(deadline.into(), settled).await;
+        let input = self.shared.progress.borrow().input;
+        Ok(Written { refused: offered - accepted, queued: input.queued(), input })
+    }
+
+    /// Ends the input: closes the pipe, or types the terminal's end-of-file character.
+    pub async fn end_input(&self) -> Result<(), InputError> {
+        self.ask(|reply| Request::End { reply }).await.unwrap_or(Err(InputError::Gone))
+    }
+
+    /// Changes the terminal's size.
+    pub async fn resize(&self, size: Size) -> Result<(), Errno> {
+        self.ask(|reply| Request::Resize { size, reply }).await.unwrap_or(Err(Errno::SRCH))
+    }
+
+    /// Sends a signal to the root's process group, and nothing more.
+    pub async fn signal(&self, signal: Signal) -> Result<(), Errno> {
+        self.ask(|reply| Request::Signal { signal, reply }).await.unwrap_or(Err(Errno::SRCH))
+    }
+
+    /// Ends everything the session started: TERM, grace, KILL, sweep. Also ends what an exited one left running.
+    pub async fn stop(&self) -> TreeEnd {
+        self.stop_because(Cause::Stopped).await
+    }
+
+    pub(crate) async fn stop_because(&self, cause: Cause) -> TreeEnd {
+        match self.ask(|reply| Request::Stop { cause, reply }).await {
+            Some(end) => end,
+            // The task is gone because its session is over: only the tree is left to look after.
+            None => end_tree(self.shared.prey(), self.shared.limits.patience).await,
+        }
+    }
+
+    /// The living processes of the session, the root included, as of now.
+    pub fn processes(&self) -> Vec<ProcessLine> {
+        let (brand, mark) = (self.shared.brand, self.shared.mark);
+        let members = tree::members(brand, |found| found == mark);
+        members.iter().filter_map(|member| terminate::describe(member.pid())).collect()
+    }
+
+    pub(crate) fn last_used(&self) -> Instant {
+        self.shared.started + Duration::from_millis(self.shared.touched.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakSession {
+        WeakSession { shared: Arc::downgrade(&self.shared), requests: self.requests.downgrade() }
+    }
+
+    /// `None` when the task has ended.
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
+        self.shared.touch();
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Not taken: the queue was full.
+    pub refused: usize,
+    /// Taken, and still waiting for the process to read.
+    pub queued: u64,
+    /// The session's input as a whole.
+    pub input: InputProgress,
+}
+
+/// A handle that does not keep a `call` session alive.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakSession {
+    shared: Weak<Shared>,
+    requests: mpsc::WeakSender<Request>,
+}
+
+impl WeakSession {
+    pub(crate) fn upgrade(&self) -> Option<Session> {
+        Some(Session { shared: self.shared.upgrade()?, requests: self.requests.upgrade()? })
+    }
+}
+
+impl Shared {
+    pub(crate) fn prey(&self) -> Prey {
+        let whose = Whose::Session { mark: self.mark, root: self.facts.root };
+        Prey { brand: self.brand, whose, on_terminal: self.facts.terminal.is_some() }
+    }
+
+    fn touch(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.touched.fetch_max(now, Ordering::Relaxed);
+    }
+
+    fn record_end(&self, receipt: &Receipt) {
+        let Some(store) = &self.store else { return };
+        if let Err(error) = store.finish(self.facts.id, receipt) {
+            self.note_trouble(error.to_string());
+        }
+    }
+
+    pub(crate) fn note_trouble(&self, what: String) {
+        *self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(what);
+    }
+}

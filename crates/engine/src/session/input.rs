@@ -1,0 +1,227 @@
+//! What goes into a session: a bounded queue, in order, that never holds up anything else.
+
+use crate::progress::InputProgress;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::oneshot;
+use windlass_sys::pty;
+
+/// Bytes that may wait for a process that does not read.
+pub const QUEUE_LIMIT: usize = 1024 * 1024;
+
+/// Why input could not be taken or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// The session was started with its input closed, or it was ended since.
+    #[error("the session's input is closed")]
+    Closed,
+    /// The process closed its end, or is gone.
+    #[error("the process has ended or no longer reads its input")]
+    Gone,
+    /// The terminal hands over single keys: it has no end of input.
+    #[error(
+        "the terminal is not in line mode, so it has no end-of-file character; send the keys the program expects"
+    )]
+    NotInLineMode,
+}
+
+/// The writing half of a session's task.
+#[derive(Debug)]
+pub(crate) struct Input {
+    target: Target,
+    queue: VecDeque<Item>,
+    progress: InputProgress,
+    /// Whether the next byte begins a line: there, one end-of-file character ends the input; elsewhere it takes two.
+    line_start: bool,
+}
+
+#[derive(Debug)]
+enum Target {
+    Pipe(AsyncFd<OwnedFd>),
+    Terminal(Arc<AsyncFd<OwnedFd>>),
+    /// Never open, or ended by us.
+    Closed,
+    /// The other side went away.
+    Gone,
+}
+
+#[derive(Debug)]
+enum Item {
+    Bytes { bytes: Vec<u8>, done: usize },
+    End(Option<EndReply>),
+}
+
+pub(crate) type EndReply = oneshot::Sender<Result<(), InputError>>;
+
+impl Input {
+    pub(crate) fn closed() -> Self {
+        Self::to(Target::Closed)
+    }
+
+    pub(crate) fn pipe(fd: AsyncFd<OwnedFd>) -> Self {
+        Self::to(Target::Pipe(fd))
+    }
+
+    pub(crate) fn terminal(master: Arc<AsyncFd<OwnedFd>>) -> Self {
+        Self::to(Target::Terminal(master))
+    }
+
+    fn to(target: Target) -> Self {
+        Self { target, queue: VecDeque::new(), progress: InputProgress::default(), line_start: true }
+    }
+
+    pub(crate) fn progress(&self) -> InputProgress {
+        self.progress
+    }
+
+    /// Takes what fits into the queue and says how much that was.
+    pub(crate) fn accept(&mut self, mut bytes: Vec<u8>) -> Result<usize, InputError> {
+        self.check_open()?;
+        let queued = usize::try_from(self.progress.queued()).unwrap_or(usize::MAX);
+        bytes.truncate(QUEUE_LIMIT.saturating_sub(queued));
+        let accepted = bytes.len();
+        self.push(bytes);
+        Ok(accepted)
+    }
+
+    /// Input that came with the command itself: all of it, then the end.
+    pub(crate) fn preload(&mut self, bytes: Vec<u8>) {
+        self.push(bytes);
+        self.queue.push_back(Item::End(None));
+    }
+
+    /// Ends the input after what is queued.
+    pub(crate) fn end(&mut self, reply: EndReply) {
+        match self.check_open() {
+            Ok(()) => self.queue.push_back(Item::End(Some(reply))),
+            // Whoever asked may have stopped listening.
+            Err(error) => drop(reply.send(Err(error))),
+        }
+    }
+
+    fn check_open(&self) -> Result<(), InputError> {
+        let ending = self.queue.iter().any(|item| matches!(item, Item::End(_)));
+        match self.target {
+            Target::Closed => Err(InputError::Closed),
+            Target::Gone => Err(InputError::Gone),
+            Target::Pipe(_) if ending => Err(InputError::Closed),
+            Target::Pipe(_) | Target::Terminal(_) => Ok(()),
+        }
+    }
+
+    fn push(&mut self, bytes: Vec<u8>) {
+        if !bytes.is_empty() {
+            self.progress.accepted += bytes.len() as u64;
+            self.queue.push_back(Item::Bytes { bytes, done: 0 });
+        }
+    }
+
+    /// What to watch for becoming writable: nothing, while nothing waits.
+    pub(crate) fn pending(&self) -> Option<&AsyncFd<OwnedFd>> {
+        if self.queue.is_empty() { None } else { self.fd() }
+    }
+
+    fn fd(&self) -> Option<&AsyncFd<OwnedFd>> {
+        match &self.target {
+            Target::Pipe(fd) => Some(fd),
+            Target::Terminal(fd) => Some(fd),
+            Target::Closed | Target::Gone => None,
+        }
+    }
+
+    /// Delivers as much as the kernel takes now.
+    pub(crate) fn flush(&mut self) {
+        while let Some(item) = self.queue.pop_front() {
+            match item {
+                Item::Bytes { bytes, done } => {
+                    if !self.deliver(bytes, done) {
+                        return;
+                    }
+                }
+                Item::End(reply) => self.finish(reply),
+            }
+        }
+    }
+
+    /// Whether all of it went in. What did not goes back to the front of the queue.
+    fn deliver(&mut self, bytes: Vec<u8>, mut done: usize) -> bool {
+        while done < bytes.len() {
+            match self.write(&bytes[done..]) {
+                Ok(count) => {
+                    done += count;
+                    self.progress.delivered += count as u64;
+                    self.line_start = bytes[done - 1] == b'\n' || bytes[done - 1] == b'\r';
+                }
+                Err(error) => {
+                    self.queue.push_front(Item::Bytes { bytes, done });
+                    if error.kind() != std::io::ErrorKind::WouldBlock {
+                        self.abandon(Target::Gone, InputError::Gone);
+                    }
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        let fd = self.fd().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        fd.try_io(Interest::WRITABLE, |fd| {
+            loop {
+                match rustix::io::write(fd, bytes) {
+                    Err(Errno::INTR) => {}
+                    // A zero-byte answer to a non-empty write would make this spin; no pipe or terminal gives one.
+                    Ok(0) => return Err(Errno::IO.into()),
+                    answer => return Ok(answer?),
+                }
+            }
+        })
+    }
+
+    fn finish(&mut self, reply: Option<EndReply>) {
+        let answer = match &self.target {
+            Target::Pipe(_) => {
+                self.target = Target::Closed;
+                Ok(())
+            }
+            Target::Terminal(master) => self.type_end_of_file(&Arc::clone(master)),
+            Target::Closed => Err(InputError::Closed),
+            Target::Gone => Err(InputError::Gone),
+        };
+        if let Some(reply) = reply {
+            let _ = reply.send(answer);
+        }
+    }
+
+    fn type_end_of_file(&mut self, master: &AsyncFd<OwnedFd>) -> Result<(), InputError> {
+        let mode = pty::input_mode(master.get_ref()).map_err(|_| InputError::Gone)?;
+        if !mode.canonical {
+            return Err(InputError::NotInLineMode);
+        }
+        let presses = if self.line_start { 1 } else { 2 };
+        self.progress.accepted += presses as u64;
+        self.queue.push_front(Item::Bytes { bytes: vec![mode.end_of_file; presses], done: 0 });
+        Ok(())
+    }
+
+    /// Nothing more will be read at the other side.
+    pub(crate) fn root_exited(&mut self) {
+        if matches!(self.target, Target::Pipe(_) | Target::Terminal(_)) {
+            self.abandon(Target::Gone, InputError::Gone);
+        }
+    }
+
+    fn abandon(&mut self, target: Target, error: InputError) {
+        self.progress.undelivered += self.progress.queued();
+        self.target = target;
+        for item in self.queue.drain(..) {
+            if let Item::End(Some(reply)) = item {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The one owner of a session: it alone reads, writes, signals and reaps. Everyone else sends it requests, watches the
+//! progress it publishes, and reads the journal.
+
+use super::Shared;
+use super::input::{EndReply, Input, InputError};
+use super::output::{Outputs, ReadOutcome};
+use super::state::{Happening, Order, State};
+use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
+use crate::progress::Progress;
+use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Sleep;
+use windlass_sys::process::{Ended, How, Process};
+use windlass_sys::pty::Size;
+use windlass_sys::signal::Signal;
+use windlass_sys::{limits, tree};
+
+/// What a handle may ask of the task. Requests are carried out in the order they were made.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Write { bytes: Vec<u8>, reply: oneshot::Sender<Result<usize, InputError>> },
+    End { reply: EndReply },
+    Resize { size: Size, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
+    Signal { signal: Signal, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
+    Stop { cause: Cause, reply: oneshot::Sender<TreeEnd> },
+}
+
+/// How long the output is waited for once the root is gone and somebody else still holds the pipe.
+#[derive(Clone, Copy, Debug)]
+pub struct Drain {
+    /// Without a byte for this long, it is over.
+    pub silence: Duration,
+    /// However busy it is, not longer than this.
+    pub ceiling: Duration,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self { silence: Duration::from_millis(50), ceiling: Duration::from_secs(1) }
+    }
+}
+
+/// A running session.
+pub(crate) struct Task {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) root: AsyncFd<Process>,
+    pub(crate) outputs: Outputs,
+    pub(crate) input: Input,
+    pub(crate) requests: mpsc::Receiver<Request>,
+    pub(crate) life: Life,
+}
+
+/// The part of a task that changes as the session goes through its states.
+#[derive(Default)]
+pub(crate) struct Life {
+    state: Option<State>,
+    exit: Option<(Ended, Instant)>,
+    ladder: Option<Pin<Box<dyn Future<Output = TreeEnd> + Send>>>,
+    tree_end: TreeEnd,
+    stop_replies: Vec<oneshot::Sender<TreeEnd>>,
+    timer: Option<Pin<Box<Sleep>>>,
+    drain_ceiling: Option<Instant>,
+    deaf: bool,
+}
+
+/// What woke the task.
+enum Event {
+    Asked(Request),
+    Unheld,
+    RootExited,
+    LadderDone(TreeEnd),
+    TimeUp,
+    Writable,
+    Readable(usize),
+}
+
+impl Task {
+    /// Runs until nothing can happen any more.
+    pub(crate) async fn run(mut self) {
+        self.set_timer(self.shared.timeout.map(|timeout| self.shared.started + timeout));
+        self.input.flush();
+        self.report_input();
+        while !self.is_finished() {
+            match poll_fn(|cx| self.poll_event(cx)).await {
+                Event::Asked(request) => self.answer(request),
+                Event::Unheld => self.unheld(),
+                Event::RootExited => self.root_exited(),
+                Event::LadderDone(end) => self.ladder_done(end),
+                Event::TimeUp => self.time_up(),
+                Event::Writable => self.write(),
+                Event::Readable(source) => self.read(source),
+            }
+        }
+        self.close();
+    }
+
+    /// Control comes first, so that a flood of output cannot hold it up; then death, then input, then output.
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        if !self.life.deaf
+            && let Poll::Ready(request) = self.requests.poll_recv(cx)
+        {
+            return Poll::Ready(request.map_or(Event::Unheld, Event::Asked));
+        }
+        if self.life.exit.is_none() && self.root.poll_read_ready(cx).is_ready() {
+            return Poll::Ready(Event::RootExited);
+        }
+        if let Some(ladder) = &mut self.life.ladder
+            && let Poll::Ready(end) = ladder.as_mut().poll(cx)
+        {
+            return Poll::Ready(Event::LadderDone(end));
+        }
+        if let Some(timer) = &mut self.life.timer
+            && timer.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Event::TimeUp);
+        }
+        if let Some(fd) = self.input.pending()
+            && fd.poll_write_ready(cx).is_ready()
+        {
+            return Poll::Ready(Event::Writable);
+        }
+        self.outputs.poll_readable(cx).map(Event::Readable)
+    }
+
+    fn answer(&mut self, request: Request) {
+        // Whoever asked may have gone away meanwhile: an answer that nobody takes is dropped.
+        match request {
+            Request::Write { bytes, reply } => {
+                let answer = self.input.accept(bytes);
+                self.write();
+                let _ = reply.send(answer);
+            }
+            Request::End { reply } => {
+                self.input.end(reply);
+                self.write();
+            }
+            Request::Resize { size, reply } => {
+                let _ = reply.send(self.outputs.resize(size));
+                self.shared.screen_resized(size);
+            }
+            Request::Signal { signal, reply } => {
+                let _ = reply.send(self.signal_group(signal));
+            }
+            Request::Stop { cause, reply } => {
+                self.life.stop_replies.push(reply);
+                self.happen(Happening::StopAsked(cause));
+            }
+        }
+    }
+
+    fn signal_group(&self, signal: Signal) -> Result<(), rustix::io::Errno> {
+        if self.life.exit.is_some() {
+            return Err(rustix::io::Errno::SRCH);
+        }
+        self.root.get_ref().signal_group(signal)
+    }
+
+    /// Nobody holds a handle any more: for a `call` session that is its end, and so it is when the engine is gone.
+    fn unheld(&mut self) {
+        self.life.deaf = true;
+        let cause = if self.shared.lifetime == Lifetime::Call { Cause::Dropped } else { Cause::Shutdown };
+        if self.shared.lifetime != Lifetime::Detached {
+            self.happen(Happening::StopAsked(cause));
+        }
+    }
+
+    fn root_exited(&mut self) {
+        match self.root.get_ref().reap() {
+            Ok(Some(ended)) => self.life.exit = Some((ended, Instant::now())),
+            // A wake-up without an exit.
+            Ok(None) => return self.forget_root_wakeup(),
+            // Somebody else collected our child. The truth is lost; say the least false thing.
+            Err(_) => self.life.exit = Some((Self::unknown_end(), Instant::now())),
+        }
+        self.outputs.root_exited();
+        self.happen(Happening::RootExited);
+    }
+
+    fn forget_root_wakeup(&self) {
+        let nothing = || Err(std::io::ErrorKind::WouldBlock.into());
+        let _ = self.root.try_io(tokio::io::Interest::READABLE, |_| nothing() as std::io::Result<()>);
+    }
+
+    fn unknown_end() -> Ended {
+        let how = How::Signalled(Signal::KILL);
+        Ended { how, cpu_user: Duration::ZERO, cpu_system: Duration::ZERO, peak_memory: 0 }
+    }
+
+    fn ladder_done(&mut self, end: TreeEnd) {
+        self.life.ladder = None;
+        self.life.tree_end.ended.extend(end.ended);
+        self.life.tree_end.remaining = end.remaining;
+        self.happen(Happening::LadderDone);
+        // A root that cannot be ended, or a session that was over already: nobody else will answer these.
+        if self.life.ladder.is_none() && !matches!(self.state(), State::Draining { .. }) {
+            self.answer_stops();
+        }
+    }
+
+    fn time_up(&mut self) {
+        self.life.timer = None;
+        match (self.state(), self.shared.timeout) {
+            (State::Running, Some(timeout)) => self.happen(Happening::StopAsked(Cause::Timeout(timeout))),
+            (State::Draining { .. }, _) => self.happen(Happening::OutputOver),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self) {
+        self.input.flush();
+        self.report_input();
+    }
+
+    fn report_input(&self) {
+        let input = self.input.progress();
+        self.shared.progress.send_if_modified(|progress| {
+            let changed = progress.input != input;
+            progress.input = input;
+            changed
+        });
+    }
+
+    fn read(&mut self, source: usize) {
+        let outcome = self.outputs.read(source, &self.shared);
+        self.after_read(outcome);
+    }
+
+    fn after_read(&mut self, outcome: ReadOutcome) {
+        if let ReadOutcome::Question = outcome {
+            self.answer_terminal();
+        }
+        if let State::Draining { .. } = self.state() {
+            self.keep_draining(outcome);
+        }
+    }
+
+    fn answer_terminal(&mut self) {
+        let replies = self.shared.terminal_replies();
+        if !replies.is_empty() && self.input.accept(replies).is_ok() {
+            self.write();
+        }
+    }
+
+    /// The one place where the state changes and its orders are carried out.
+    fn happen(&mut self, happening: Happening) {
+        let (next, order) = self.state().after(happening);
+        self.life.state = Some(next);
+        if next.phase() != self.shared.progress.borrow().phase {
+            self.shared.progress.send_modify(|progress| progress.phase = next.phase());
+        }
+        match order {
+            Order::Nothing => {}
+            Order::EndTree => self.end_tree(),
+            Order::Drain => self.start_draining(),
+            Order::Publish(cause) => self.publish(cause),
+        }
+    }
+
+    fn state(&self) -> State {
+        self.life.state.unwrap_or(State::Running)
+    }
+
+    fn end_tree(&mut self) {
+        self.life.timer = None;
+        let prey = self.shared.prey();
+        self.life.ladder = Some(Box::pin(end_tree(prey, self.shared.limits.patience)));
+    }
+
+    fn start_draining(&mut self) {
+        self.input.root_exited();
+        self.report_input();
+        self.life.drain_ceiling = Some(Instant::now() + self.shared.limits.drain.ceiling);
+        self.set_timer(Some(Instant::now() + self.shared.limits.drain.silence));
+        // What the root wrote is in the pipe by now: most sessions end in this very step.
+        for source in 0..Outputs::SOURCES {
+            self.drain_source(source);
+        }
+        if self.outputs.is_closed() {
+            self.happen(Happening::OutputOver);
+        }
+    }
+
+    /// Everything the root wrote fits into what the kernel holds; more than that is somebody else's.
+    fn drain_source(&mut self, source: usize) {
+        const MOST_READS: usize = 32;
+        for _ in 0..MOST_READS {
+            match self.outputs.read_now(source, &self.shared) {
+                ReadOutcome::Nothing => return,
+                ReadOutcome::Output | ReadOutcome::Question => {}
+            }
+        }
+    }
+
+    fn keep_draining(&mut self, outcome: ReadOutcome) {
+        let ceiling = self.life.drain_ceiling.unwrap_or_else(Instant::now);
+        if self.outputs.is_closed() || Instant::now() >= ceiling {
+            self.happen(Happening::OutputOver);
+        } else if !matches!(outcome, ReadOutcome::Nothing) {
+            self.set_timer(Some((Instant::now() + self.shared.limits.drain.silence).min(ceiling)));
+        }
+    }
+
+    fn set_timer(&mut self, deadline: Option<Instant>) {
+        // timer: the session's timeout while it runs, the end of silence while it drains.
+        self.life.timer = deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
+    }
+
+    fn publish(&mut self, cause: Cause) {
+        self.life.timer = None;
+        let receipt = Arc::new(self.receipt(cause));
+        self.shared.record_end(&receipt);
+        let closed = self.outputs.is_closed();
+        self.shared.progress.send_modify(|progress: &mut Progress| {
+            progress.receipt = Some(receipt);
+            progress.closed = closed;
+        });
+        self.answer_stops();
+    }
+
+    fn receipt(&mut self, cause: Cause) -> Receipt {
+        let (ended, at) = self.life.exit.unwrap_or_else(|| (Self::unknown_end(), Instant::now()));
+        let TreeEnd { ended: ended_processes, remaining } = self.life.tree_end.clone();
+        Receipt {
+            exit: match ended.how {
+                How::Exited(code) => Exit::Code(code),
+                How::Signalled(signal) => Exit::Signal(signal.number()),
+            },
+            cause,
+            wall: at.duration_since(self.shared.started),
+            cpu_user: ended.cpu_user,
+            cpu_system: ended.cpu_system,
+            peak_memory: peak_memory(ended.peak_memory),
+            bytes: self.shared.journal.account().bytes,
+            undelivered_input: self.input.progress().undelivered,
+            left_running: self.left_running(),
+            ended: ended_processes,
+            remaining,
+        }
+    }
+
+    fn left_running(&self) -> Vec<ProcessLine> {
+        let Prey { brand, whose: Whose::Session { mark, root }, .. } = self.shared.prey() else {
+            return Vec::new();
+        };
+        if !tree::has_orphans(brand, mark, root) {
+            return Vec::new();
+        }
+        let members = tree::members(brand, |found| found == mark);
+        members.iter().filter_map(|member| terminate::describe(member.pid())).collect()
+    }
+
+    fn answer_stops(&mut self) {
+        for reply in self.life.stop_replies.drain(..) {
+            let _ = reply.send(self.life.tree_end.clone());
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        let over = self.state() == State::Over && self.life.ladder.is_none();
+        let abandoned = self.life.deaf && self.shared.lifetime == Lifetime::Detached;
+        (over && (self.outputs.is_closed() || self.life.deaf)) || abandoned
+    }
+
+    fn close(&mut self) {
+        self.shared.journal.seal();
+        self.shared.progress.send_modify(|progress| progress.closed = true);
+        self.requests.close();
+        // A stop that came in just now finds nothing left to do here; the handle then looks after the tree itself.
+        while self.requests.try_recv().is_ok() {}
+    }
+}
+
+/// The kernel starts a child's high-water mark at ours, so a figure that is not above ours is only a bound.
+fn peak_memory(reported: u64) -> PeakMemory {
+    if reported > limits::own_peak_memory() {
+        PeakMemory::Exactly(reported)
+    } else {
+        PeakMemory::AtMost(reported)
+    }
+}

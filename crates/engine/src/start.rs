@@ -1,0 +1,302 @@
+//! From a command to a running process: find the program, open the ends, launch. Every failure names the thing that is
+//! wrong and leaves nothing behind.
+
+use crate::command::{CommandSpec, Io, Stdin, Terminal};
+use crate::{ClaimId, SessionId};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use windlass_sys::limits::OpenFiles;
+use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::process::Process;
+use windlass_sys::spawn::{self, Launch, LaunchFailure, Stdio, Step};
+use windlass_sys::{pipes, pty};
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no program in the command.
+    #[error("the command is empty")]
+    Empty,
+    /// A string holds a NUL byte, which no process can be given.
+    #[error("the {what} contains a NUL byte")]
+    Nul {
+        /// Which string.
+        what: &'static str,
+    },
+    /// No such program.
+    #[error("program not found: {} (searched in {searched})", .program.display())]
+    ProgramNotFound {
+        /// As it was asked for.
+        program: PathBuf,
+        /// Where it was looked for.
+        searched: String,
+    },
+    /// The file is there but did not run.
+    #[error("cannot execute {}: {reason}", .program.display())]
+    CannotExecute {
+        /// The file.
+        program: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
+    /// The working directory is missing, or is no directory, or is closed to us.
+    #[error("working directory {}: {source}", .directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
+    /// Every pseudo-terminal of the machine is in use.
+    #[error("out of pseudo-terminals: the machine's limit (kernel.pty.max) is reached")]
+    OutOfTerminals,
+    /// The runtime may open no more files.
+    #[error("out of file descriptors: the limit of this process or of the machine is reached")]
+    OutOfFiles,
+    /// No more processes may be started.
+    #[error("out of processes: the limit of this user or of the machine is reached")]
+    OutOfProcesses,
+    /// The name belongs to a session that still runs.
+    #[error("the name `{name}` is held by session {holder}, which is still running")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Who has it.
+        holder: SessionId,
+    },
+    /// Too many sessions run, and none of them may be ended to make room.
+    #[error("{limit} sessions are running and none may be evicted")]
+    TooManySessions {
+        /// The limit.
+        limit: usize,
+    },
+    /// The engine is ending.
+    #[error("the runtime is shutting down")]
+    ShuttingDown,
+    /// The state directory gave no number for the session.
+    #[error(transparent)]
+    Store(#[from] ClaimId),
+    /// Anything else the kernel refused.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
+}
+
+impl StartError {
+    pub(crate) fn system(doing: &'static str, source: Errno) -> Self {
+        match source {
+            Errno::MFILE | Errno::NFILE => Self::OutOfFiles,
+            Errno::AGAIN | Errno::NOMEM => Self::OutOfProcesses,
+            source => Self::System { doing, source },
+        }
+    }
+}
+
+/// Our ends of what a command reads and writes.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    Pipes {
+        stdin: Option<OwnedFd>,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    },
+    /// The slave is kept until the root exits: programs that close the terminal and open it again do not end it.
+    Terminal {
+        master: OwnedFd,
+        slave: OwnedFd,
+    },
+}
+
+/// Where and as what the command is launched.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    pub(crate) mark: (Brand, Mark),
+    pub(crate) open_files: OpenFiles,
+}
+
+/// Launches the command.
+pub(crate) fn launch(spec: &CommandSpec, placement: &Placement) -> Result<(Process, Ends), StartError> {
+    let call = Call::prepare(spec)?;
+    match &spec.io {
+        Io::Pipes(stdin) => launch_on_pipes(spec, &call, stdin, placement),
+        Io::Terminal(terminal) => launch_on_terminal(spec, &call, terminal, placement),
+    }
+}
+
+fn launch_on_pipes(
+    spec: &CommandSpec,
+    call: &Call,
+    stdin: &Stdin,
+    placement: &Placement,
+) -> Result<(Process, Ends), StartError> {
+    let pipe_error = |errno| StartError::system("open a pipe", errno);
+    let (their_stdin, our_stdin) = match stdin {
+        Stdin::Closed => (pipes::nothing().map_err(pipe_error)?, None),
+        Stdin::Bytes(_) | Stdin::Open => {
+            let pipe = pipes::to_child().map_err(pipe_error)?;
+            (pipe.theirs, Some(pipe.ours))
+        }
+    };
+    let stdout = pipes::from_child().map_err(pipe_error)?;
+    let stderr = pipes::from_child().map_err(pipe_error)?;
+    let stdio = Stdio::Pipes {
+        stdin: their_stdin.as_fd(),
+        stdout: stdout.theirs.as_fd(),
+        stderr: stderr.theirs.as_fd(),
+    };
+    let process = call.launch(spec, stdio, placement)?;
+    Ok((process, Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.ours }))
+}
+
+fn launch_on_terminal(
+    spec: &CommandSpec,
+    call: &Call,
+    terminal: &Terminal,
+    placement: &Placement,
+) -> Result<(Process, Ends), StartError> {
+    let pty = pty::open(terminal.size).map_err(|errno| match errno {
+        Errno::NOSPC => StartError::OutOfTerminals,
+        errno => StartError::system("open a pseudo-terminal", errno),
+    })?;
+    let process = call.launch(spec, Stdio::Terminal { slave: pty.slave.as_fd() }, placement)?;
+    Ok((process, Ends::Terminal { master: pty.master, slave: pty.slave }))
+}
+
+/// The command as the kernel takes it.
+struct Call {
+    program: CString,
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+    directory: CString,
+}
+
+impl Call {
+    fn prepare(spec: &CommandSpec) -> Result<Self, StartError> {
+        let name = spec.argv.first().filter(|name| !name.is_empty()).ok_or(StartError::Empty)?;
+        let program = find_program(spec, name)?;
+        let shown = spec.argv0.as_ref().unwrap_or(name);
+        let arguments = std::iter::once(shown).chain(&spec.argv[1..]);
+        Ok(Self {
+            program: c_string(program.as_os_str(), "program")?,
+            arguments: arguments.map(|argument| c_string(argument, "command")).collect::<Result<_, _>>()?,
+            environment: spec.environment.iter().map(c_variable).collect::<Result<_, _>>()?,
+            directory: c_string(spec.directory.as_os_str(), "working directory")?,
+        })
+    }
+
+    fn launch(
+        &self,
+        spec: &CommandSpec,
+        stdio: Stdio<'_>,
+        placement: &Placement,
+    ) -> Result<Process, StartError> {
+        let launch = Launch {
+            program: &self.program,
+            arguments: &self.arguments,
+            environment: &self.environment,
+            directory: &self.directory,
+            stdio,
+            mark: Some(placement.mark),
+            open_files: Some(placement.open_files),
+        };
+        spawn::launch(&launch).map_err(|failure| self.explain(spec, failure))
+    }
+
+    fn explain(&self, spec: &CommandSpec, failure: LaunchFailure) -> StartError {
+        let LaunchFailure { step, errno } = failure;
+        match step {
+            Step::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
+            Step::Execute => {
+                let program = PathBuf::from(OsStr::from_bytes(self.program.as_bytes()));
+                let reason = why_not_executable(&program, errno);
+                StartError::CannotExecute { program, reason, source: errno }
+            }
+            Step::Clone => StartError::system("start a process", errno),
+            Step::Session => StartError::system("make a session for the process", errno),
+            Step::Terminal => StartError::system("give the process its terminal", errno),
+            Step::Descriptors => StartError::system("give the process its pipes", errno),
+            Step::Limits => StartError::system("set the limits of the process", errno),
+        }
+    }
+}
+
+/// Where programs are looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The file to execute, by the rules of `execvp`, but in the child's `PATH` and from the child's directory.
+fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError> {
+    if name.as_bytes().contains(&b'/') {
+        // Relative to the child's directory, which it enters before it executes.
+        return existing(spec, Path::new(name)).map(|_| PathBuf::from(name));
+    }
+    let default = OsString::from(DEFAULT_PATH);
+    let path = spec.variable("PATH").unwrap_or(&default);
+    let found = path.as_bytes().split(|byte| *byte == b':').find_map(|directory| {
+        let directory = if directory.is_empty() { b"." } else { directory };
+        let candidate = Path::new(OsStr::from_bytes(directory)).join(name);
+        is_program(&spec.directory.join(&candidate)).then_some(candidate)
+    });
+    found.ok_or_else(|| StartError::ProgramNotFound {
+        program: name.into(),
+        searched: format!("PATH={}", path.to_string_lossy()),
+    })
+}
+
+fn existing(spec: &CommandSpec, program: &Path) -> Result<(), StartError> {
+    let file = spec.directory.join(program);
+    // A missing directory is the better answer than a program that is missing in it.
+    if spec.directory.is_dir() && !file.exists() {
+        let searched = spec.directory.to_string_lossy().into_owned();
+        return Err(StartError::ProgramNotFound { program: program.into(), searched });
+    }
+    Ok(())
+}
+
+fn is_program(file: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(file, Access::EXEC_OK).is_ok() && file.is_file()
+}
+
+fn why_not_executable(program: &Path, errno: Errno) -> String {
+    match errno {
+        Errno::NOENT => match interpreter(program) {
+            Some(interpreter) => format!("its interpreter {interpreter} does not exist"),
+            None => "it, or the loader it needs, does not exist".into(),
+        },
+        Errno::NOEXEC => "it is neither a program for this machine nor a script with a #! line".into(),
+        Errno::ACCESS => "permission denied (is it executable, and is it a file?)".into(),
+        Errno::TOOBIG => "its arguments and environment are larger than the kernel accepts".into(),
+        errno => errno.to_string(),
+    }
+}
+
+fn interpreter(program: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut start = [0; 128];
+    let length = std::fs::File::open(program).ok()?.read(&mut start).ok()?;
+    let line = start[..length].split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
+    String::from_utf8_lossy(line).split_whitespace().next().map(str::to_owned)
+}
+
+fn c_string(text: &OsStr, what: &'static str) -> Result<CString, StartError> {
+    CString::new(text.as_bytes()).map_err(|_| StartError::Nul { what })
+}
+
+fn c_variable((name, value): &(OsString, OsString)) -> Result<CString, StartError> {
+    let mut variable = name.clone();
+    variable.push("=");
+    variable.push(value);
+    CString::new(variable.into_vec()).map_err(|_| StartError::Nul { what: "environment" })
+}

@@ -1,0 +1,217 @@
+//! Waiting for a session: a future in whoever waits, woken by the level it watches. Nothing polls, and dropping the
+//! future cancels the wait and nothing else.
+
+use crate::Receipt;
+use crate::progress::Progress;
+use crate::session::Session;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use windlass_output::{DEFAULT_ROWS, Match, Offset, Pattern, RawMatcher, SettledMatcher, Span};
+
+/// What is waited for: the first of these that holds.
+#[derive(Clone, Debug, Default)]
+pub struct Until {
+    /// The root exits.
+    pub exit: bool,
+    /// One of these patterns appears in the output from `from` on.
+    pub patterns: Vec<Pattern>,
+    /// What the patterns are looked for in.
+    pub text: PatternText,
+    /// Nothing is printed for this long, counted from the later of the last output and the call.
+    pub idle: Option<Duration>,
+    /// The output has reached this offset.
+    pub reached: Option<Offset>,
+    /// Where the patterns begin to look.
+    pub from: Offset,
+    /// The wait is over at this moment in any case.
+    pub deadline: Option<Instant>,
+}
+
+impl Until {
+    /// The root's exit, however long it takes.
+    pub fn exit() -> Self {
+        Self { exit: true, ..Self::default() }
+    }
+
+    /// A pattern anywhere in the output, or the exit.
+    pub fn pattern(pattern: Pattern) -> Self {
+        Self { exit: true, patterns: vec![pattern], ..Self::default() }
+    }
+
+    /// The same, but not longer than to this moment.
+    #[must_use]
+    pub fn by(self, deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+}
+
+/// What patterns are looked for in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PatternText {
+    /// What a terminal would show: escape codes removed, redraws applied.
+    #[default]
+    Settled,
+    /// The bytes as they came.
+    Raw,
+}
+
+/// Which condition ended a wait.
+#[derive(Clone, Debug)]
+pub enum Met {
+    /// The root has exited.
+    Exit(Arc<Receipt>),
+    /// A pattern was found.
+    Pattern(Match),
+    /// Silence, for this long.
+    Idle(Duration),
+    /// The output got that far.
+    Reached(Offset),
+    /// Nothing of it, by the deadline.
+    Deadline,
+}
+
+/// How much is searched at a time.
+const STEP: usize = 64 * 1024;
+
+impl Session {
+    /// Waits for the first of the conditions. One that already holds answers at once.
+    pub async fn wait(&self, until: &Until) -> Met {
+        let called = Instant::now();
+        let mut progress = self.watch();
+        let mut search = Search::new(until);
+        loop {
+            let level = progress.borrow_and_update().clone();
+            // Patterns before the exit: output that matches was printed before it.
+            if let Some(found) = search.look(self, level.end) {
+                return Met::Pattern(found);
+            }
+            if let Some(met) = holds(&level, until) {
+                return met;
+            }
+            let idle_at = until.idle.map(|idle| level.last_output.max(called) + idle);
+            let wake = [idle_at, until.deadline].into_iter().flatten().min();
+            // timer: the next moment at which silence or the deadline would hold.
+            let changed = match wake {
+                Some(at) => tokio::time::timeout_at(at.into(), progress.changed()).await.is_ok(),
+                None => progress.changed().await.is_ok(),
+            };
+            if !changed && let Some(met) = self.time_ran_out(until, idle_at) {
+                return met;
+            }
+        }
+    }
+
+    /// Output that came in the very moment the timer fired still counts.
+    fn time_ran_out(&self, until: &Until, idle_at: Option<Instant>) -> Option<Met> {
+        let now = Instant::now();
+        if until.deadline.is_some_and(|deadline| now >= deadline) {
+            return Some(Met::Deadline);
+        }
+        let last_output = self.shared.progress.borrow().last_output;
+        let idle =
+            until.idle.filter(|idle| idle_at.is_some_and(|at| now >= at && last_output + *idle <= now));
+        idle.map(Met::Idle)
+    }
+}
+
+fn holds(level: &Progress, until: &Until) -> Option<Met> {
+    if let Some(receipt) = level.receipt.as_ref().filter(|_| until.exit) {
+        return Some(Met::Exit(Arc::clone(receipt)));
+    }
+    until.reached.filter(|target| level.end >= *target).map(|_| Met::Reached(level.end))
+}
+
+/// Waits for the first of several sessions to meet its conditions, and says which.
+pub async fn wait_any(waits: &[(Session, Until)]) -> (usize, Met) {
+    let mut waits: Vec<_> = waits.iter().map(|(session, until)| Box::pin(session.wait(until))).collect();
+    std::future::poll_fn(|cx| {
+        for (place, wait) in waits.iter_mut().enumerate() {
+            if let Poll::Ready(met) = wait.as_mut().poll(cx) {
+                return Poll::Ready((place, met));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Waits, unless the other future ends first: `None` then. The session goes on in either case.
+pub async fn wait_unless<T>(
+    session: &Session,
+    until: &Until,
+    cancelled: impl Future<Output = T>,
+) -> Option<Met> {
+    let mut wait = pin!(session.wait(until));
+    let mut cancelled = pin!(cancelled);
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(met) = wait.as_mut().poll(cx) {
+            return Poll::Ready(Some(met));
+        }
+        cancelled.as_mut().poll(cx).map(|_| None)
+    })
+    .await
+}
+
+/// The patterns, and how far they have looked.
+struct Search<'a> {
+    until: &'a Until,
+    matchers: Vec<Matcher>,
+    position: Offset,
+    bytes: Vec<u8>,
+}
+
+enum Matcher {
+    Settled(Box<SettledMatcher>),
+    Raw(RawMatcher),
+}
+
+impl Matcher {
+    fn feed(&mut self, bytes: &[u8]) -> Option<Match> {
+        match self {
+            Self::Settled(matcher) => matcher.feed(bytes),
+            Self::Raw(matcher) => matcher.feed(bytes),
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(until: &'a Until) -> Self {
+        let mut search = Self { until, matchers: Vec::new(), position: until.from, bytes: Vec::new() };
+        search.begin_at(until.from);
+        search
+    }
+
+    /// Forgets what came before: output that retention dropped cannot be part of a match.
+    fn begin_at(&mut self, from: Offset) {
+        let matcher = |pattern: &Pattern| match self.until.text {
+            PatternText::Settled => {
+                Matcher::Settled(Box::new(SettledMatcher::new(pattern.clone(), from, DEFAULT_ROWS)))
+            }
+            PatternText::Raw => Matcher::Raw(RawMatcher::new(pattern.clone(), from)),
+        };
+        self.matchers = self.until.patterns.iter().map(matcher).collect();
+    }
+
+    fn look(&mut self, session: &Session, end: Offset) -> Option<Match> {
+        while !self.matchers.is_empty() && self.position < end {
+            self.bytes.clear();
+            let read = session.journal().read_into(Span::new(self.position, end), STEP, &mut self.bytes);
+            if read.is_empty() {
+                self.position = end;
+                return None;
+            }
+            if read.from() > self.position {
+                self.begin_at(read.from());
+            }
+            self.position = read.to();
+            let bytes = &self.bytes;
+            if let Some(found) = self.matchers.iter_mut().find_map(|matcher| matcher.feed(bytes)) {
+                return Some(found);
+            }
+        }
+        None
+    }
+}

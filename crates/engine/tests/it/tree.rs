@@ -1,0 +1,181 @@
+//! The tree: everything a session started is found and ended, or reported as left.
+
+use crate::rig::{engine, on_terminal, printed, receipt, run, sh, tagged, text};
+use std::time::Duration;
+use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, Patience, Session};
+use windlass_testkit::{HANG, Scratch, survivors};
+
+/// Starts the script, waits until it says `ready`, stops it, and checks that nothing of it is left.
+async fn stop_leaves_nothing(name: &str, script: &str) -> (Session, windlass_engine::TreeEnd) {
+    let engine = engine();
+    let token = survivors::token(name);
+    let session = engine.start(tagged(sh(script), &token)).unwrap();
+    printed(&session, "ready").await;
+    let end = tokio::time::timeout(HANG, session.stop()).await.expect("the stop is answered");
+    assert_eq!(end.remaining, [], "{end:?}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new(), "{end:?}");
+    assert_eq!(receipt(&session).await.cause, Cause::Stopped);
+    (session, end)
+}
+
+#[tokio::test]
+async fn a_plain_command_is_ended_by_term() {
+    let (session, end) = stop_leaves_nothing("plain", "echo ready; exec sleep 1000").await;
+    assert_eq!(end.ended, []);
+    assert_eq!(receipt(&session).await.exit, Exit::Signal(15));
+}
+
+#[tokio::test]
+async fn setsid_and_double_forked_children_are_ended_even_with_an_empty_environment() {
+    let script = "setsid sleep 1001 & (setsid sleep 1002 &) ; env -i setsid sleep 1003 & (env -i setsid sh -c 'sleep 1004 & sleep 1005' & ) ; echo ready; wait";
+    let (_, end) = stop_leaves_nothing("setsid", script).await;
+    for number in 1001..=1005 {
+        let sleep = format!("sleep {number}");
+        assert!(
+            end.ended.iter().any(|process| process.command.contains(&sleep)),
+            "{sleep} is not in {end:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn trees_that_ignore_term_are_killed() {
+    let script = "trap '' TERM HUP; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & while :; do sleep 1000; done";
+    let (session, _) = stop_leaves_nothing("stubborn", script).await;
+    assert_eq!(receipt(&session).await.exit, Exit::Signal(9));
+}
+
+#[tokio::test]
+async fn stopped_processes_are_ended() {
+    let script = "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$";
+    let (session, _) = stop_leaves_nothing("stopped", script).await;
+    assert_eq!(receipt(&session).await.exit, Exit::Signal(15), "TERM is enough once it is continued");
+}
+
+#[tokio::test]
+async fn processes_that_keep_changing_their_number_are_caught() {
+    let scratch = Scratch::new("hop");
+    let hop = scratch.path().join("hop.sh");
+    std::fs::write(&hop, "trap '' TERM HUP\nsetsid sh \"$0\" &\nexit 0\n").unwrap();
+    let hop = hop.to_str().unwrap();
+    let script = format!("for i in 1 2 3 4; do sh {hop} & done; echo ready; wait; sleep 1000");
+    stop_leaves_nothing("hop", &script).await;
+    // The hoppers are also known by the file they run.
+    assert_eq!(survivors::bearing(hop), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_burst_of_processes_is_ended() {
+    let script =
+        "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 1000; }; f 6 & echo ready; wait";
+    stop_leaves_nothing("burst", script).await;
+}
+
+#[tokio::test]
+async fn a_timeout_ends_the_tree_and_says_so() {
+    let token = survivors::token("timeout");
+    let mut spec = tagged(sh("setsid sleep 1000 & echo begun; sleep 1000"), &token);
+    spec.timeout = Some(Duration::from_millis(200));
+    let (output, receipt) = run(&engine(), spec).await;
+    assert_eq!(output, "begun\n", "what was printed before the timeout is kept");
+    assert_eq!(receipt.cause, Cause::Timeout(Duration::from_millis(200)));
+    assert_eq!(receipt.ended.len(), 2, "{receipt:?}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_background_child_that_holds_the_pipe_does_not_hold_the_exit_and_is_reported() {
+    let engine = engine();
+    let token = survivors::token("holder");
+    let script = "(setsid sh -c 'while [ ! -e $GO ]; do sleep 0.01; done; echo late' &); echo done";
+    let scratch = Scratch::new("holder");
+    let go = scratch.path().join("go");
+    let mut spec = tagged(sh(script), &token);
+    spec.environment.push(("GO".into(), go.clone().into()));
+    let session = engine.start(spec).unwrap();
+    let receipt = receipt(&session).await;
+    assert_eq!((receipt.exit, text(&session).as_str()), (Exit::Code(0), "done\n"));
+    assert!(receipt.left_running.iter().any(|process| process.command.contains("echo late")), "{receipt:?}");
+    assert!(!session.progress().closed);
+    // Its later output is still journaled.
+    std::fs::write(&go, "").unwrap();
+    printed(&session, "late").await;
+    tokio::time::timeout(HANG, session.watch().wait_for(|progress| progress.closed)).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn stopping_an_exited_session_ends_what_it_left_running() {
+    let engine = engine();
+    for redirect in ["", ">/dev/null 2>&1"] {
+        let token = survivors::token("left");
+        let session =
+            engine.start(tagged(sh(&format!("setsid sleep 1000 {redirect} & echo done")), &token)).unwrap();
+        let first = receipt(&session).await;
+        assert_eq!(first.left_running.len(), 1, "{first:?}");
+        let end = session.stop().await;
+        assert_eq!(end.ended.len(), 1, "{end:?}");
+        assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn an_interactive_shell_on_a_terminal_ends_within_the_grace() {
+    let patience = Patience { grace: HANG, ..Patience::default() };
+    let engine = Engine::new(EngineOptions { patience, ..EngineOptions::default() }).unwrap();
+    let session = engine.start(on_terminal(crate::rig::command(["bash", "--norc", "-i"]))).unwrap();
+    session.write("echo re''ady\n").await.unwrap();
+    printed(&session, "ready").await;
+    session.stop().await;
+    assert_eq!(receipt(&session).await.exit, Exit::Signal(1), "it ignores TERM, but not the hangup");
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_of_a_call_session_ends_it() {
+    let engine = engine();
+    let token = survivors::token("call");
+    let mut spec = tagged(sh("setsid sleep 1000 & echo ready; sleep 1000"), &token);
+    spec.lifetime = Lifetime::Call;
+    let session = engine.start(spec).unwrap();
+    printed(&session, "ready").await;
+    let mut progress = session.watch();
+    drop(session);
+    let over = tokio::time::timeout(HANG, progress.wait_for(|progress| progress.receipt.is_some()));
+    let receipt = over.await.unwrap().unwrap().receipt.clone().unwrap();
+    assert_eq!(receipt.cause, Cause::Dropped);
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn shutdown_ends_everything_but_detached_sessions() {
+    let engine = engine();
+    let (token, kept) = (survivors::token("shutdown"), survivors::token("kept"));
+    for _ in 0..5 {
+        let session = engine.start(tagged(sh("setsid sleep 1000 & echo ready; sleep 1000"), &token)).unwrap();
+        printed(&session, "ready").await;
+    }
+    let gone = engine.start(tagged(sh("setsid sleep 1000 >/dev/null 2>&1 & exit 0"), &token)).unwrap();
+    receipt(&gone).await;
+    let mut spec = tagged(sh("exec sleep 1000"), &kept);
+    spec.lifetime = Lifetime::Detached;
+    let detached = engine.start(spec).unwrap();
+    engine.shutdown().await;
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+    assert_eq!(survivors::bearing(&kept).len(), 1, "a detached session survives");
+    detached.stop().await;
+    assert_eq!(survivors::bearing(&kept), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn dropping_the_engine_ends_its_sessions() {
+    let engine = engine();
+    let token = survivors::token("dropped");
+    let session = engine.start(tagged(sh("setsid sleep 1000 & echo ready; sleep 1000"), &token)).unwrap();
+    printed(&session, "ready").await;
+    let mut progress = session.watch();
+    drop((engine, session));
+    tokio::time::timeout(HANG, progress.wait_for(|progress| progress.receipt.is_some()))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}

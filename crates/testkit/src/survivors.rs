@@ -1,0 +1,66 @@
+//! Who is still there: a look at the process table by words in command lines and environments, written without the
+//! product's own means so that it can contradict them.
+
+use std::fs;
+
+/// The name of the variable that tests put into a child's environment.
+pub const TOKEN_VARIABLE: &str = "WINDLASS_TEST_TOKEN";
+
+/// A word that no other test on this machine uses.
+pub fn token(test: &str) -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{test}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Living processes that have the token in their command line or environment, as `pid command`. Zombies are not alive.
+pub fn bearing(token: &str) -> Vec<String> {
+    let me = std::process::id();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != me && is_alive(*pid)).filter_map(|pid| describe(pid, token)).collect()
+}
+
+/// Zombie children of this process.
+pub fn zombies() -> Vec<u32> {
+    let me = std::process::id().to_string();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        let fields = stat_fields(*pid);
+        fields.first().is_some_and(|state| state == "Z") && fields.get(1) == Some(&me)
+    })
+    .collect()
+}
+
+/// How many descriptors this process has open.
+pub fn open_descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() - 1)
+}
+
+/// How many threads this process has.
+pub fn threads() -> usize {
+    fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+fn describe(pid: u32, token: &str) -> Option<String> {
+    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let (command, environment) = (read("cmdline"), read("environ"));
+    let bears = contains(&command, token) || contains(&environment, token);
+    bears.then(|| format!("{pid} {}", String::from_utf8_lossy(&command).replace('\0', " ")))
+}
+
+fn contains(bytes: &[u8], token: &str) -> bool {
+    bytes.windows(token.len()).any(|window| window == token.as_bytes())
+}
+
+fn is_alive(pid: u32) -> bool {
+    stat_fields(pid).first().is_some_and(|state| state != "Z" && state != "X")
+}
+
+/// The fields after the name: state, parent, …
+fn stat_fields(pid: u32) -> Vec<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+    fields.split_whitespace().map(str::to_owned).collect()
+}
