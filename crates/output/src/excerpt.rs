@@ -68,6 +68,11 @@ pub enum Marker<'a> {
         /// The session's id, as its reader would write it.
         session: &'a dyn fmt::Display,
     },
+    /// `…12 tokens truncated (windlass log 7 --span 16..64)…`
+    Command {
+        /// The session's id or name, as its reader would type it.
+        session: &'a dyn fmt::Display,
+    },
 }
 
 /// Text within a budget, and what it leaves out.
@@ -197,6 +202,9 @@ impl Cutter<'_> {
             Marker::Address { session } => {
                 let (from, to) = (span.from(), span.to());
                 format!("…{tokens} tokens truncated (read_output session_id={session} from={from} to={to})…")
+            }
+            Marker::Command { session } => {
+                format!("…{tokens} tokens truncated (windlass log {session} --span {span})…")
             }
         }
     }
@@ -386,6 +394,9 @@ mod tests {
         let options = ExcerptOptions { budget: Budget::Bytes(79), ..options };
         let text = excerpt(ExcerptSource::Whole(&view), options).text;
         assert_eq!(text, "001\n…18 tokens truncated (read_output session_id=7 from=1004 to=1076)…\n020\n");
+        let options = ExcerptOptions { marker: Marker::Command { session: &"web" }, ..options };
+        let text = excerpt(ExcerptSource::Whole(&view), options).text;
+        assert_eq!(text, "001\n…18 tokens truncated (windlass log web --span 1004..1076)…\n020\n");
     }
 
     #[test]
