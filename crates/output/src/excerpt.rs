@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(text, "001\n…18 tokens truncated (read_output session_id=7 from=1004 to=1076)…\n020\n");
         let options = ExcerptOptions { marker: Marker::Command { session: &"web" }, ..options };
         let text = excerpt(ExcerptSource::Whole(&view), options).text;
-        assert_eq!(text, "001\n…18 tokens truncated (windlass log web --span 1004..1076)…\n020\n");
+        assert_eq!(text, "001\n002\n…16 tokens truncated (windlass log web --span 1008..1072)…\n019\n020\n");
     }
 
     #[test]

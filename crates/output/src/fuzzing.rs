@@ -75,7 +75,13 @@ pub fn scan_any(data: &[u8]) {
     for chunk in data.chunks(data.len() % 5 + 1) {
         asked |= scanner.feed(chunk);
         screen.feed(chunk);
-        assert!(asked || screen.take_replies().is_empty());
+        let replies = screen.take_replies();
+        let replies = String::from_utf8_lossy(&replies);
+        assert!(
+            asked || replies.is_empty(),
+            "unasked {replies:?} after {:?}",
+            chunk.escape_ascii().to_string()
+        );
     }
 }
 

@@ -76,7 +76,7 @@ impl QueryScanner {
             b']' => State::Command { asks: false },
             b'P' => State::Device,
             // Controls are obeyed in the middle of a code, which goes on after them.
-            ESC | 0x00..=0x1f | 0x7f => State::AfterEscape,
+            ESC | 0x00..=0x1f | 0x7f.. => State::AfterEscape,
             _ => State::Outside,
         };
         byte == b'Z'
@@ -87,7 +87,7 @@ impl QueryScanner {
             ESC => State::AfterEscape,
             b'?' => State::Sequence { private: true, dollar },
             b'$' => State::Sequence { private, dollar: true },
-            0x00..=0x3f | 0x7f => return false,
+            0x00..=0x3f | 0x7f.. => return false,
             _ => State::Outside,
         };
         match byte {

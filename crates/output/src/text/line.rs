@@ -78,12 +78,9 @@ impl Line {
         self.text.len()
     }
 
-    /// The number of columns that the first `len` bytes take, or took while the line was plain.
-    pub(crate) fn columns_of(&self, len: usize) -> usize {
-        match &self.row {
-            Some(row) => len.min(row.cells.len()),
-            None => Row::from_text(&self.text[..self.text.floor_char_boundary(len)]).cells.len(),
-        }
+    /// Whether each byte of a plain line is one column.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
     }
 
     /// How many bytes of text still fit while it is plain.

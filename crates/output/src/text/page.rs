@@ -48,8 +48,8 @@ enum Drawing {
 struct Saved {
     line: u64,
     place: Place,
-    /// How long the line was.
-    len: usize,
+    /// How long the line was, if the cursor was at its end.
+    columns: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,10 +173,16 @@ impl Page {
     }
 
     pub(crate) fn save_cursor(&mut self) {
-        if self.drawing == Drawing::Log {
-            let len = self.lines.get(self.row).map_or(0, Line::len);
-            self.saved = Some(Saved { line: self.left + self.row as u64, place: self.place, len });
+        if self.drawing != Drawing::Log {
+            return;
         }
+        let line = self.lines.get(self.row);
+        let narrow = line.is_none_or(Line::is_narrow);
+        let columns = line.filter(|_| narrow).map_or(0, Line::len);
+        if !narrow {
+            self.column();
+        }
+        self.saved = Some(Saved { line: self.left + self.row as u64, place: self.place, columns });
     }
 
     pub(crate) fn restore_cursor(&mut self) {
@@ -188,8 +194,8 @@ impl Page {
         self.row = usize::try_from(saved.line.saturating_sub(self.left)).unwrap_or(0).min(self.rows - 1);
         let line = self.lines.get(self.row);
         self.place = match (saved.place, line) {
-            (Place::End, Some(line)) if line.is_plain() && line.len() == saved.len => Place::End,
-            (Place::End, line) => Place::Column(line.map_or(0, |line| line.columns_of(saved.len))),
+            (Place::End, Some(line)) if line.is_plain() && line.len() == saved.columns => Place::End,
+            (Place::End, _) => Place::Column(saved.columns),
             (place, _) => place,
         };
     }

@@ -6,10 +6,10 @@ use windlass_output::{Offset, Screen, ScreenSize, Settler, View};
 const ROWS: u16 = 64;
 
 /// What terminals and logs agree on: newlines return, nothing scrolls away, wraps, or leaves the first screen.
-fn drawing() -> impl Strategy<Value = String> {
+fn drawing(own: impl Strategy<Value = String> + 'static) -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-z]{1,8}",
-        1 => Just("日本".to_owned()),
+        4 => own,
         1 => Just("e\u{301}".to_owned()),
         3 => Just("\r\n".to_owned()),
         2 => Just("\r".to_owned()),
@@ -18,14 +18,26 @@ fn drawing() -> impl Strategy<Value = String> {
         1 => Just("\x1b]0;title\x07".to_owned()),
         1 => Just("\x1b7".to_owned()),
         1 => Just("\x1b8".to_owned()),
-        4 => (1..5usize, prop::sample::select(vec!['A', 'B', 'C', 'D', 'E', 'F', 'G', 'X', 'P', '@', 'L', 'M', 'd']))
+        4 => (1..5usize, prop::sample::select(vec!['A', 'B', 'C', 'D', 'E', 'F', 'G']))
             .prop_map(|(n, last)| format!("\x1b[{n}{last}")),
-        2 => (0..3usize).prop_map(|n| format!("\x1b[{n}K")),
-        1 => (0..2usize).prop_map(|n| format!("\x1b[{n}J")),
-        1 => (1..8usize, 1..20usize).prop_map(|(row, column)| format!("\x1b[{row};{column}H")),
+        // Where the cursor is after inserting lines, terminals do not agree.
+        1 => (1..3usize, prop::sample::select(vec!['L', 'M'])).prop_map(|(n, last)| format!("\r\x1b[{n}{last}")),
+        // Not the first row: home followed by erasing downwards is a new page in the log.
+        1 => (2..8usize).prop_map(|row| format!("\x1b[{row}d")),
+        1 => (2..8usize, 1..20usize).prop_map(|(row, column)| format!("\x1b[{row};{column}H")),
     ];
     // What is saved first is known; restoring what was never saved means home, which a log does not obey.
     prop::collection::vec(piece, 0..30).prop_map(|pieces| format!("\x1b7{}", pieces.concat()))
+}
+
+/// Erasing and shifting. Erasing upwards is left out: the emulator spares the first row when the cursor is in the
+/// second.
+fn edits() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => (1..5usize, prop::sample::select(vec!['X', 'P', '@'])).prop_map(|(n, last)| format!("\x1b[{n}{last}")),
+        2 => (0..3usize).prop_map(|n| format!("\x1b[{n}K")),
+        1 => Just("\x1b[J".to_owned()),
+    ]
 }
 
 fn shown(printed: &str) -> String {
@@ -45,9 +57,13 @@ fn settled(printed: &str) -> String {
 
 proptest! {
     #[test]
-    fn settled_text_is_what_the_terminal_shows(printed in drawing()) {
-        // Home followed by erasing downwards is a new page in the log and a blank screen in the terminal.
-        prop_assume!(!printed.contains("\x1b[1;1H\x1b[0J") && !printed.contains("\x1b[1;1H\x1b[J"));
+    fn settled_text_is_what_the_terminal_shows(printed in drawing(edits())) {
+        prop_assert_eq!(settled(&printed), shown(&printed), "{:?}", printed);
+    }
+
+    // Apart from the edits, because the emulator leaves half characters behind when it erases one half.
+    #[test]
+    fn wide_characters_settle_where_the_terminal_shows_them(printed in drawing("[日本語]{1,3}")) {
         prop_assert_eq!(settled(&printed), shown(&printed), "{:?}", printed);
     }
 }
