@@ -49,6 +49,10 @@ impl Default for Retention {
 /// A journal has this many tail segments' worth of limit: what is dropped at a time is a sixteenth.
 const SEGMENTS: u64 = 16;
 
+/// Less than this part of a segment is not worth splitting an append for: one more write, and every later one would
+/// straddle the kernel's pages.
+const CRUMB: u64 = 64;
+
 /// Output of one stream within this time shares one record.
 pub(crate) const RECORD_SPAN: Duration = Duration::from_millis(1);
 
@@ -128,10 +132,11 @@ impl Fill {
         let record = if continues { 0 } else { RECORD_LEN as u64 };
         let room = self.budget.saturating_sub(self.used + record);
         let taken = len.min(usize::try_from(room).unwrap_or(usize::MAX));
-        match (taken, continues) {
-            (0, _) => Step::Roll,
-            (taken, true) => Step::Continue(taken),
-            (taken, false) => Step::Record(taken),
+        let is_crumb = taken < len && (taken as u64) < self.budget / CRUMB;
+        match continues {
+            _ if taken == 0 || is_crumb => Step::Roll,
+            true => Step::Continue(taken),
+            false => Step::Record(taken),
         }
     }
 
@@ -166,6 +171,14 @@ mod tests {
         assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1000), Step::Record(4));
         fill.add_bytes(4);
         assert_eq!(fill.step(Stream::Stderr, Duration::ZERO, 1), Step::Roll);
+    }
+
+    #[test]
+    fn an_append_is_not_split_for_the_crumbs_of_a_segment() {
+        let mut fill = Fill::begin(6400 + 72, FIRST);
+        fill.add_bytes(6300);
+        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 200), Step::Roll);
+        assert_eq!(fill.step(Stream::Stdout, Duration::ZERO, 100), Step::Continue(100));
     }
 
     #[test]

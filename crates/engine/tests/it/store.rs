@@ -106,7 +106,7 @@ fn hostile() -> impl Strategy<Value = OsString> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn hostile_bytes_in_arguments_directories_and_names_read_back(

@@ -163,7 +163,7 @@ fn run_actions(actions: &[Action], journal: &Journal, reader: Option<&Journal>) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_journal_in_memory_is_the_model(
