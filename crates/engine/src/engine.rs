@@ -87,8 +87,10 @@ pub struct EngineError {
     source: Errno,
 }
 
-/// The first number of an engine that keeps nothing on disk.
-const FIRST_ID: u64 = 1001;
+/// The first number of a session in an engine that keeps nothing on disk.
+const FIRST_IN_MEMORY: u64 = 1001;
+/// The first number of a session whose state directory gave none: far from any it will ever give.
+const FIRST_WITHOUT_STORE: u64 = 9_000_000_001;
 
 impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
@@ -104,6 +106,7 @@ impl Engine {
         };
         let roots = Arc::new(Roots::default());
         let collector = CollectorTask(tokio::spawn(orphans::collect(brand, Arc::clone(&roots))));
+        let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let inner = Inner {
             store: options.store.map(Arc::new),
             retention: options.retention,
@@ -115,7 +118,7 @@ impl Engine {
             roots,
             open_files,
             own: process_key(Pid::of_this_process()),
-            next_id: AtomicU64::new(FIRST_ID),
+            next_id: AtomicU64::new(first_id),
             _guardian: guardian,
             _collector: collector,
         };
@@ -124,11 +127,15 @@ impl Engine {
 
     /// Starts a command. On error nothing of it is left: no process, no file, no name.
     pub fn start(&self, spec: CommandSpec) -> Result<Session, StartError> {
-        let evicted = self.registry().admit(spec.name.as_deref())?;
-        let id = self.inner.claim_id()?;
-        let sequence = self.inner.sequence.fetch_add(1, Ordering::Relaxed);
+        let name = spec.name.clone();
+        let evicted = self.registry().admit(name.as_deref())?;
+        let seat = self.inner.seat(spec.lifetime);
+        let sequence = seat.mark.sequence();
         self.inner.roots.starting(sequence);
-        let session = self.launch(spec, id, sequence).inspect_err(|_| self.inner.roots.gone(sequence))?;
+        let session = self.launch(spec, seat).inspect_err(|_| {
+            self.inner.roots.gone(sequence);
+            self.registry().abandon(name.as_deref());
+        })?;
         self.inner.roots.started(sequence, session.facts().root);
         self.registry().add(&session);
         if let Some(evicted) = evicted {
@@ -137,23 +144,20 @@ impl Engine {
         Ok(session)
     }
 
-    fn launch(&self, spec: CommandSpec, id: SessionId, sequence: u32) -> Result<Session, StartError> {
-        let fate = if spec.lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
-        let mark = self.inner.brand.mark(sequence, fate);
-        let placement = Placement { mark: (self.inner.brand, mark), open_files: self.inner.open_files };
+    fn launch(&self, spec: CommandSpec, seat: Seat) -> Result<Session, StartError> {
+        let placement = Placement { mark: (self.inner.brand, seat.mark), open_files: self.inner.open_files };
         let (process, ends) = start::launch(&spec, &placement)?;
-        let unborn = Unborn(Some(process));
-        let watched =
-            Watched::new(ends, &spec.io).map_err(|errno| StartError::system("watch the process", errno))?;
-        let root = unborn.watch().map_err(|errno| StartError::system("watch the process", errno))?;
-        let (session, requests) = Session::new(self.shared(&spec, id, mark, root.get_ref().pid()));
+        let unborn = Unborn(Some(Arc::new(process)));
+        let not_watched = |errno| StartError::system("watch the process", errno);
+        let Watched { outputs, mut input } = Watched::new(ends, &spec.io).map_err(not_watched)?;
+        let root = unborn.watch().map_err(not_watched)?;
+        let (session, requests) = Session::new(self.shared(&spec, seat, root.get_ref()));
         self.record_start(&session);
-        let Watched { outputs, mut input } = watched;
         if let Io::Pipes(Stdin::Bytes(bytes)) = spec.io {
             input.preload(bytes);
         }
         let shared = Arc::clone(&session.shared);
-        let roots = Arc::clone(&self.inner.roots);
+        let (roots, sequence) = (Arc::clone(&self.inner.roots), shared.mark.sequence());
         let task = Task { shared, root, outputs, input, requests, life: Life::default() };
         self.spawn(async move {
             task.run().await;
@@ -162,40 +166,45 @@ impl Engine {
         Ok(session)
     }
 
-    fn shared(&self, spec: &CommandSpec, id: SessionId, mark: Mark, root: Pid) -> Shared {
+    fn shared(&self, spec: &CommandSpec, seat: Seat, root: &Arc<Process>) -> Shared {
         let terminal = match &spec.io {
             Io::Terminal(terminal) => Some(terminal.size),
             Io::Pipes(_) => None,
         };
         let started = Instant::now();
+        let facts = Facts {
+            id: seat.id,
+            name: spec.name.clone(),
+            argv: spec.argv.clone(),
+            directory: spec.directory.clone(),
+            terminal,
+            lifetime: spec.lifetime,
+            root: root.pid(),
+            started: SystemTime::now(),
+        };
         Shared {
-            facts: Facts {
-                id,
-                name: spec.name.clone(),
-                argv: spec.argv.clone(),
-                directory: spec.directory.clone(),
-                terminal,
-                lifetime: spec.lifetime,
-                root,
-                started: SystemTime::now(),
+            facts,
+            journal: match &seat.store {
+                Some(store) => store.journal(seat.id, self.inner.retention),
+                None => Journal::in_memory(self.inner.retention),
             },
-            journal: self.inner.journal(id),
             progress: watch::Sender::new(Progress::at_start(started)),
             started,
             timeout: spec.timeout,
             lifetime: spec.lifetime,
             limits: self.inner.limits,
             brand: self.inner.brand,
-            mark,
-            store: self.inner.store.clone(),
+            mark: seat.mark,
+            root: Arc::downgrade(root),
+            store: seat.store,
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
-            trouble: Mutex::new(None),
+            trouble: Mutex::new(seat.trouble),
         }
     }
 
     fn record_start(&self, session: &Session) {
-        let Some(store) = &self.inner.store else { return };
+        let Some(store) = &session.shared.store else { return };
         let facts = session.facts();
         let record = StartRecord {
             id: facts.id,
@@ -274,19 +283,27 @@ impl Engine {
 }
 
 impl Inner {
-    fn claim_id(&self) -> Result<SessionId, StartError> {
-        match &self.store {
-            Some(store) => Ok(store.claim_id()?),
-            None => Ok(SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed))),
+    fn seat(&self, lifetime: Lifetime) -> Seat {
+        let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
+        let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
+        let volatile = || SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed));
+        match self.store.as_ref().map(|store| (store, store.claim_id())) {
+            Some((store, Ok(id))) => Seat { id, mark, store: Some(Arc::clone(store)), trouble: None },
+            // A store that cannot even give a number keeps nothing: the session lives in memory, and says so.
+            Some((_, Err(error))) => {
+                Seat { id: volatile(), mark, store: None, trouble: Some(error.to_string()) }
+            }
+            None => Seat { id: volatile(), mark, store: None, trouble: None },
         }
     }
+}
 
-    fn journal(&self, id: SessionId) -> Journal {
-        match &self.store {
-            Some(store) => store.journal(id, self.retention),
-            None => Journal::in_memory(self.retention),
-        }
-    }
+/// What a session has before it has a process.
+struct Seat {
+    id: SessionId,
+    mark: Mark,
+    store: Option<Arc<Store>>,
+    trouble: Option<String>,
 }
 
 impl Drop for Inner {
@@ -329,10 +346,10 @@ fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>, Errno> {
 }
 
 /// A process that nobody watches yet: if that fails, it must not stay.
-struct Unborn(Option<Process>);
+struct Unborn(Option<Arc<Process>>);
 
 impl Unborn {
-    fn watch(mut self) -> Result<AsyncFd<Process>, Errno> {
+    fn watch(mut self) -> Result<AsyncFd<Arc<Process>>, Errno> {
         let process = self.0.take().ok_or(Errno::SRCH)?;
         reactor::watch(process, Interest::READABLE).map_err(|(process, errno)| {
             self.0 = Some(process);

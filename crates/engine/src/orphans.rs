@@ -62,9 +62,10 @@ pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
 }
 
 fn collect_dead(brand: Brand, roots: &Roots) {
-    for pid in tree::adopted() {
+    // Where we cannot look now, the next death is another chance.
+    for pid in tree::adopted().unwrap_or_default() {
         let Some(mark) = brand.on(pid) else { continue };
-        let dead = Process::open(pid).is_some_and(|process| !process.is_alive());
+        let dead = Process::open(pid).is_ok_and(|process| !process.is_alive());
         if dead && roots.is_orphan(mark.sequence(), pid) {
             process::reap_orphan(pid);
         }

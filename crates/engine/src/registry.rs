@@ -3,7 +3,7 @@
 use crate::session::{Session, WeakSession};
 use crate::start::StartError;
 use crate::{Lifetime, SessionId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How many sessions an engine keeps.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ impl Default for RegistryLimits {
 pub(crate) struct Registry {
     sessions: BTreeMap<SessionId, Entry>,
     names: HashMap<String, SessionId>,
+    /// Names of sessions that are being started: nobody else may have them meanwhile.
+    promised: HashSet<String>,
     limits: RegistryLimits,
     /// How many sessions there must be before finished ones are looked for again.
     look_at: usize,
@@ -55,18 +57,30 @@ impl Registry {
         Self {
             sessions: BTreeMap::new(),
             names: HashMap::new(),
+            promised: HashSet::new(),
             limits,
             look_at: limits.finished,
             closed: false,
         }
     }
 
-    /// Whether one more may start, and whom to end for it.
+    /// Whether one more may start, and whom to end for it. Its name is promised until it is added or abandoned.
     pub(crate) fn admit(&mut self, name: Option<&str>) -> Result<Option<Session>, StartError> {
         if self.closed {
             return Err(StartError::ShuttingDown);
         }
         self.check_name(name)?;
+        let evicted = self.make_room()?;
+        self.promised.extend(name.map(str::to_owned));
+        Ok(evicted)
+    }
+
+    /// The session that was admitted did not start.
+    pub(crate) fn abandon(&mut self, name: Option<&str>) {
+        name.map(|name| self.promised.remove(name));
+    }
+
+    fn make_room(&mut self) -> Result<Option<Session>, StartError> {
         self.forget_finished();
         if self.sessions.len() < self.limits.running {
             return Ok(None);
@@ -84,6 +98,9 @@ impl Registry {
 
     fn check_name(&self, name: Option<&str>) -> Result<(), StartError> {
         let Some(name) = name else { return Ok(()) };
+        if self.promised.contains(name) {
+            return Err(StartError::NameBeingTaken { name: name.to_owned() });
+        }
         let holder = self.find(name).filter(|session| session.receipt().is_none());
         match holder {
             Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.id() }),
@@ -110,6 +127,7 @@ impl Registry {
     pub(crate) fn add(&mut self, session: &Session) {
         let facts = session.facts();
         if let Some(name) = &facts.name {
+            self.promised.remove(name);
             self.names.insert(name.clone(), facts.id);
         }
         let entry = match facts.lifetime {

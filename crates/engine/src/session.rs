@@ -30,7 +30,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_output::Offset;
 use windlass_sys::mark::{Brand, Mark};
-use windlass_sys::process::Pid;
+use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) brand: Brand,
     pub(crate) mark: Mark,
+    /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
+    pub(crate) root: Weak<Process>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
@@ -268,7 +270,7 @@ impl WeakSession {
 
 impl Shared {
     pub(crate) fn prey(&self) -> Prey {
-        let whose = Whose::Session { mark: self.mark, root: self.facts.root };
+        let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         Prey { brand: self.brand, whose, on_terminal: self.facts.terminal.is_some() }
     }
 

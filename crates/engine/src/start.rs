@@ -1,8 +1,8 @@
 //! From a command to a running process: find the program, open the ends, launch. Every failure names the thing that is
 //! wrong and leaves nothing behind.
 
+use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Terminal};
-use crate::{ClaimId, SessionId};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
@@ -71,6 +71,12 @@ pub enum StartError {
         /// Who has it.
         holder: SessionId,
     },
+    /// Another session of that name is being started at this very moment.
+    #[error("the name `{name}` is being taken by a session that starts right now")]
+    NameBeingTaken {
+        /// The name.
+        name: String,
+    },
     /// Too many sessions run, and none of them may be ended to make room.
     #[error("{limit} sessions are running and none may be evicted")]
     TooManySessions {
@@ -80,9 +86,6 @@ pub enum StartError {
     /// The engine is ending.
     #[error("the runtime is shutting down")]
     ShuttingDown,
-    /// The state directory gave no number for the session.
-    #[error(transparent)]
-    Store(#[from] ClaimId),
     /// Anything else the kernel refused.
     #[error("cannot {doing}: {source}")]
     System {

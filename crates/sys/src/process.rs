@@ -55,11 +55,17 @@ impl Process {
         Self { pid, pidfd }
     }
 
-    /// Takes hold of a process by number; `None` if there is none.
-    pub fn open(pid: Pid) -> Option<Self> {
-        let flags = rustix::process::PidfdFlags::empty();
-        let pidfd = rustix::process::pidfd_open(pid.to_rustix()?, flags).ok()?;
-        Some(Self { pid, pidfd })
+    /// Takes hold of a process by number. `SRCH`: there is none. Anything else: we could not look.
+    pub fn open(pid: Pid) -> Result<Self, Errno> {
+        let number = pid.to_rustix().ok_or(Errno::SRCH)?;
+        let pidfd = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty())?;
+        Ok(Self { pid, pidfd })
+    }
+
+    /// A second hold on the same process.
+    pub fn try_clone(&self) -> Result<Self, Errno> {
+        let pidfd = rustix::io::fcntl_dupfd_cloexec(&self.pidfd, 3)?;
+        Ok(Self { pid: self.pid, pidfd })
     }
 
     /// Its number.
@@ -227,7 +233,7 @@ mod tests {
     #[test]
     fn a_process_that_does_not_exist_is_nothing() {
         let nobody = Pid::new(0x3fff_ffff);
-        assert!(Process::open(nobody).is_none());
+        assert_eq!(Process::open(nobody).unwrap_err(), rustix::io::Errno::SRCH);
         assert_eq!(command_line(nobody), None);
         assert_eq!(start_ticks(nobody), None);
     }

@@ -49,7 +49,7 @@ impl Default for Drain {
 /// A running session.
 pub(crate) struct Task {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) root: AsyncFd<Process>,
+    pub(crate) root: AsyncFd<Arc<Process>>,
     pub(crate) outputs: Outputs,
     pub(crate) input: Input,
     pub(crate) requests: mpsc::Receiver<Request>,
@@ -345,7 +345,7 @@ impl Task {
     }
 
     fn left_running(&self) -> Vec<ProcessLine> {
-        let Prey { brand, whose: Whose::Session { mark, root }, .. } = self.shared.prey() else {
+        let Prey { brand, whose: Whose::Session { mark, root, .. }, .. } = self.shared.prey() else {
             return Vec::new();
         };
         if !tree::has_orphans(brand, mark, root) {

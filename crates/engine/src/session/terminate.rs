@@ -1,7 +1,9 @@
 //! The end of a tree: TERM, grace, KILL, sweep, verify. One path for stop, timeout, eviction, shutdown and drop.
 
 use crate::{ProcessLine, reactor};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::time::{Instant, timeout_at};
@@ -26,7 +28,7 @@ impl Default for Patience {
 }
 
 /// Whose processes, and how to ask them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Prey {
     pub(crate) brand: Brand,
     pub(crate) whose: Whose,
@@ -34,10 +36,10 @@ pub(crate) struct Prey {
     pub(crate) on_terminal: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Whose {
-    /// One session's, whose root is this process or was.
-    Session { mark: Mark, root: Pid },
+    /// One session's. The hold on its root is gone once the root has been collected.
+    Session { mark: Mark, root: Pid, held: Option<Arc<Process>> },
     /// Those of every session that ends with its runtime.
     Runtime,
 }
@@ -60,24 +62,24 @@ pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
     let grace_over = Instant::now() + patience.grace;
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
-        let members = prey.strike(&mut seen, Blow::Ask);
-        if members.is_empty() {
+        let sight = prey.strike(&mut seen, Blow::Ask);
+        if sight.is_clear() {
             return ended(seen);
         }
-        if !gone_by(members, grace_over).await {
+        if !sight.gone_by(grace_over).await {
             break;
         }
     }
     let give_up = Instant::now() + patience.after_kill;
     loop {
-        let members = prey.strike(&mut seen, Blow::Kill);
-        if members.is_empty() {
+        let sight = prey.strike(&mut seen, Blow::Kill);
+        if sight.is_clear() {
             return ended(seen);
         }
         if Instant::now() >= give_up {
-            return given_up(seen, &members);
+            return given_up(seen, &sight.members);
         }
-        gone_by(members, (Instant::now() + LOOK_AGAIN).min(give_up)).await;
+        sight.gone_by((Instant::now() + LOOK_AGAIN).min(give_up)).await;
     }
 }
 
@@ -88,34 +90,93 @@ enum Blow {
     Kill,
 }
 
-impl Prey {
-    /// Signals every living member as it is found, and returns them all.
-    fn strike(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Vec<Process> {
-        let mut hit = |member: &Process| {
-            self.note(member.pid(), seen);
-            self.signal(member, blow);
-        };
-        match self.whose {
-            Whose::Session { mark, root } if self.is_alone(mark, root) => {
-                let ours = |process: &Process| process.is_alive() && self.is_ours(root, mark);
-                Process::open(root).into_iter().filter(ours).inspect(&mut hit).collect()
-            }
-            Whose::Session { mark, .. } => {
-                tree::living(self.brand, move |found| found == mark).inspect(&mut hit).collect()
-            }
-            Whose::Runtime => tree::living(self.brand, |found| found.fate() == Fate::WithRuntime)
-                .inspect(&mut hit)
-                .collect(),
+/// What was found alive.
+#[derive(Default)]
+struct Sight {
+    members: Vec<Process>,
+    /// There may be more: something could not be looked at, for want of descriptors.
+    partial: bool,
+}
+
+impl Sight {
+    fn is_clear(&self) -> bool {
+        self.members.is_empty() && !self.partial
+    }
+
+    fn add(&mut self, found: Result<Process, Errno>) {
+        match found {
+            Ok(process) => self.members.push(process),
+            Err(_) => self.partial = true,
         }
     }
 
-    /// The usual case, told by two small files instead of a walk over the process table.
-    fn is_alone(&self, mark: Mark, root: Pid) -> bool {
-        !tree::has_children(root) && !tree::has_orphans(self.brand, mark, root)
+    /// Waits for every one of them to die; whether they did in time. What cannot be watched is looked at again soon.
+    async fn gone_by(self, deadline: Instant) -> bool {
+        let mut blind = self.partial;
+        for member in self.members {
+            match reactor::watch(member, Interest::READABLE) {
+                Ok(watched) => {
+                    if timeout_at(deadline, watched.readable()).await.is_err() {
+                        return false;
+                    }
+                }
+                Err(_) => blind = true,
+            }
+        }
+        if blind {
+            // timer: descriptors come back as sessions end; there is no event for that.
+            tokio::time::sleep_until((Instant::now() + LOOK_AGAIN).min(deadline)).await;
+        }
+        Instant::now() < deadline
+    }
+}
+
+impl Prey {
+    /// Signals every living member as it is found, and returns them all.
+    fn strike(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
+        let mut sight = Sight::default();
+        match &self.whose {
+            Whose::Session { mark, root, held } => {
+                let alone = self.is_alone(*mark, *root, held.is_some());
+                // By the hold its session has on it: this works even when nothing else can be opened.
+                if let Some(root) = held.as_ref().filter(|root| root.is_alive()) {
+                    self.signal(root, blow);
+                    sight.add(root.try_clone());
+                }
+                if !alone {
+                    self.strike_marked(seen, blow, &mut sight);
+                }
+            }
+            Whose::Runtime => self.strike_marked(seen, blow, &mut sight),
+        }
+        sight
     }
 
-    fn is_ours(&self, pid: Pid, mark: Mark) -> bool {
-        !self.brand.can_mark() || self.brand.on(pid) == Some(mark)
+    fn strike_marked(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
+        for found in tree::living(self.brand, |mark| self.wants(mark)) {
+            if let Ok(member) = &found {
+                if self.is_held_root(member.pid()) {
+                    continue;
+                }
+                note(member.pid(), seen);
+                self.signal(member, blow);
+            }
+            sight.add(found);
+        }
+    }
+
+    fn wants(&self, found: Mark) -> bool {
+        match &self.whose {
+            Whose::Session { mark, .. } => found == *mark,
+            Whose::Runtime => found.fate() == Fate::WithRuntime,
+        }
+    }
+
+    /// The usual case, told by two small files instead of a walk over the process table. A root that nobody holds has
+    /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
+    fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
+        let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
+        !has_more && !tree::has_orphans(self.brand, mark, root)
     }
 
     fn signal(&self, member: &Process, blow: Blow) {
@@ -131,26 +192,14 @@ impl Prey {
         }
     }
 
-    fn note(&self, pid: Pid, seen: &mut BTreeMap<Pid, String>) {
-        if !self.is_root(pid) {
-            seen.entry(pid).or_insert_with(|| process::command_line(pid).unwrap_or_else(|| "?".into()));
-        }
-    }
-
-    fn is_root(&self, pid: Pid) -> bool {
-        matches!(self.whose, Whose::Session { root, .. } if root == pid)
+    /// Whether it is the root and has been dealt with by the hold on it.
+    fn is_held_root(&self, pid: Pid) -> bool {
+        matches!(&self.whose, Whose::Session { root, held: Some(_), .. } if *root == pid)
     }
 }
 
-/// Waits for every one of them to die; whether they did in time.
-async fn gone_by(members: Vec<Process>, deadline: Instant) -> bool {
-    for member in members {
-        let Ok(watched) = reactor::watch(member, Interest::READABLE) else { return false };
-        if timeout_at(deadline, watched.readable()).await.is_err() {
-            return false;
-        }
-    }
-    true
+fn note(pid: Pid, seen: &mut BTreeMap<Pid, String>) {
+    seen.entry(pid).or_insert_with(|| process::command_line(pid).unwrap_or_else(|| "?".into()));
 }
 
 fn ended(seen: BTreeMap<Pid, String>) -> TreeEnd {

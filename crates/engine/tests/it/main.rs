@@ -1,8 +1,12 @@
 //! The engine's integration tests: one binary, one module per part.
 
+mod input;
 mod journal;
+mod registry;
 mod rig;
 mod scratch;
 mod start;
 mod store;
+mod survive;
 mod tree;
+mod waiting;

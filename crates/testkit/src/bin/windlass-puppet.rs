@@ -9,7 +9,7 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["flood", seed, length, piece] => {
-            flood(&mut std::io::stdout(), number(seed), size(length), size(piece))
+            flood(&mut std::io::stdout(), number(seed), size(length), size(piece));
         }
         ["flood-both", seed, length, piece] => flood_both(number(seed), size(length), size(piece)),
         ["fill", byte, length] => fill(byte, size(length)),
