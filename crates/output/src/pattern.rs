@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::offset::{Offset, Span};
 use crate::text::Settler;
-use crate::view::View;
+use crate::view::{LineNumber, View};
 
 /// How much already searched output is searched again together with a new chunk.
 pub const LONGEST_OVERLAP: usize = 64 << 10;
@@ -174,7 +174,15 @@ pub struct SettledMatcher {
     /// Settled text and the pending lines behind it.
     seen: View,
     /// Where in `seen` the next match may begin.
-    resume: usize,
+    resume: Place,
+}
+
+/// A place in settled text that stays the same when the lines before it are redrawn.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    line: LineNumber,
+    /// Bytes from the beginning of the line; may lie behind its end.
+    at: usize,
 }
 
 impl SettledMatcher {
@@ -186,7 +194,7 @@ impl SettledMatcher {
             settler: Settler::with_rows(from, rows),
             settled: View::new(from),
             seen: View::new(from),
-            resume: 0,
+            resume: Place { line: LineNumber::FIRST, at: 0 },
         }
     }
 
@@ -196,15 +204,15 @@ impl SettledMatcher {
         self.settler.feed(bytes, &mut self.settled);
         self.seen.clone_from(&self.settled);
         self.seen.append(&self.settler.pending(&self.settled));
-        self.resume = self.seen.text().floor_char_boundary(self.resume);
         self.next_match()
     }
 
     /// The next match in what was fed so far.
     pub fn next_match(&mut self) -> Option<Match> {
-        let range = self.pattern.find_from(self.seen.text().as_bytes(), self.resume)?;
-        self.resume = after(&range);
-        let text = String::from_utf8_lossy(&self.seen.text().as_bytes()[range.clone()]).into_owned();
+        let seen = self.seen.text().as_bytes();
+        let range = self.pattern.find_from(seen, self.resume_at()?)?;
+        self.resume = self.place_of(after(&range));
+        let text = String::from_utf8_lossy(&seen[range.clone()]).into_owned();
         Some(Match { text, raw: self.seen.raw_span(range) })
     }
 
@@ -212,8 +220,42 @@ impl SettledMatcher {
         let text = self.settled.text();
         let keep = self.pattern.overlap(text.as_bytes());
         let drop = text.floor_char_boundary(text.len() - keep);
+        if drop == 0 {
+            return;
+        }
+        // A line may lose its beginning here, which shortens the way to a place in it.
+        let resume = self.resume_at();
         self.settled.drop_front(drop);
-        self.resume = self.resume.saturating_sub(drop);
+        if let Some(resume) = resume {
+            self.seen.drop_front(drop.min(self.seen.text().len()));
+            self.resume = self.place_of(resume.saturating_sub(drop));
+        }
+    }
+
+    /// Where the search goes on; nowhere while the place is behind everything there is.
+    fn resume_at(&self) -> Option<usize> {
+        let text = self.seen.text();
+        let Some(down) = self.resume.line.get().checked_sub(self.seen.first_line().get()) else {
+            return Some(0);
+        };
+        let start = match down.checked_sub(1) {
+            None => 0,
+            Some(before) => {
+                memchr::memchr_iter(b'\n', text.as_bytes()).nth(usize::try_from(before).ok()?)? + 1
+            }
+        };
+        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len + 1);
+        let at = start + self.resume.at;
+        // Behind the end of the last line, the line has to grow first; elsewhere the next line is next.
+        if at > end && end == text.len() { None } else { Some(text.ceil_char_boundary(at.min(end))) }
+    }
+
+    fn place_of(&self, at: usize) -> Place {
+        let text = self.seen.text().as_bytes();
+        let before = &text[..at.min(text.len())];
+        let newlines = memchr::memchr_iter(b'\n', before).count() as u64;
+        let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        Place { line: self.seen.first_line().down(newlines), at: at - start }
     }
 }
 

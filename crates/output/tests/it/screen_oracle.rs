@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use windlass_output::{Offset, Screen, ScreenSize, Settler, View};
 
-const ROWS: u16 = 64;
+const ROWS: u16 = 40;
+const COLUMNS: u16 = 400;
 
 /// What terminals and logs agree on: newlines return, nothing scrolls away, wraps, or leaves the first screen.
 fn drawing(own: impl Strategy<Value = String> + 'static) -> impl Strategy<Value = String> {
@@ -41,7 +42,7 @@ fn edits() -> impl Strategy<Value = String> {
 }
 
 fn shown(printed: &str) -> String {
-    let mut screen = Screen::new(ScreenSize::new(ROWS, 600));
+    let mut screen = Screen::new(ScreenSize::new(ROWS, COLUMNS));
     screen.feed(printed.as_bytes());
     screen.text()
 }
