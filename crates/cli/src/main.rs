@@ -1,3 +1,61 @@
-//! The program people type.
+//! The program people type: `windlass`.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod args;
+mod commands;
+mod config;
+mod failure;
+mod printing;
+mod reading;
+mod report;
+mod sessions;
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use crate::args::{Verb, Windlass};
+use crate::config::Config;
+use crate::failure::Exit;
+
+fn main() -> ExitCode {
+    if let Some(family) = commands::guardian::asked_for() {
+        return commands::guardian::run(family);
+    }
+    let arguments = match Windlass::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::explain_usage(&error).into(),
+    };
+    match obey(arguments.verb, Config::read()) {
+        Ok(exit) => exit.into(),
+        Err(error) => failure::explain(&error).into(),
+    }
+}
+
+fn obey(verb: Verb, config: Config) -> Result<Exit> {
+    match verb {
+        Verb::Run(order) => on_runtime(commands::run::run(order, config)),
+        Verb::Log(order) => commands::log::run(&order, &config),
+        Verb::Ps(order) => commands::ps::run(&order, &config),
+        Verb::Demo => on_runtime(commands::demo::run(config)),
+        Verb::DemoServer => commands::demo::serve(),
+        Verb::Completions { shell } => commands::completions::run(shell),
+        Verb::Docs => commands::docs::run(),
+    }
+}
+
+/// Two workers are enough for one session and whoever watches it.
+const WORKERS: usize = 2;
+
+/// Runs a command's future on a worker, never on the main thread: the kernel hangs orphans on the main thread, and as
+/// long as no session is started from there, "has anything been left running?" is one glance at its list of children.
+fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> Result<Exit> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(WORKERS).enable_all().build().context("cannot start the runtime")?;
+    let ended = runtime.block_on(async { tokio::spawn(command).await });
+    // A thread may still stand in a write to a reader that has stopped reading: nobody waits for it.
+    runtime.shutdown_background();
+    ended.context("windlass failed in a way it should not have")?
+}

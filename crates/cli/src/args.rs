@@ -1,0 +1,265 @@
+//! The command line: every verb, option and word of help. Nothing here does anything.
+
+mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use windlass_output::{LineRange, Pattern, Span, Tokenizer};
+use windlass_sys::pty::Size;
+
+pub(crate) use self::values::EnvironmentChange;
+
+/// Run commands, keep every byte they print, and leave nothing running.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, max_term_width = 100, after_help = FIRST_STEPS)]
+pub(crate) struct Windlass {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const FIRST_STEPS: &str = "\
+Examples:
+  windlass demo                                  see what it does, in five seconds
+  windlass run -- cargo test                     run, stream, remember
+  windlass run --timeout 2m --json -- make       one JSON object with the receipt
+  windlass log 1001 --grep 'error' --context 2   read it again later
+  windlass ps                                    what ran and what became of it";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a command, end everything it started, and exit as it did
+    Run(Run),
+    /// Read what a session printed, running or long over
+    Log(Log),
+    /// List sessions and what became of them
+    Ps(Ps),
+    /// Show what Windlass does, on this machine, in a few seconds
+    Demo,
+    /// Print completions for a shell
+    Completions {
+        /// The shell to complete for
+        shell: Shell,
+    },
+    /// Serve a greeting on a free port of the loopback address
+    #[command(hide = true)]
+    DemoServer,
+    /// Print the reference page of the command line
+    #[command(name = "__docs", hide = true)]
+    Docs,
+}
+
+/// The shells that completions are made for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// Give the command a terminal of its own instead of pipes
+    #[arg(long, short)]
+    pub(crate) tty: bool,
+
+    /// Size of that terminal, as rows x columns [default: that of this terminal, or 24x80]
+    #[arg(long, value_name = "ROWSxCOLS", value_parser = values::size, requires = "tty")]
+    pub(crate) size: Option<Size>,
+
+    /// End the command after this long: TERM, two seconds of grace, KILL
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Stop waiting once this regular expression shows in the output
+    #[arg(long, value_name = "PATTERN", value_parser = values::pattern)]
+    pub(crate) until: Option<Pattern>,
+
+    /// Stop waiting once nothing was printed for this long
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) idle: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+
+    /// Set a variable (K=V, or K= for empty) or remove it (K); repeatable
+    #[arg(long, short, value_name = "K=V", value_parser = values::environment_change())]
+    pub(crate) env: Vec<EnvironmentChange>,
+
+    /// Run it in this directory
+    #[arg(long, short = 'C', value_name = "DIRECTORY")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// A name that `log` takes instead of the session's number
+    #[arg(long, short, value_name = "NAME", value_parser = values::session_name)]
+    pub(crate) name: Option<String>,
+
+    /// What the command reads
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) stdin: StdinSource,
+
+    /// Leave the command running when windlass is done waiting; what it prints afterwards is not kept
+    #[arg(long, conflicts_with = "tty")]
+    pub(crate) detach: bool,
+
+    /// The program and its arguments, or one string for the shell
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+const RUN_EXAMPLES: &str = "\
+Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
+
+Windlass exits with the command's code, or 128 plus the signal that ended it; 0 when --until or --idle
+was met; 127 or 126 when the program is missing or cannot run; 125 when windlass itself fails.
+Whatever the command started and left behind is ended when windlass exits, unless --detach is given.
+
+Examples:
+  windlass run -- cargo test --workspace
+  windlass run 'make 2>&1 | tail -5'                one string is a script for the shell
+  windlass run --tty -- htop
+  windlass run --until 'listening on' --json -- ./server
+  windlass run --max-tokens 500 -- cargo build      the ends of the output, within a budget
+  echo data | windlass run -- wc -c";
+
+/// How output is shown.
+#[derive(Debug, Args)]
+pub(crate) struct Shown {
+    /// Show at most this many tokens, the beginning and the end, when it is over
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// text: as a terminal would finally show it; raw: as printed; screen: what the terminal shows now
+    #[arg(long, value_enum)]
+    pub(crate) view: Option<ViewKind>,
+
+    /// How tokens are counted
+    #[arg(long, value_enum, default_value = "o200k")]
+    pub(crate) tokenizer: TokenizerName,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The forms of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViewKind {
+    Text,
+    Raw,
+    Screen,
+}
+
+/// The tokenizers, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TokenizerName {
+    /// Current OpenAI models
+    O200k,
+    /// The vocabulary before it
+    Cl100k,
+    /// A quarter of the bytes
+    Bytes4,
+}
+
+impl From<TokenizerName> for Tokenizer {
+    fn from(name: TokenizerName) -> Self {
+        match name {
+            TokenizerName::O200k => Self::O200k,
+            TokenizerName::Cl100k => Self::Cl100k,
+            TokenizerName::Bytes4 => Self::Bytes4,
+        }
+    }
+}
+
+/// Where a command's input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StdinSource {
+    /// Ours, unless it is a terminal and the command has none
+    Auto,
+    /// Ours, whatever it is
+    Inherit,
+    /// Nothing: it is at its end
+    None,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = LOG_EXAMPLES)]
+pub(crate) struct Log {
+    /// The session's number or name
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+
+    /// Lines shown around each match
+    #[arg(long, short = 'C', value_name = "N", requires = "grep", default_value_t = 0)]
+    pub(crate) context: usize,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+
+    /// Go on as output comes, until the session is over
+    #[arg(long, short, conflicts_with_all = ["json", "max_tokens"])]
+    pub(crate) follow: bool,
+}
+
+/// Which part of a log.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Choice {
+    /// Lines by number: 10..20, 10.., ..20 or 10
+    #[arg(long, value_name = "RANGE")]
+    pub(crate) lines: Option<LineRange>,
+
+    /// The last lines
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) tail: Option<usize>,
+
+    /// Lines that match a regular expression, with their numbers
+    #[arg(long, short, value_name = "PATTERN", value_parser = values::pattern)]
+    pub(crate) grep: Option<Pattern>,
+
+    /// Bytes by offset: 100..200, 100.. or ..200, as the markers of truncated output name them
+    #[arg(long, value_name = "FROM..TO", value_parser = values::span)]
+    pub(crate) span: Option<Span>,
+}
+
+const LOG_EXAMPLES: &str = "\
+Examples:
+  windlass log 1001                      all of it, as a terminal would finally show it
+  windlass log build --tail 20           the end of the newest session named `build`
+  windlass log 1001 --grep 'error|warn' --context 3
+  windlass log 1001 --span 2048..9120    what a truncation marker left out
+  windlass log 1001 --view raw | less -R
+  windlass log 1001 --follow             while another windlass runs it";
+
+#[derive(Debug, Args)]
+#[command(after_help = PS_EXAMPLES)]
+pub(crate) struct Ps {
+    /// Every session that is still remembered, not only the newest
+    #[arg(long, short)]
+    pub(crate) all: bool,
+
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PS_EXAMPLES: &str = "\
+States:
+  running     its windlass is alive
+  detached    it outlived its windlass, as it was meant to
+  exit N      it returned N
+  SIGxxx      that signal ended it
+  timeout, stopped, shutdown    windlass ended it, and why
+  ending      its windlass died; the guardian is ending it
+  lost        its windlass died before it could write down the end
+
+Examples:
+  windlass ps --all
+  windlass ps --json | jq '.[] | select(.state == \"lost\")'";

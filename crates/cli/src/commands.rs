@@ -1,0 +1,9 @@
+//! The verbs, one file each.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod docs;
+pub(crate) mod guardian;
+pub(crate) mod log;
+pub(crate) mod ps;
+pub(crate) mod run;

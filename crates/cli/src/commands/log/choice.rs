@@ -1,0 +1,106 @@
+//! Which lines of a log are wanted: all, some by number, the last, or those that match.
+
+use windlass_output::{Context, Grep, GrepKind, GrepLine, LineRange, Pattern, RangeLines, TailLines, View};
+
+/// A choice of lines, fed with text as it is read.
+pub(crate) enum Chooser {
+    Everything,
+    Lines(Box<RangeLines>),
+    Tail(Box<TailLines>),
+    Grep { grep: Box<Grep>, found: Vec<GrepLine> },
+}
+
+/// What was chosen in the end.
+pub(crate) enum Chosen {
+    /// All of it, wherever it is.
+    Everything,
+    Text(Box<View>),
+    Matches(Vec<GrepLine>),
+}
+
+impl Chooser {
+    pub(crate) fn lines(range: LineRange) -> Self {
+        Self::Lines(Box::new(RangeLines::new(range)))
+    }
+
+    pub(crate) fn tail(count: usize) -> Self {
+        Self::Tail(Box::new(TailLines::new(count)))
+    }
+
+    pub(crate) fn grep(pattern: Pattern, context: Context) -> Self {
+        Self::Grep { grep: Box::new(Grep::new(pattern, context)), found: Vec::new() }
+    }
+
+    /// Looks at the next piece.
+    pub(crate) fn feed(&mut self, view: &View) {
+        match self {
+            Self::Everything => {}
+            Self::Lines(lines) => lines.feed(view),
+            Self::Tail(tail) => tail.feed(view),
+            Self::Grep { grep, found } => grep.feed(view, found),
+        }
+    }
+
+    /// Whether nothing that follows can be wanted.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self, Self::Lines(lines) if lines.is_complete())
+    }
+
+    /// What can be shown already, for a reader who does not collect.
+    pub(crate) fn ready(&mut self) -> String {
+        match self {
+            Self::Everything | Self::Tail(_) => String::new(),
+            Self::Lines(lines) => lines.take().into_text(),
+            Self::Grep { found, .. } => found.drain(..).map(|line| numbered(&line)).collect(),
+        }
+    }
+
+    /// The lines that matched since the last look.
+    pub(crate) fn take_matches(&mut self) -> Vec<GrepLine> {
+        match self {
+            Self::Grep { found, .. } => std::mem::take(found),
+            Self::Everything | Self::Lines(_) | Self::Tail(_) => Vec::new(),
+        }
+    }
+
+    /// A follower has reached the present: the last lines are known, and from here on everything is one of them.
+    pub(crate) fn catch_up(&mut self) -> String {
+        match std::mem::replace(self, Self::Everything) {
+            Self::Tail(tail) => tail.finish().into_text(),
+            other => {
+                *self = other;
+                String::new()
+            }
+        }
+    }
+
+    /// What is left at the end.
+    pub(crate) fn finish(self) -> Chosen {
+        match self {
+            Self::Everything => Chosen::Everything,
+            Self::Lines(mut lines) => Chosen::Text(Box::new(lines.take())),
+            Self::Tail(tail) => Chosen::Text(Box::new(tail.finish())),
+            Self::Grep { grep, mut found } => {
+                grep.finish(&mut found);
+                Chosen::Matches(found)
+            }
+        }
+    }
+}
+
+impl Chosen {
+    /// As it is printed; everything has been printed before.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Everything => String::new(),
+            Self::Text(view) => view.into_text(),
+            Self::Matches(lines) => lines.iter().map(numbered).collect(),
+        }
+    }
+}
+
+/// A found line as `grep -n` prints it: a colon after the number of a match, a dash after that of its neighbours.
+pub(crate) fn numbered(line: &GrepLine) -> String {
+    let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
+    format!("{}{mark}{}\n", line.number, line.text)
+}

@@ -1,0 +1,83 @@
+//! Following a session that another process runs. No level crosses the border between processes, but the kernel tells
+//! when a file grows and when a process dies, so nothing is asked twice.
+
+use std::mem::MaybeUninit;
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+use windlass_engine::{Journal, SessionRecord, Store};
+use windlass_output::Offset;
+use windlass_sys::process::{Pid, Process};
+
+use crate::sessions::State;
+
+/// Waits for a session's files to change or its runtime to die.
+pub(crate) struct Follower {
+    changes: OwnedFd,
+    runtime: Option<Process>,
+    store: Store,
+    record: SessionRecord,
+    seen: Offset,
+    over: bool,
+}
+
+impl Follower {
+    pub(crate) fn new(store: &Store, record: SessionRecord) -> Result<Self> {
+        let doing = || format!("cannot watch {}", store.root().display());
+        let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).with_context(doing)?;
+        inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY | WatchFlags::CREATE)
+            .with_context(doing)?;
+        let runtime = Process::open(Pid::new(record.start.runtime.pid)).ok();
+        Ok(Self { changes, runtime, store: store.clone(), record, seen: Offset::ZERO, over: false })
+    }
+
+    /// Waits until there is more to read, and says whether there can be. The end of the session is looked at before its
+    /// journal: what is in there afterwards is everything.
+    pub(crate) fn wait(&mut self, journal: &Journal) -> Result<bool> {
+        loop {
+            let was_over = self.over;
+            self.over = was_over || self.is_over();
+            let end = journal.refresh();
+            if end > self.seen {
+                self.seen = end;
+                return Ok(true);
+            }
+            if self.over {
+                return Ok(false);
+            }
+            self.sleep_until_something_changes()?;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let record = self.store.load(self.record.start.id);
+        // A runtime that is gone will print nothing more, even if its detached session lives on.
+        record.map_or(true, |record| !matches!(State::of(&record), State::Running))
+    }
+
+    fn sleep_until_something_changes(&self) -> Result<()> {
+        let mut events = vec![PollFd::new(&self.changes, PollFlags::IN)];
+        events.extend(self.runtime.as_ref().map(|runtime| PollFd::new(runtime, PollFlags::IN)));
+        match poll(&mut events, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno).context("cannot wait for output"),
+        }
+        self.forget_changes()
+    }
+
+    /// What changed does not matter: everything is looked at again.
+    fn forget_changes(&self) -> Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(&self.changes, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(errno) => return Err(errno).context("cannot read what changed"),
+            }
+        }
+    }
+}

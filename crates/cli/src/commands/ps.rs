@@ -1,0 +1,144 @@
+//! `windlass ps`: what ran, and what became of it. Only what can be verified is called running.
+
+mod table;
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+use serde_json::{Map, Value};
+use windlass_engine::{SessionRecord, Store};
+
+use self::table::{Cell, Row, Tint};
+use crate::args::Ps;
+use crate::config::{Config, below_home};
+use crate::failure::Exit;
+use crate::printing::print;
+use crate::sessions::{self, State};
+use crate::{report, sessions::is_alive};
+
+/// How many finished sessions are shown unless all are asked for.
+const RECENT: usize = 10;
+
+/// Lists sessions.
+pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
+    let store = config.reading_store()?;
+    let all: Vec<Listed> =
+        sessions::list(&store)?.into_iter().map(|record| Listed::new(record, &store)).collect();
+    let total = all.len();
+    let shown = if order.all { all } else { recent(all) };
+    if order.json {
+        let array: Value = shown.iter().map(Listed::json).collect();
+        print(format!("{array:#}\n"))?;
+    } else {
+        print_table(&shown, config)?;
+        remark_on_hidden(total - shown.len(), total);
+    }
+    Ok(Exit::SUCCESS)
+}
+
+/// Everything alive, and the newest of the rest.
+fn recent(all: Vec<Listed>) -> Vec<Listed> {
+    let over = all.iter().filter(|session| !session.state.is_live()).count();
+    let mut surplus = over.saturating_sub(RECENT);
+    let mut is_shown = |session: &Listed| {
+        if session.state.is_live() || surplus == 0 {
+            return true;
+        }
+        surplus -= 1;
+        false
+    };
+    all.into_iter().filter(|session| is_shown(session)).collect()
+}
+
+fn remark_on_hidden(hidden: usize, total: usize) {
+    if total == 0 {
+        eprintln!("windlass: no sessions yet; `windlass run -- COMMAND` makes one");
+    } else if hidden > 0 {
+        eprintln!("windlass: {} not shown; --all shows them", report::plural(hidden, "older session"));
+    }
+}
+
+/// A session and what was found out about it.
+struct Listed {
+    record: SessionRecord,
+    state: State,
+    output: u64,
+    /// How long it ran; unknown, if nobody saw its end.
+    wall: Option<Duration>,
+}
+
+impl Listed {
+    fn new(record: SessionRecord, store: &Store) -> Self {
+        let state = State::of(&record);
+        let journaled = || store.open_journal(record.start.id).map_or(0, |journal| journal.end().get());
+        let output = record.receipt.as_ref().map_or_else(journaled, |receipt| receipt.bytes.total());
+        let so_far = state.is_live().then(|| since(record.start.started));
+        let wall = record.receipt.as_ref().map(|receipt| receipt.wall).or(so_far);
+        Self { record, state, output, wall }
+    }
+
+    fn row(&self, config: &Config) -> Row {
+        let start = &self.record.start;
+        let plain = |text: String| Cell { text, tint: Tint::Plain };
+        let wall = self.wall.map_or("-".to_owned(), report::seconds);
+        [
+            plain(start.id.to_string()),
+            plain(start.name.clone().unwrap_or_else(|| "-".to_owned())),
+            Cell { text: self.state.to_string(), tint: tint(self.state) },
+            plain(report::command_line(&start.argv)),
+            plain(below_home(&start.cwd, &config.environment)),
+            plain(report::age(since(start.started))),
+            plain(wall),
+            plain(report::bytes(self.output)),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let start = &self.record.start;
+        let mut object = Map::new();
+        let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+        let argv = start.argv.iter().map(|word| word.to_string_lossy().into_owned());
+        put("session", start.id.get().into());
+        put("name", start.name.clone().into());
+        put("state", self.state.word().into());
+        put("command", argv.collect::<Vec<_>>().into());
+        put("cwd", start.cwd.display().to_string().into());
+        put("terminal", start.terminal.into());
+        put("lifetime", start.lifetime.name().into());
+        put("started", report::timestamp(start.started).into());
+        put("runtime_pid", living(is_alive(start.runtime), start.runtime.pid));
+        put("root_pid", living(self.record.receipt.is_none() && is_alive(start.root), start.root.pid));
+        put("output_bytes", self.output.into());
+        report::receipt_fields(self.record.receipt.as_ref(), &mut object);
+        Value::Object(object)
+    }
+}
+
+/// The number of a process that is still there; that of a dead one may be anybody's by now.
+fn living(alive: bool, pid: u32) -> Value {
+    if alive { pid.into() } else { Value::Null }
+}
+
+fn since(moment: SystemTime) -> Duration {
+    moment.elapsed().unwrap_or_default()
+}
+
+fn tint(state: State) -> Tint {
+    use windlass_engine::{Cause, Exit};
+    match state {
+        State::Running | State::Detached => Tint::Good,
+        State::Over(Exit::Code(0), Cause::Itself) => Tint::Faint,
+        State::Lost | State::Ending => Tint::Bad,
+        State::Over(..) => Tint::Notable,
+    }
+}
+
+fn print_table(sessions: &[Listed], config: &Config) -> Result<()> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<Row> = sessions.iter().map(|session| session.row(config)).collect();
+    let width = config.terminals.stdout.map(|size| usize::from(size.cols));
+    print(table::render(&rows, width, config.colour))?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Our own input on its way to the session: read when the kernel says there is some, never more than the session takes.
+
+use std::io;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use windlass_engine::{InputError, QUEUE_LIMIT, Session};
+
+const STEP: usize = 64 * 1024;
+
+/// What `Ctrl-D` sends.
+const END_OF_TRANSMISSION: u8 = 0x04;
+
+/// Passes everything on until our input ends or the session takes no more.
+pub(crate) async fn forward(session: Session) {
+    let mut source = Source::new(rustix::stdio::stdin());
+    // An input that cannot be read any more has ended, as far as the command is concerned.
+    while let Some(bytes) = source.read().await.ok().filter(|bytes| !bytes.is_empty()) {
+        if write_all(&session, bytes).await.is_err() {
+            return;
+        }
+    }
+    end(&session).await;
+}
+
+/// Offers bytes until all are taken. A process that does not read holds up its own input and nothing else.
+async fn write_all(session: &Session, mut bytes: Vec<u8>) -> Result<(), InputError> {
+    loop {
+        let taken = session.write(bytes.clone()).await?;
+        bytes.drain(..taken);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let room = |queued: u64| queued < QUEUE_LIMIT as u64 / 2;
+        let mut progress = session.watch();
+        let changed = progress.wait_for(|level| room(level.input.queued()) || level.receipt.is_some()).await;
+        if changed.is_err() {
+            return Err(InputError::Gone);
+        }
+    }
+}
+
+/// A program that edits its own lines has no end of file, but knows the key for it.
+async fn end(session: &Session) {
+    if session.end_input().await == Err(InputError::NotInLineMode) {
+        // One that has gone meanwhile needs no end.
+        let _ = session.write([END_OF_TRANSMISSION]).await;
+    }
+}
+
+/// Descriptor 0. It is shared with whoever started us, so it is never made non-blocking: it is read only when the kernel
+/// says that this will not block. Files cannot be waited for, but never block either.
+enum Source {
+    Watched(AsyncFd<BorrowedFd<'static>>),
+    File(BorrowedFd<'static>),
+}
+
+impl Source {
+    #[expect(
+        deprecated,
+        reason = "sound for descriptor 0, which stays open; the unsafe form is closed to this crate"
+    )]
+    fn new(fd: BorrowedFd<'static>) -> Self {
+        match AsyncFd::with_interest(fd, Interest::READABLE) {
+            Ok(watched) => Self::Watched(watched),
+            Err(_) => Self::File(fd),
+        }
+    }
+
+    /// The next bytes; none at the end.
+    async fn read(&mut self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Watched(fd) => fd.async_io(Interest::READABLE, |fd| read_if_ready(*fd)).await,
+            Self::File(fd) => {
+                let fd = *fd;
+                tokio::task::spawn_blocking(move || read(fd)).await.map_err(io::Error::other)?
+            }
+        }
+    }
+}
+
+fn read_if_ready(fd: BorrowedFd<'static>) -> io::Result<Vec<u8>> {
+    let ready = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&Timespec::default()));
+    if matches!(ready, Ok(0) | Err(Errno::INTR)) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    read(fd)
+}
+
+fn read(fd: BorrowedFd<'static>) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; STEP];
+    loop {
+        match rustix::io::read(fd, &mut bytes) {
+            Ok(count) => {
+                bytes.truncate(count);
+                return Ok(bytes);
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! From what was typed and what surrounds us to one plan: the command, what is waited for, and how it is shown.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use anyhow::Result;
+use windlass_engine::{CommandSpec, Io, Lifetime, PatternText, Queries, Stdin, Terminal, Until};
+use windlass_output::Tokens;
+
+use crate::args::{EnvironmentChange, Run, StdinSource, ViewKind};
+use crate::config::{Config, Terminals};
+use crate::failure::Usage;
+
+/// What a run will do.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) spec: CommandSpec,
+    pub(crate) until: Until,
+    pub(crate) presentation: Presentation,
+    pub(crate) keyboard: Keyboard,
+}
+
+/// When and how the output is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presentation {
+    /// As it comes, byte for byte.
+    Stream,
+    /// Afterwards, as text.
+    Afterwards { view: ViewKind, budget: Option<Tokens> },
+    /// Afterwards, as one JSON object.
+    Json { view: ViewKind, budget: Tokens },
+}
+
+/// What is done with our own input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyboard {
+    /// It is left alone.
+    Unused,
+    /// It is passed on until it ends.
+    Forwarded,
+    /// It is a person's terminal, passed on key by key.
+    Raw,
+}
+
+/// What an answer in JSON holds unless told otherwise.
+const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
+
+impl Plan {
+    pub(crate) fn new(order: Run, config: &Config) -> Result<Self> {
+        let presentation = presentation(&order)?;
+        let keyboard = keyboard(&order, presentation, config.terminals);
+        let until = until(&order);
+        let spec = spec(order, config, keyboard)?;
+        Ok(Self { spec, until, presentation, keyboard })
+    }
+}
+
+fn presentation(order: &Run) -> Result<Presentation> {
+    let shown = &order.shown;
+    let budget = shown.max_tokens.map(Tokens::new);
+    if shown.view == Some(ViewKind::Screen) && !order.tty {
+        return Err(Usage("--view screen needs --tty: only a terminal has a screen".to_owned()).into());
+    }
+    let view = shown.view.unwrap_or(ViewKind::Text);
+    Ok(match (shown.json, budget, shown.view) {
+        (true, budget, _) => Presentation::Json { view, budget: budget.unwrap_or(DEFAULT_BUDGET) },
+        (false, None, None | Some(ViewKind::Raw)) => Presentation::Stream,
+        (false, budget, _) => Presentation::Afterwards { view, budget },
+    })
+}
+
+fn keyboard(order: &Run, presentation: Presentation, terminals: Terminals) -> Keyboard {
+    let at_terminal = terminals.stdin;
+    let live = order.tty && presentation == Presentation::Stream;
+    match order.stdin {
+        StdinSource::None => Keyboard::Unused,
+        StdinSource::Auto | StdinSource::Inherit if at_terminal && live => Keyboard::Raw,
+        StdinSource::Auto if at_terminal => Keyboard::Unused,
+        StdinSource::Auto | StdinSource::Inherit => Keyboard::Forwarded,
+    }
+}
+
+fn until(order: &Run) -> Until {
+    Until {
+        exit: true,
+        patterns: order.until.clone().into_iter().collect(),
+        text: match order.shown.view {
+            Some(ViewKind::Raw) => PatternText::Raw,
+            _ => PatternText::Settled,
+        },
+        idle: order.idle,
+        ..Until::default()
+    }
+}
+
+fn spec(order: Run, config: &Config, keyboard: Keyboard) -> Result<CommandSpec> {
+    let here = Config::working_directory()?;
+    let directory = order.cwd.as_ref().map_or(here.clone(), |directory| here.join(directory));
+    let io = io(&order, config.terminals, keyboard);
+    let environment = environment(&config.environment, order.env, &io);
+    let mut spec = CommandSpec::new(argv(order.command, &config.shell), directory);
+    spec.environment = environment;
+    spec.io = io;
+    spec.lifetime = if order.detach { Lifetime::Detached } else { Lifetime::Runtime };
+    spec.name = order.name;
+    spec.timeout = order.timeout;
+    Ok(spec)
+}
+
+fn io(order: &Run, terminals: Terminals, keyboard: Keyboard) -> Io {
+    if order.tty {
+        let size = order.size.or(terminals.stdout).unwrap_or_default();
+        // Only a person's terminal that both shows the question and gives us its keys can answer.
+        let passed_on = keyboard == Keyboard::Raw && terminals.stdout.is_some();
+        let queries = if passed_on { Queries::PassedOn } else { Queries::Answered };
+        return Io::Terminal(Terminal { size, queries });
+    }
+    Io::Pipes(match keyboard {
+        Keyboard::Unused => Stdin::Closed,
+        Keyboard::Forwarded | Keyboard::Raw => Stdin::Open,
+    })
+}
+
+fn environment(
+    inherited: &[(OsString, OsString)],
+    changes: Vec<EnvironmentChange>,
+    io: &Io,
+) -> Vec<(OsString, OsString)> {
+    let mut variables = inherited.to_vec();
+    if matches!(io, Io::Terminal(_)) && variables.iter().all(|(name, _)| name != "TERM") {
+        variables.push(("TERM".into(), "xterm-256color".into()));
+    }
+    for change in changes {
+        match change {
+            EnvironmentChange::Set(name, value) => {
+                variables.retain(|(variable, _)| *variable != name);
+                variables.push((name, value));
+            }
+            EnvironmentChange::Remove(name) => variables.retain(|(variable, _)| *variable != name),
+        }
+    }
+    variables
+}
+
+/// One string that a shell has to understand is a script; anything else is a program with its arguments.
+fn argv(mut command: Vec<OsString>, shell: &OsStr) -> Vec<OsString> {
+    if command.len() == 1 && is_script(&command[0]) {
+        command.splice(..0, [shell.to_owned(), "-c".into()]);
+    }
+    command
+}
+
+fn is_script(word: &OsStr) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"_-./+@%:,".contains(byte);
+    !word.as_bytes().iter().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_string_with_shell_characters_is_a_script() {
+        let check = |command: &[&str], expected: &[&str]| {
+            let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+            assert_eq!(argv(words(command), OsStr::new("/bin/sh")), words(expected), "{command:?}");
+        };
+        check(&["ls"], &["ls"]);
+        check(&["./build.sh"], &["./build.sh"]);
+        check(&["ls -la"], &["/bin/sh", "-c", "ls -la"]);
+        check(&["a|b"], &["/bin/sh", "-c", "a|b"]);
+        check(&["A=1"], &["/bin/sh", "-c", "A=1"]);
+        check(&["ls", "a b"], &["ls", "a b"]);
+    }
+
+    #[test]
+    fn variables_are_inherited_changed_and_removed_in_order() {
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let inherited = [pair("A", "1"), pair("B", "2")];
+        let changes = vec![
+            EnvironmentChange::Remove("A".into()),
+            EnvironmentChange::Set("B".into(), "3".into()),
+            EnvironmentChange::Set("C".into(), "".into()),
+        ];
+        let on_pipes = environment(&inherited, changes, &Io::Pipes(Stdin::Closed));
+        assert_eq!(on_pipes, [pair("B", "3"), pair("C", "")]);
+        let on_terminal = environment(&inherited, Vec::new(), &Io::Terminal(Terminal::default()));
+        assert_eq!(on_terminal.last(), Some(&pair("TERM", "xterm-256color")));
+    }
+}

@@ -1,0 +1,62 @@
+//! The command's output as it comes, on the stream it came from.
+
+use std::io;
+
+use tokio::sync::watch;
+use windlass_engine::{Delivery, Piece, Session, Stream, SubscriptionLimits};
+use windlass_output::Offset;
+
+use crate::printing::write_all;
+
+/// How far a streaming goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// To the root's exit.
+    Exit,
+    /// To this offset: the session goes on without us.
+    Offset(Offset),
+}
+
+/// What was streamed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Streamed {
+    /// Bytes that retention dropped before our reader took them.
+    pub(crate) missed: u64,
+}
+
+/// Writes output until the goal is reached. Each write has a thread of its own to block in, so that a reader who stopped
+/// reading holds up nothing else.
+pub(crate) async fn stream(session: Session, mut goal: watch::Receiver<Goal>) -> io::Result<Streamed> {
+    let mut output = session.subscribe(Offset::ZERO, SubscriptionLimits::default());
+    let mut streamed = Streamed::default();
+    let mut position = Offset::ZERO;
+    while !is_reached(*goal.borrow_and_update(), position) {
+        let delivery = tokio::select! {
+            delivery = output.next() => delivery,
+            _ = goal.changed() => continue,
+        };
+        match delivery {
+            Some(Delivery::Piece(piece)) => {
+                position = piece.span().to();
+                streamed.missed += write(piece).await?;
+            }
+            Some(Delivery::Exited(_) | Delivery::Closed { .. } | Delivery::Capped { .. }) | None => break,
+        }
+    }
+    Ok(streamed)
+}
+
+fn is_reached(goal: Goal, position: Offset) -> bool {
+    matches!(goal, Goal::Offset(end) if position >= end)
+}
+
+/// Writes one piece and says how many bytes of it are missing.
+async fn write(piece: Piece) -> io::Result<u64> {
+    let Piece::Bytes { stream, bytes, .. } = piece else { return Ok(piece.span().len()) };
+    let written = tokio::task::spawn_blocking(move || match stream {
+        Stream::Stdout | Stream::Terminal => write_all(rustix::stdio::stdout(), &bytes),
+        Stream::Stderr => write_all(rustix::stdio::stderr(), &bytes),
+    });
+    written.await.map_err(io::Error::other)??;
+    Ok(0)
+}

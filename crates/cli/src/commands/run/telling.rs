@@ -1,0 +1,202 @@
+//! What is told after a run: the output, if it was not streamed, and whatever is worth a line.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+use windlass_engine::{Cause, Exit as CommandExit, Lifetime, Met, Receipt, Session, Store, TreeEnd};
+use windlass_output::{Offset, Span, Tokenizer, View};
+use windlass_sys::signal::Signal;
+
+use super::plan::Presentation;
+use super::stream::Streamed;
+use super::turn::Turn;
+use crate::args::ViewKind;
+use crate::printing::print;
+use crate::reading::{Fitted, Fitting, Form, Part, Reader, Wanted};
+use crate::report;
+use crate::sessions::State;
+
+/// A run that is over, as far as windlass is concerned.
+pub(crate) struct Told<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) turn: &'a Turn,
+    /// What was ended when windlass was about to exit.
+    pub(crate) swept: &'a TreeEnd,
+    pub(crate) streamed: Option<Streamed>,
+    pub(crate) tokenizer: Tokenizer,
+}
+
+impl Told<'_> {
+    /// Shows the output and says what there is to say.
+    pub(crate) fn tell(&self, presentation: Presentation) -> Result<()> {
+        match presentation {
+            Presentation::Stream => self.remark(),
+            Presentation::Afterwards { view, budget: None } => {
+                self.print_all(view)?;
+                self.remark();
+            }
+            Presentation::Afterwards { view, budget: Some(budget) } => {
+                let fitted = self.fit(view, budget);
+                print(with_newline(&fitted.text))?;
+                self.remark();
+                self.tell_receipt(&fitted);
+            }
+            Presentation::Json { view, budget } => print(self.json(&self.fit(view, budget)) + "\n")?,
+        }
+        Ok(())
+    }
+
+    fn receipt(&self) -> Option<Arc<Receipt>> {
+        self.session.receipt()
+    }
+
+    fn fit(&self, view: ViewKind, budget: windlass_output::Tokens) -> Fitted {
+        let journal = self.session.journal();
+        let form = if view == ViewKind::Raw { Form::Raw } else { Form::Settled };
+        let fitting = Fitting { session: self.session.id(), form, budget, tokenizer: self.tokenizer };
+        let all = Span::new(Offset::ZERO, journal.end());
+        match self.session.screen().filter(|_| view == ViewKind::Screen) {
+            Some(screen) => fitting.fit_view(&View::verbatim(screen.text, Offset::ZERO), all),
+            None => fitting.fit(journal, all),
+        }
+    }
+
+    fn print_all(&self, view: ViewKind) -> Result<()> {
+        if let Some(screen) = self.session.screen().filter(|_| view == ViewKind::Screen) {
+            return Ok(print(with_newline(&screen.text))?);
+        }
+        let journal = self.session.journal();
+        let mut take = |part: Part<'_>| -> Result<Wanted> {
+            match part {
+                Part::Text(text) => print(text.text())?,
+                Part::Gone(span) => print(format!("…{} bytes are no longer kept…\n", span.len()))?,
+            }
+            Ok(Wanted::More)
+        };
+        let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
+        reader.advance(journal.end(), &mut take)?;
+        reader.finish(&mut take)
+    }
+
+    /// Silence means that all is as the command itself told it.
+    fn remark(&self) {
+        self.remark_on_turn();
+        self.remark_on_processes();
+        self.remark_on_journal();
+    }
+
+    fn remark_on_turn(&self) {
+        let id = self.session.id();
+        let detached = self.session.facts().lifetime == Lifetime::Detached;
+        let then = if detached { "it goes on without windlass" } else { "it was stopped" };
+        match self.turn {
+            Turn::Met(Met::Pattern(found)) => say(&format!("session {id} printed {:?}; {then}", found.text)),
+            Turn::Met(Met::Idle(time)) => {
+                say(&format!("session {id} was silent for {}; {then}", report::duration(*time)));
+            }
+            Turn::Exited(receipt) => self.remark_on_exit(receipt),
+            Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
+        }
+        if let (Turn::Met(_), true) = (self.turn, detached) {
+            say(&format!("left running: {}", report::processes(&self.session.processes())));
+        }
+    }
+
+    fn remark_on_exit(&self, receipt: &Receipt) {
+        match (receipt.cause, receipt.exit) {
+            // Whoever pressed Ctrl-C knows.
+            (Cause::Itself, CommandExit::Signal(number)) if Signal::from(number) == Signal::INT => {}
+            (Cause::Itself, CommandExit::Code(_)) => {}
+            _ => say(&format!("session {} {}", self.session.id(), report::ending(receipt))),
+        }
+    }
+
+    fn remark_on_processes(&self) {
+        let receipt = self.receipt();
+        if self.session.facts().lifetime == Lifetime::Detached {
+            let left = receipt.map(|receipt| receipt.left_running.clone()).unwrap_or_default();
+            if !left.is_empty() {
+                say(&format!("left running: {}", report::processes(&left)));
+            }
+        } else if !self.swept.ended.is_empty() {
+            let number = report::plural(self.swept.ended.len(), "process");
+            say(&format!("ended {number} left running: {}", report::processes(&self.swept.ended)));
+        }
+        if !self.swept.remaining.is_empty() {
+            say(&format!("could not end: {}", report::processes(&self.swept.remaining)));
+        }
+    }
+
+    fn remark_on_journal(&self) {
+        let id = self.session.id();
+        if let Some(degraded) = self.session.journal().account().degraded {
+            say(&format!("the journal of session {id} ends at {}: {}", degraded.at, degraded.reason));
+        }
+        if let Some(trouble) = self.session.trouble() {
+            say(&format!("session {id} will not be listed: {trouble}"));
+        }
+        if let Some(missed) = self.streamed.map(|streamed| streamed.missed).filter(|missed| *missed > 0) {
+            say(&format!("{missed} bytes were dropped before they could be shown"));
+        }
+    }
+
+    fn tell_receipt(&self, fitted: &Fitted) {
+        let id = self.session.id();
+        match self.receipt() {
+            Some(receipt) => say(&report::receipt_line(id, &receipt)),
+            None => say(&format!("session {id} goes on")),
+        }
+        if fitted.omitted.is_some() {
+            let tokens = report::count(fitted.original.get());
+            say(&format!("the whole output has {tokens} tokens; read it with `windlass log {id}`"));
+        }
+    }
+
+    fn json(&self, fitted: &Fitted) -> String {
+        let receipt = self.receipt();
+        let account = self.session.journal().account();
+        let mut object = Map::new();
+        object.insert("session".to_owned(), self.session.id().get().into());
+        object.insert("name".to_owned(), self.session.facts().name.clone().into());
+        object.insert("state".to_owned(), self.state(receipt.as_deref()).word().into());
+        object.insert("met".to_owned(), self.turn.json());
+        report::receipt_fields(receipt.as_deref(), &mut object);
+        report::excerpt_fields(fitted, &mut object);
+        object.insert("swept".to_owned(), report::processes_json(&self.swept.ended));
+        let directory = self.store.map(Store::root);
+        object.insert("journal".to_owned(), report::journal_fields(directory, self.session.id(), &account));
+        if let Some(trouble) = self.session.trouble() {
+            object.insert("trouble".to_owned(), trouble.into());
+        }
+        Value::Object(object).to_string()
+    }
+
+    fn state(&self, receipt: Option<&Receipt>) -> State {
+        receipt.map_or(State::Detached, |receipt| State::Over(receipt.exit, receipt.cause))
+    }
+}
+
+impl Turn {
+    fn json(&self) -> Value {
+        match self {
+            Self::Exited(_) => json!({"condition": "exit"}),
+            Self::Met(Met::Pattern(found)) => {
+                let (from, to) = (found.raw.from().get(), found.raw.to().get());
+                json!({"condition": "pattern", "text": found.text, "from": from, "to": to})
+            }
+            Self::Met(Met::Idle(time)) => json!({"condition": "idle", "seconds": time.as_secs_f64()}),
+            Self::Met(_) | Self::Ended(_) | Self::Stopped(_) | Self::ReaderGone => Value::Null,
+        }
+    }
+}
+
+fn with_newline(text: &str) -> String {
+    let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{newline}")
+}
+
+fn say(text: &str) {
+    eprintln!("windlass: {text}");
+}

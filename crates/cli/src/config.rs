@@ -1,0 +1,157 @@
+//! What the surroundings say: the environment, the working directory, the standard streams. Read here, once, and passed
+//! on as values.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use windlass_engine::{Store, StoreLimits};
+use windlass_sys::pty::Size;
+use windlass_sys::terminal;
+
+/// Everything Windlass takes from outside its command line.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Where sessions are remembered; nowhere, if not even a home is known.
+    pub(crate) state_directory: Option<PathBuf>,
+    /// What runs scripts.
+    pub(crate) shell: OsString,
+    /// What children inherit.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Whether colour is welcome on a terminal.
+    pub(crate) colour: Colour,
+    /// What our own streams are.
+    pub(crate) terminals: Terminals,
+}
+
+/// Whether to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colour {
+    On,
+    Off,
+}
+
+/// Which of our standard streams are terminals, and how large the one for output is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminals {
+    pub(crate) stdin: bool,
+    pub(crate) stdout: Option<Size>,
+}
+
+impl Config {
+    /// Looks around.
+    pub(crate) fn read() -> Self {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let terminals = Terminals::read();
+        let plain = variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            state_directory: state_directory(variable),
+            shell: variable("SHELL").unwrap_or_else(|| "/bin/sh".into()),
+            environment: std::env::vars_os().collect(),
+            colour: if plain || terminals.stdout.is_none() { Colour::Off } else { Colour::On },
+            terminals,
+        }
+    }
+
+    /// The directory windlass was started in.
+    pub(crate) fn working_directory() -> Result<PathBuf> {
+        std::env::current_dir().context("cannot tell the working directory")
+    }
+
+    /// The state directory for writing. Where it cannot be used, that is said, and sessions are kept in memory.
+    pub(crate) fn open_store(&self) -> Option<Store> {
+        let Some(directory) = &self.state_directory else {
+            eprintln!("windlass: no place for journals: neither HOME nor WINDLASS_STATE_DIR is set");
+            return None;
+        };
+        match Store::open(directory, StoreLimits::default()) {
+            Ok(store) => Some(store),
+            Err(error) => {
+                let error = anyhow::Error::new(error);
+                eprintln!("windlass: {error:#}; this session is kept in memory only");
+                None
+            }
+        }
+    }
+
+    /// The state directory for reading.
+    pub(crate) fn reading_store(&self) -> Result<Store> {
+        let directory = self.state_directory.as_deref();
+        let directory =
+            directory.context("no state directory: neither HOME nor WINDLASS_STATE_DIR is set")?;
+        Ok(Store::reading(directory, StoreLimits::default()))
+    }
+}
+
+impl Terminals {
+    fn read() -> Self {
+        Self {
+            stdin: terminal::is_terminal(rustix::stdio::stdin()),
+            stdout: terminal::is_terminal(rustix::stdio::stdout()).then(own_size),
+        }
+    }
+}
+
+/// The size of the terminal we are shown on.
+pub(crate) fn own_size() -> Size {
+    terminal::size(rustix::stdio::stdout())
+        .or_else(|| terminal::size(rustix::stdio::stdin()))
+        .unwrap_or_default()
+}
+
+/// `$WINDLASS_STATE_DIR`, else `$XDG_STATE_HOME/windlass`, else `~/.local/state/windlass`.
+fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(own) = variable("WINDLASS_STATE_DIR") {
+        return Some(own.into());
+    }
+    // The XDG rules: a relative path there is to be ignored.
+    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    if let Some(states) = variable("XDG_STATE_HOME").and_then(absolute) {
+        return Some(states.join("windlass"));
+    }
+    let home = variable("HOME").and_then(absolute)?;
+    Some(home.join(".local/state/windlass"))
+}
+
+/// A path as people like to read it: the home directory is `~`.
+pub(crate) fn below_home(path: &Path, environment: &[(OsString, OsString)]) -> String {
+    let home = environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| home.as_os_str());
+    let home = home.filter(|home| !home.is_empty() && *home != OsStr::new("/"));
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(variables: &[(&str, &str)], expected: Option<&str>) {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        assert_eq!(state_directory(variable), expected.map(PathBuf::from), "{variables:?}");
+    }
+
+    #[test]
+    fn the_state_directory_is_ours_then_the_systems_then_below_home() {
+        let home = ("HOME", "/h");
+        check(&[home, ("XDG_STATE_HOME", "/x"), ("WINDLASS_STATE_DIR", "/own")], Some("/own"));
+        check(&[home, ("XDG_STATE_HOME", "/x")], Some("/x/windlass"));
+        check(&[home, ("XDG_STATE_HOME", "relative")], Some("/h/.local/state/windlass"));
+        check(&[home], Some("/h/.local/state/windlass"));
+        check(&[], None);
+    }
+
+    #[test]
+    fn paths_below_home_are_shortened() {
+        let environment = [(OsString::from("HOME"), OsString::from("/h/ada"))];
+        for (path, expected) in [("/h/ada", "~"), ("/h/ada/src", "~/src"), ("/h/adam", "/h/adam"), ("/", "/")]
+        {
+            assert_eq!(below_home(Path::new(path), &environment), expected);
+        }
+    }
+}

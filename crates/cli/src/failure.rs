@@ -1,0 +1,149 @@
+//! How windlass ends: the codes it exits with, and what is said when it failed itself.
+
+use std::process::ExitCode;
+
+use anyhow::Error;
+use windlass_engine::StartError;
+
+use crate::sessions::Unknown;
+
+/// The code windlass exits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exit(u8);
+
+impl Exit {
+    /// All is well.
+    pub(crate) const SUCCESS: Self = Self(0);
+    /// Windlass itself failed.
+    const FAILED: Self = Self(1);
+    /// The command line makes no sense.
+    const USAGE: Self = Self(2);
+    /// Windlass failed to run the command, for a reason that is not the command's.
+    const CANNOT_RUN: Self = Self(125);
+    /// The program is there, but cannot be executed.
+    const CANNOT_EXECUTE: Self = Self(126);
+    /// There is no such program.
+    const NOT_FOUND: Self = Self(127);
+    /// Nobody reads our output any more.
+    pub(crate) const READER_GONE: Self = Self(141);
+
+    /// A command's own code; the kernel keeps no more than these eight bits of it either.
+    pub(crate) fn of_command(code: i32) -> Self {
+        Self(u8::try_from(code & 0xff).unwrap_or(u8::MAX))
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}
+
+/// The command line was well formed but asks for something that does not go together.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Says what went wrong and what to do about it.
+pub(crate) fn explain(error: &Error) -> Exit {
+    if crate::printing::is_reader_gone(error) {
+        return Exit::READER_GONE;
+    }
+    eprintln!("windlass: {}", message(error));
+    if let Some(hint) = hint(error) {
+        eprintln!("  hint: {hint}");
+    }
+    exit(error)
+}
+
+/// The same for a command line that could not be understood. Help and version are answers, not errors.
+pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        return match crate::printing::print(error.render().to_string()) {
+            Ok(()) => Exit::SUCCESS,
+            Err(_) => Exit::READER_GONE,
+        };
+    }
+    let text = error.render().to_string();
+    match text.strip_prefix("error: ") {
+        Some(complaint) => eprint!("windlass: {complaint}"),
+        None => eprint!("{text}"),
+    }
+    Exit::USAGE
+}
+
+/// The chain of causes, without those that the level above has already repeated.
+fn message(error: &Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if message.ends_with(&cause) {
+            continue;
+        }
+        if !message.is_empty() {
+            message.push_str(": ");
+        }
+        message.push_str(&cause);
+    }
+    message
+}
+
+fn exit(error: &Error) -> Exit {
+    if error.is::<Usage>() {
+        return Exit::USAGE;
+    }
+    match error.downcast_ref::<StartError>() {
+        None => Exit::FAILED,
+        Some(StartError::ProgramNotFound { .. }) => Exit::NOT_FOUND,
+        Some(StartError::CannotExecute { .. }) => Exit::CANNOT_EXECUTE,
+        Some(_) => Exit::CANNOT_RUN,
+    }
+}
+
+fn hint(error: &Error) -> Option<&'static str> {
+    if error.is::<Unknown>() {
+        return Some("`windlass ps --all` lists every session that is still remembered");
+    }
+    match error.downcast_ref::<StartError>()? {
+        StartError::ProgramNotFound { .. } => Some(
+            "check the spelling; what only a shell knows goes into one string: windlass run 'cd x && ls'",
+        ),
+        StartError::CannotExecute { .. } => {
+            Some("`chmod +x` it, or name its interpreter: windlass run -- sh FILE")
+        }
+        StartError::Directory { .. } => Some("--cwd must name a directory that exists"),
+        StartError::OutOfTerminals => Some("without --tty the command gets pipes instead"),
+        StartError::OutOfFiles => Some("raise the limit with `ulimit -n`"),
+        StartError::OutOfProcesses => Some("raise the limit with `ulimit -u`, or end something"),
+        StartError::NameTaken { .. } => Some("choose another --name, or wait for that session to end"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_that_was_already_told_is_not_repeated() {
+        let inner = std::io::Error::other("disk full");
+        let error = Error::new(inner).context("writing x: disk full").context("saving");
+        assert_eq!(message(&error), "saving: writing x: disk full");
+        let error = Err::<(), _>(std::io::Error::other("disk full")).context("writing x").unwrap_err();
+        assert_eq!(message(&error), "writing x: disk full");
+    }
+
+    #[test]
+    fn codes_keep_eight_bits() {
+        assert_eq!(Exit::of_command(143), Exit(143));
+        assert_eq!(Exit::of_command(256), Exit(0));
+        assert_eq!(Exit::of_command(-1), Exit(255));
+    }
+}

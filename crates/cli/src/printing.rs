@@ -1,0 +1,41 @@
+//! Our own output: bytes to standard output and error as they are, and the moment when nobody reads them any more.
+
+use std::io;
+
+use anyhow::Error;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+
+/// Prints to standard output.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
+    write_all(rustix::stdio::stdout(), text.as_ref())
+}
+
+/// Writes everything, blocking. No buffer stands between: what was written has been handed over.
+pub(crate) fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match rustix::io::write(fd, rest) {
+            Ok(count) => rest = &rest[count..],
+            Err(Errno::INTR) => {}
+            // Whoever shares this descriptor made it non-blocking; that is no reason to lose output.
+            Err(Errno::AGAIN) => wait_until_writable(fd)?,
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Whether an error only says that the reader of our output has seen enough.
+pub(crate) fn is_reader_gone(error: &Error) -> bool {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn wait_until_writable(fd: BorrowedFd<'_>) -> io::Result<()> {
+    match poll(&mut [PollFd::new(&fd, PollFlags::OUT)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,111 @@
+//! What is told about a session: receipts, processes and excerpts, as text for people and as JSON for programs.
+
+mod json;
+mod numbers;
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use windlass_engine::{Cause, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
+use windlass_sys::signal::Signal;
+
+pub(crate) use self::json::{excerpt_fields, journal_fields, processes as processes_json, receipt_fields};
+pub(crate) use self::numbers::{age, bytes, count, seconds, timestamp};
+
+/// One line on how a session ended and what it took.
+pub(crate) fn receipt_line(id: SessionId, receipt: &Receipt) -> String {
+    let ending = ending(receipt);
+    let wall = seconds(receipt.wall);
+    let cpu = seconds(receipt.cpu_user + receipt.cpu_system);
+    let memory = match receipt.peak_memory {
+        PeakMemory::Exactly(peak) => format!("peak memory {}", bytes(peak)),
+        PeakMemory::AtMost(peak) => format!("peak memory at most {}", bytes(peak)),
+    };
+    format!("session {id} {ending} after {wall} (cpu {cpu}, {memory})")
+}
+
+/// How it ended, as the end of a sentence that begins with the session.
+pub(crate) fn ending(receipt: &Receipt) -> String {
+    let exit = match receipt.exit {
+        Exit::Code(code) => format!("exited with code {code}"),
+        Exit::Signal(number) => format!("was ended by {}", Signal::from(number)),
+    };
+    match receipt.cause {
+        Cause::Itself => exit,
+        Cause::Timeout(limit) => format!("timed out after {} and {exit}", duration(limit)),
+        Cause::Stopped => format!("was stopped and {exit}"),
+        cause => format!("{exit} ({cause})"),
+    }
+}
+
+/// Processes as a list that stays short.
+pub(crate) fn processes(lines: &[ProcessLine]) -> String {
+    const SHOWN: usize = 5;
+    let mut words: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
+    if let Some(more) = lines.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        words.push(format!("and {more} more"));
+    }
+    words.join(", ")
+}
+
+/// A number with its noun.
+pub(crate) fn plural(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with('s') => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// A limit as somebody would have typed it.
+pub(crate) fn duration(time: Duration) -> String {
+    let millis = time.as_millis();
+    if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{millis} ms") }
+}
+
+/// A command as a shell would take it.
+pub(crate) fn command_line(argv: &[OsString]) -> String {
+    let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy().replace(|c: char| c.is_control(), " ");
+    let plain = |c: char| c.is_alphanumeric() || "_-./+@%:,=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_quoted_as_a_shell_needs_it() {
+        let check = |argv: &[&str], expected: &str| {
+            let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
+            assert_eq!(command_line(&argv), expected);
+        };
+        check(&["ls", "-la", "/tmp"], "ls -la /tmp");
+        check(&["sh", "-c", "echo 'hi there'"], r"sh -c 'echo '\''hi there'\'''");
+        check(&["echo", "", "a\nb"], "echo '' 'a b'");
+    }
+
+    #[test]
+    fn long_lists_of_processes_are_cut() {
+        let lines: Vec<ProcessLine> =
+            (1..=7).map(|pid| ProcessLine { pid, command: "x".to_owned() }).collect();
+        assert_eq!(processes(&lines), "1 x, 2 x, 3 x, 4 x, 5 x, and 2 more");
+        assert_eq!(processes(&lines[..1]), "1 x");
+    }
+
+    #[test]
+    fn nouns_have_plurals() {
+        assert_eq!(plural(1, "process"), "1 process");
+        assert_eq!(plural(2, "process"), "2 processes");
+        assert_eq!(plural(0, "line"), "0 lines");
+    }
+}

@@ -1,0 +1,207 @@
+//! Sessions as the state directory knows them: finding one by what a person typed, and the truth about its state.
+
+use std::fmt;
+
+use anyhow::Result;
+use windlass_engine::{Cause, Exit, Lifetime, ListSessions, ProcessKey, SessionId, SessionRecord, Store};
+use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::signal::Signal;
+
+/// What became of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its runtime is alive and has not written a receipt.
+    Running,
+    /// It outlived its runtime, as it was meant to.
+    Detached,
+    /// Its runtime died; the guardian is about to end it.
+    Ending,
+    /// Its runtime died before it could write down the end.
+    Lost,
+    /// There is a receipt.
+    Over(Exit, Cause),
+}
+
+impl State {
+    /// The state of a remembered session, as of now.
+    pub(crate) fn of(record: &SessionRecord) -> Self {
+        Self::judge(record, is_alive)
+    }
+
+    fn judge(record: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> Self {
+        match &record.receipt {
+            Some(receipt) => Self::Over(receipt.exit, receipt.cause),
+            None if is_alive(record.start.runtime) => Self::Running,
+            None if !is_alive(record.start.root) => Self::Lost,
+            None if record.start.lifetime == Lifetime::Detached => Self::Detached,
+            None => Self::Ending,
+        }
+    }
+
+    /// Whether something of it may still be at work.
+    pub(crate) fn is_live(self) -> bool {
+        matches!(self, Self::Running | Self::Detached | Self::Ending)
+    }
+
+    /// One word for programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Detached => "detached",
+            Self::Ending => "ending",
+            Self::Lost => "lost",
+            Self::Over(Exit::Code(_), Cause::Itself) => "exited",
+            Self::Over(Exit::Signal(_), Cause::Itself) => "signalled",
+            Self::Over(_, Cause::Timeout(_)) => "timeout",
+            Self::Over(_, Cause::Stopped) => "stopped",
+            Self::Over(_, Cause::Limit) => "limit",
+            Self::Over(_, Cause::Shutdown) => "shutdown",
+            Self::Over(_, Cause::Evicted) => "evicted",
+            Self::Over(_, Cause::Dropped) => "dropped",
+        }
+    }
+}
+
+/// A few characters for people.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over(Exit::Code(code), Cause::Itself) => write!(f, "exit {code}"),
+            Self::Over(Exit::Signal(number), Cause::Itself) => Signal::from(*number).fmt(f),
+            other => f.write_str(other.word()),
+        }
+    }
+}
+
+/// Whether this very process, and not a later one of the same number, is alive.
+pub(crate) fn is_alive(key: ProcessKey) -> bool {
+    let pid = Pid::new(key.pid);
+    // Held first: from then on the number cannot change hands.
+    let process = Process::open(pid);
+    process.is_ok_and(|process| process::start_ticks(pid) == Some(key.start_ticks) && process.is_alive())
+}
+
+/// There is no such session.
+#[derive(Debug)]
+pub(crate) struct Unknown {
+    asked: String,
+    newest: Vec<String>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no session `{}`", self.asked)?;
+        match self.newest.as_slice() {
+            [] => f.write_str("; none is remembered yet"),
+            newest => write!(f, "; the newest are {}", newest.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+/// The session with this number, or the newest of this name.
+pub(crate) fn find(store: &Store, asked: &str) -> Result<SessionRecord> {
+    if let Ok(number) = asked.parse()
+        && let Ok(record) = store.load(SessionId::new(number))
+    {
+        return Ok(record);
+    }
+    let sessions = list(store)?;
+    let named = sessions.iter().rev().find(|session| session.start.name.as_deref() == Some(asked));
+    match named {
+        Some(session) => Ok(session.clone()),
+        None => Err(Unknown { asked: asked.to_owned(), newest: newest(&sessions) }.into()),
+    }
+}
+
+/// Every remembered session, oldest first; a state directory that was never made has none.
+pub(crate) fn list(store: &Store) -> Result<Vec<SessionRecord>, ListSessions> {
+    match store.list() {
+        Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+/// How many sessions are offered to somebody who asked for one that is not there.
+const OFFERED: usize = 5;
+
+fn newest(sessions: &[SessionRecord]) -> Vec<String> {
+    let describe = |session: &SessionRecord| match &session.start.name {
+        Some(name) => format!("{} ({name})", session.start.id),
+        None => session.start.id.to_string(),
+    };
+    sessions.iter().rev().take(OFFERED).map(describe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+    use windlass_engine::{PeakMemory, Receipt, StartRecord, StreamBytes};
+
+    const RUNTIME: ProcessKey = ProcessKey { pid: 1, start_ticks: 1 };
+    const ROOT: ProcessKey = ProcessKey { pid: 2, start_ticks: 2 };
+
+    fn record(lifetime: Lifetime, over: Option<(Exit, Cause)>) -> SessionRecord {
+        let start = StartRecord {
+            id: SessionId::new(1001),
+            name: None,
+            argv: vec!["true".into()],
+            cwd: "/".into(),
+            terminal: false,
+            lifetime,
+            started: SystemTime::UNIX_EPOCH,
+            runtime: RUNTIME,
+            root: ROOT,
+        };
+        let receipt = over.map(|(exit, cause)| Receipt {
+            exit,
+            cause,
+            wall: Duration::ZERO,
+            cpu_user: Duration::ZERO,
+            cpu_system: Duration::ZERO,
+            peak_memory: PeakMemory::AtMost(0),
+            bytes: StreamBytes::default(),
+            undelivered_input: 0,
+            left_running: Vec::new(),
+            ended: Vec::new(),
+            remaining: Vec::new(),
+        });
+        SessionRecord { start, receipt }
+    }
+
+    #[test]
+    fn without_a_receipt_the_living_tell_the_state() {
+        let check = |lifetime, alive: &[ProcessKey], expected| {
+            let state = State::judge(&record(lifetime, None), |key| alive.contains(&key));
+            assert_eq!(state, expected, "{lifetime} {alive:?}");
+        };
+        check(Lifetime::Runtime, &[RUNTIME, ROOT], State::Running);
+        check(Lifetime::Runtime, &[RUNTIME], State::Running);
+        check(Lifetime::Runtime, &[ROOT], State::Ending);
+        check(Lifetime::Detached, &[ROOT], State::Detached);
+        check(Lifetime::Runtime, &[], State::Lost);
+        check(Lifetime::Detached, &[], State::Lost);
+    }
+
+    #[test]
+    fn a_receipt_is_told_in_a_few_characters() {
+        let check = |exit, cause, shown: &str, word: &str| {
+            let state = State::judge(&record(Lifetime::Runtime, Some((exit, cause))), |_| true);
+            assert_eq!((state.to_string().as_str(), state.word()), (shown, word));
+        };
+        check(Exit::Code(3), Cause::Itself, "exit 3", "exited");
+        check(Exit::Signal(9), Cause::Itself, "SIGKILL", "signalled");
+        check(Exit::Signal(15), Cause::Timeout(Duration::from_secs(1)), "timeout", "timeout");
+        check(Exit::Signal(15), Cause::Stopped, "stopped", "stopped");
+    }
+
+    #[test]
+    fn this_process_is_alive_and_a_namesake_of_another_time_is_not() {
+        let pid = Pid::of_this_process();
+        let start_ticks = process::start_ticks(pid).unwrap();
+        assert!(is_alive(ProcessKey { pid: pid.get(), start_ticks }));
+        assert!(!is_alive(ProcessKey { pid: pid.get(), start_ticks: start_ticks + 1 }));
+    }
+}
