@@ -197,9 +197,18 @@ impl Task {
         self.life.tree_end.ended.extend(end.ended);
         self.life.tree_end.remaining = end.remaining;
         self.happen(Happening::LadderDone);
-        // A root that cannot be ended, or a session that was over already: nobody else will answer these.
-        if self.life.ladder.is_none() && !matches!(self.state(), State::Draining { .. }) {
+        if self.life.ladder.is_none() && !self.receipt_will_come() {
             self.answer_stops();
+        }
+    }
+
+    /// Whether the answer to a stop should wait for the receipt. The ladder may see the root dead before this task has
+    /// collected it; a root that could not be ended has no receipt to wait for.
+    fn receipt_will_come(&self) -> bool {
+        match self.state() {
+            State::Draining { .. } => true,
+            State::Stopping { .. } => self.life.tree_end.remaining.is_empty(),
+            State::Running | State::Over => false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod input;
 mod journal;
+mod model;
 mod registry;
 mod rig;
 mod scratch;
