@@ -4,26 +4,85 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use windlass_output::{Offset, Settler, Utf8, View};
+use windlass_output::{
+    DEFAULT_ROWS, Offset, Pattern, QueryScanner, RawMatcher, Screen, ScreenSize, SettledMatcher, Settler,
+    Tokenizer, Utf8, View,
+};
 
 const SIZE: usize = 64 << 20;
 const CHUNK: usize = 64 << 10;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 fn main() {
     let plain = plain_log();
     let colour = colour_log();
-    for (name, log) in [
-        ("plain", &plain),
-        ("colour", &colour),
-        ("bars", &bars()),
-        ("cjk", &cjk()),
-        ("one line", &vec![b'x'; SIZE]),
-    ] {
+    for (name, log) in [("plain", &plain), ("colour", &colour), ("bars", &bars()), ("cjk", &cjk())] {
         report(&format!("settle {name}"), log, CHUNK, settle);
         report(&format!("settle {name}, 4 KiB chunks"), log, 4 << 10, settle);
     }
+    report("settle one line", &vec![b'x'; SIZE], CHUNK, settle);
     report("utf8 plain", &plain, CHUNK, decode);
+    report("query colour", &colour, CHUNK, scan);
+    report("match raw plain", &plain, CHUNK, match_raw);
+    report("match settled colour", &colour, CHUNK, match_settled);
+    report("screen colour", &colour[..SIZE / 8], CHUNK, show);
+    report("tokens plain", &plain[..SIZE / 8], CHUNK, count);
+    for (name, unit) in HOSTILE {
+        report(
+            &format!("settle hostile {name}"),
+            &unit.as_bytes().repeat((SIZE / 16) / unit.len()),
+            CHUNK,
+            settle,
+        );
+    }
+    for unit in ["a", " ", "=", "日"] {
+        report(
+            &format!("tokens hostile {unit:?}"),
+            unit.repeat((1 << 20) / unit.len()).as_bytes(),
+            CHUNK,
+            count,
+        );
+    }
+}
+
+/// Output made to be expensive.
+const HOSTILE: &[(&str, &str)] = &[
+    ("columns", "\x1b[512Gx\n"),
+    ("backspace", "x\x08"),
+    ("marks", "x\x08e\u{301}"),
+    ("wide", "日\x1b[Dx"),
+    ("save", "日\x1b7\x1b8"),
+    ("up", "\x1b[64A\x1b[L\x1b[M"),
+    ("insert", "\x1b[9@"),
+    ("pages", "x\x1b[2J"),
+    ("invalid", "\u{9b}\x1b\x1b["),
+];
+
+fn scan(log: &[u8], chunk: usize) -> usize {
+    let mut scanner = QueryScanner::new();
+    log.chunks(chunk).filter(|bytes| scanner.feed(bytes)).count()
+}
+
+fn match_raw(log: &[u8], chunk: usize) -> usize {
+    let Ok(pattern) = Pattern::new("listening on port \\d+") else { return 0 };
+    let mut matcher = RawMatcher::new(pattern, Offset::ZERO);
+    log.chunks(chunk).filter(|bytes| matcher.feed(bytes).is_some()).count()
+}
+
+fn match_settled(log: &[u8], chunk: usize) -> usize {
+    let Ok(pattern) = Pattern::new("listening on port \\d+") else { return 0 };
+    let mut matcher = SettledMatcher::new(pattern, Offset::ZERO, DEFAULT_ROWS);
+    log.chunks(chunk).filter(|bytes| matcher.feed(bytes).is_some()).count()
+}
+
+fn show(log: &[u8], chunk: usize) -> usize {
+    let mut screen = Screen::new(ScreenSize::default());
+    log.chunks(chunk).for_each(|bytes| screen.feed(bytes));
+    screen.text().len()
+}
+
+fn count(log: &[u8], _: usize) -> usize {
+    Tokenizer::O200k.count(&String::from_utf8_lossy(log)).get() as usize
 }
 
 fn settle(log: &[u8], chunk: usize) -> usize {

@@ -49,14 +49,12 @@ impl Settler {
     pub fn feed(&mut self, bytes: &[u8], out: &mut View) {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
-            let used = match () {
-                () if !self.escapes.is_ground() => self.inside_code(rest, out),
-                () if !self.held.is_empty() => self.inside_character(first, out),
-                () if is_control(first) => self.control(rest, out),
-                () => self.text(rest, out),
+            let used = if self.held.is_empty() {
+                self.characters(rest, out)
+            } else {
+                self.inside_character(first, out)
             };
             rest = &rest[used..];
-            self.at += used as u64;
         }
         out.reach(self.page.start());
     }
@@ -85,34 +83,64 @@ impl Settler {
         self.at
     }
 
-    #[inline]
-    fn text(&mut self, rest: &[u8], out: &mut View) -> usize {
-        let run = &rest[..plain_run(rest)];
-        let (valid, flaw) = longest_valid(run);
-        self.print(valid, out);
-        match flaw {
-            Flaw::None => run.len(),
-            Flaw::Invalid { len } => {
-                let broken = &run[valid.len()..valid.len() + len];
-                if !(len == 1 && self.escapes.begin_c1(broken[0])) {
-                    self.page.print("\u{fffd}", self.at + valid.len() as u64, out);
-                }
-                valid.len() + len
-            }
-            Flaw::Unfinished if run.len() == rest.len() => {
-                self.held.hold(&run[valid.len()..]);
-                run.len()
-            }
-            Flaw::Unfinished => {
-                self.page.print("\u{fffd}", self.at + valid.len() as u64, out);
-                run.len()
-            }
+    /// Takes the valid characters that `rest` begins with, or else what is not one.
+    fn characters(&mut self, rest: &[u8], out: &mut View) -> usize {
+        let (valid, flaw) = longest_valid(rest);
+        if !valid.is_empty() {
+            return self.valid(valid, out);
         }
+        let broken = match flaw {
+            Flaw::Invalid { len } => &rest[..len],
+            Flaw::None | Flaw::Unfinished => rest,
+        };
+        if !self.escapes.is_ground() {
+            return self.inside_code(broken, out);
+        }
+        if let Flaw::Unfinished = flaw {
+            self.held.hold(broken);
+        } else if !(broken.len() == 1 && self.escapes.begin_c1(broken[0])) {
+            self.page.print("\u{fffd}", self.at, out);
+        }
+        self.at += broken.len() as u64;
+        broken.len()
     }
 
-    /// Prints valid text; the invisible controls U+0080 to U+009F are left out.
+    /// Takes valid text; less than all of it if a code ends inside a character, which is then not one.
+    fn valid(&mut self, text: &str, out: &mut View) -> usize {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            if !self.escapes.is_ground() {
+                at += self.inside_code(&bytes[at..], out);
+                if !text.is_char_boundary(at) {
+                    return at;
+                }
+                continue;
+            }
+            if is_control(bytes[at]) {
+                at += self.control(&bytes[at..], out);
+                continue;
+            }
+            let run = plain_run(&bytes[at..]);
+            self.run(&text[at..at + run.len], run.ascii, out);
+            at += run.len;
+        }
+        at
+    }
+
+    /// Prints text without control bytes.
     #[inline]
-    fn print(&mut self, text: &str, out: &mut View) {
+    fn run(&mut self, text: &str, ascii: bool, out: &mut View) {
+        if ascii {
+            self.page.print(text, self.at, out);
+        } else {
+            self.print_visible(text, out);
+        }
+        self.at += text.len() as u64;
+    }
+
+    /// Prints text without the invisible controls U+0080 to U+009F.
+    fn print_visible(&mut self, text: &str, out: &mut View) {
         let mut from = 0;
         for lead in memchr::memchr_iter(0xc2, text.as_bytes()) {
             if text.as_bytes()[lead + 1] < 0xa0 {
@@ -123,7 +151,6 @@ impl Settler {
         self.print_part(&text[from..], from, out);
     }
 
-    #[inline]
     fn print_part(&mut self, text: &str, from: usize, out: &mut View) {
         if !text.is_empty() {
             self.page.print(text, self.at + from as u64, out);
@@ -133,17 +160,15 @@ impl Settler {
     fn inside_character(&mut self, byte: u8, out: &mut View) -> usize {
         let from = self.at.back(self.held.len() as u64);
         match self.held.complete(byte) {
-            Completion::More => 1,
-            Completion::Char('\u{80}'..='\u{9f}') => 1,
-            Completion::Char(what) => {
-                self.page.print(what.encode_utf8(&mut [0; 4]), from, out);
-                1
-            }
+            Completion::More | Completion::Char('\u{80}'..='\u{9f}') => {}
+            Completion::Char(what) => self.page.print(what.encode_utf8(&mut [0; 4]), from, out),
             Completion::Broken => {
                 self.page.print("\u{fffd}", from, out);
-                0
+                return 0;
             }
         }
+        self.at += 1;
+        1
     }
 
     fn broken_character(&mut self, out: &mut View) {
@@ -154,13 +179,12 @@ impl Settler {
 
     fn inside_code(&mut self, rest: &[u8], out: &mut View) -> usize {
         let (used, code) = self.escapes.step(rest);
+        self.at += used as u64;
         match code {
             None => {}
-            Some(Code::Control(byte)) => {
-                self.control_at(byte, self.at + used as u64, out);
-            }
-            Some(Code::Esc(last)) => self.escape(last, self.at + used as u64, out),
-            Some(Code::Csi(sequence)) => self.control_sequence(&sequence, self.at + used as u64, out),
+            Some(Code::Control(byte)) => self.obey(byte, out),
+            Some(Code::Esc(last)) => self.escape(last, out),
+            Some(Code::Csi(sequence)) => self.control_sequence(&sequence, out),
         }
         used
     }
@@ -168,39 +192,43 @@ impl Settler {
     #[inline]
     fn control(&mut self, rest: &[u8], out: &mut View) -> usize {
         if rest[0] != ESC {
-            self.control_at(rest[0], self.at + 1, out);
+            self.at += 1;
+            self.obey(rest[0], out);
             return 1;
         }
-        colour_code(rest).unwrap_or_else(|| {
+        let used = colour_code(rest).unwrap_or_else(|| {
             self.escapes.begin();
             1
-        })
+        });
+        self.at += used as u64;
+        used
     }
 
+    /// Does what a control byte says; the position is already behind it.
     #[inline]
-    fn control_at(&mut self, byte: u8, after: Offset, out: &mut View) {
+    fn obey(&mut self, byte: u8, out: &mut View) {
         match byte {
-            b'\n' | 0x0b | 0x0c => self.page.newline(after, out),
+            b'\n' | 0x0b | 0x0c => self.page.newline(self.at, out),
             b'\r' => self.page.carriage_return(),
             0x08 => self.page.move_columns(-1),
-            b'\t' => self.page.print("\t", after.back(1), out),
+            b'\t' => self.page.print("\t", self.at.back(1), out),
             _ => {}
         }
     }
 
-    fn escape(&mut self, last: u8, after: Offset, out: &mut View) {
+    fn escape(&mut self, last: u8, out: &mut View) {
         match last {
             b'7' => self.page.save_cursor(),
             b'8' => self.page.restore_cursor(),
             b'D' => self.page.move_rows(1),
-            b'E' => self.page.newline(after, out),
+            b'E' => self.page.newline(self.at, out),
             b'M' => self.page.move_rows(-1),
-            b'c' => self.page.turn(after, out),
+            b'c' => self.page.turn(self.at, out),
             _ => {}
         }
     }
 
-    fn control_sequence(&mut self, sequence: &ControlSequence, after: Offset, out: &mut View) {
+    fn control_sequence(&mut self, sequence: &ControlSequence, out: &mut View) {
         if sequence.is_private() {
             return self.private_mode(sequence);
         }
@@ -208,6 +236,7 @@ impl Settler {
             return;
         }
         let count = sequence.number(0, 1);
+        let after = self.at;
         let page = &mut self.page;
         match sequence.last() {
             b'A' => page.move_rows(-steps(count)),
@@ -225,7 +254,7 @@ impl Settler {
             b'G' | b'`' => page.go_to_column(count - 1),
             b'd' => page.go_to_row(count - 1),
             b'H' | b'f' => page.go_to(count - 1, sequence.number(1, 1) - 1),
-            b'J' => self.erase_in_page(sequence, after, out),
+            b'J' => self.erase_in_page(sequence, out),
             b'K' => self.erase_in_line(sequence),
             b'L' => page.insert_lines(count, after),
             b'M' => page.delete_lines(count),
@@ -249,11 +278,11 @@ impl Settler {
         }
     }
 
-    fn erase_in_page(&mut self, sequence: &ControlSequence, after: Offset, out: &mut View) {
+    fn erase_in_page(&mut self, sequence: &ControlSequence, out: &mut View) {
         match sequence.number(0, 0) {
-            0 => self.page.erase_in_page(Erase::After, after, out),
-            1 => self.page.erase_in_page(Erase::Before, after, out),
-            2 => self.page.erase_in_page(Erase::All, after, out),
+            0 => self.page.erase_in_page(Erase::After, self.at, out),
+            1 => self.page.erase_in_page(Erase::Before, self.at, out),
+            2 => self.page.erase_in_page(Erase::All, self.at, out),
             _ => {}
         }
     }
@@ -274,30 +303,40 @@ fn steps(count: usize) -> isize {
     isize::try_from(count).unwrap_or(isize::MAX)
 }
 
-/// How many bytes from the beginning of `bytes` on are text, tabs included. Looks at eight bytes at a time: the
-/// lowest set bit of `suspects` marks the first byte below 0x20 or equal to 0x7f.
+/// A stretch of text.
+struct Run {
+    len: usize,
+    ascii: bool,
+}
+
+/// The text, tabs included, that `bytes` begins with. Looks at eight bytes at a time: the lowest set bit of
+/// `suspects` marks the first byte below 0x20 or equal to 0x7f.
 #[inline]
-fn plain_run(bytes: &[u8]) -> usize {
+fn plain_run(bytes: &[u8]) -> Run {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * EACH;
     let mut at = 0;
+    let mut all = 0;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*word);
         let delete = word ^ (0x7f * EACH);
         let suspects =
             ((word.wrapping_sub(0x20 * EACH) & !word) | (delete.wrapping_sub(EACH) & !delete)) & HIGH;
+        all |= word;
         if suspects == 0 {
             at += 8;
             continue;
         }
         at += suspects.trailing_zeros() as usize / 8;
         if bytes[at] != b'\t' {
-            return at;
+            // Bytes behind the control count too, which at worst takes the longer way for nothing.
+            return Run { len: at, ascii: all & HIGH == 0 };
         }
         at += 1;
     }
     let tail = &bytes[at..];
-    at + tail.iter().position(|&byte| is_control(byte)).unwrap_or(tail.len())
+    let len = at + tail.iter().position(|&byte| is_control(byte)).unwrap_or(tail.len());
+    Run { len, ascii: all & HIGH == 0 && bytes[at..len].is_ascii() }
 }
 
 /// The length of a colour code at the beginning of `bytes`, if a whole one is there. Colours are most of all codes.
