@@ -1,6 +1,7 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
 use crate::command::{CommandSpec, Io, Queries, Stdin};
+use crate::guard::{Guard, Standing};
 use crate::orphans::{self, Roots};
 use crate::progress::Progress;
 use crate::reactor;
@@ -21,7 +22,6 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
-use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
@@ -45,16 +45,6 @@ pub struct EngineOptions {
     pub guard: Guard,
 }
 
-/// Who ends a runtime's processes when it dies without doing so itself.
-#[derive(Debug, Default)]
-pub enum Guard {
-    /// Nobody: only a runtime that shuts down by itself leaves nothing behind.
-    #[default]
-    None,
-    /// A guardian made from this program; the arguments are made from the number of the runtime's brand.
-    Program(fn(family: u32) -> GuardianProgram),
-}
-
 /// Runs commands. A handle: clones share the engine, and when the last one goes, so do its sessions.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -74,7 +64,7 @@ struct Inner {
     open_files: OpenFiles,
     own: ProcessKey,
     next_id: AtomicU64,
-    _guardian: Option<Guardian>,
+    _guard: Standing,
     _collector: CollectorTask,
 }
 
@@ -98,12 +88,7 @@ impl Engine {
         let brand = Brand::forge();
         let open_files = limits::raise_open_files();
         tree::adopt_orphans();
-        let guardian = match options.guard {
-            Guard::None => None,
-            Guard::Program(plan) => {
-                Some(guardian::start(&plan(brand.family())).map_err(|source| EngineError { source })?)
-            }
-        };
+        let guard = options.guard.stand(brand).map_err(|source| EngineError { source })?;
         let roots = Arc::new(Roots::default());
         let collector = CollectorTask(tokio::spawn(orphans::collect(brand, Arc::clone(&roots))));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
@@ -119,7 +104,7 @@ impl Engine {
             open_files,
             own: process_key(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
-            _guardian: guardian,
+            _guard: guard,
             _collector: collector,
         };
         Ok(Self { inner: Arc::new(inner) })

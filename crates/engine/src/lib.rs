@@ -8,6 +8,7 @@
 mod command;
 mod cursor;
 mod engine;
+mod guard;
 mod id;
 mod journal;
 mod lifetime;
@@ -23,7 +24,8 @@ mod wait;
 
 pub use command::{CommandSpec, Io, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
-pub use engine::{Engine, EngineError, EngineOptions, Guard};
+pub use engine::{Engine, EngineError, EngineOptions};
+pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
 pub use lifetime::Lifetime;

@@ -10,7 +10,7 @@ use crate::signal::Signal;
 use crate::spawn::{self, Launch, Stdio};
 use crate::{pipes, tree};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::time::{Duration, Instant};
@@ -53,14 +53,22 @@ pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
 }
 
 impl Guardian {
-    /// Whether it still stands guard.
-    pub fn is_alive(&self) -> bool {
-        self.process.is_alive()
+    /// Collects it, once it is dead: readable then, as any pidfd.
+    pub fn reap(&self) {
+        // Not dead, or collected already: nothing to do.
+        let _ = self.process.reap();
     }
+}
 
-    /// Its process id.
-    pub fn pid(&self) -> crate::process::Pid {
-        self.process.pid()
+impl AsFd for Guardian {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.process.as_fd()
+    }
+}
+
+impl AsRawFd for Guardian {
+    fn as_raw_fd(&self) -> i32 {
+        self.process.as_raw_fd()
     }
 }
 

@@ -244,6 +244,9 @@ impl Task {
         if let ReadOutcome::Question = outcome {
             self.answer_terminal();
         }
+        if self.state() == State::Over && self.outputs.is_closed() {
+            self.shared.progress.send_modify(|progress| progress.closed = true);
+        }
         if let State::Draining { .. } = self.state() {
             self.keep_draining(outcome);
         }
@@ -371,9 +374,16 @@ impl Task {
     }
 
     fn is_finished(&self) -> bool {
-        let over = self.state() == State::Over && self.life.ladder.is_none();
         let abandoned = self.life.deaf && self.shared.lifetime == Lifetime::Detached;
-        (over && (self.outputs.is_closed() || self.life.deaf)) || abandoned
+        let over = self.state() == State::Over && self.life.ladder.is_none();
+        abandoned || over && (self.life.deaf || self.outputs.is_closed() && !self.owes_an_end())
+    }
+
+    /// A `call` session that left something running ends it when its caller goes away.
+    fn owes_an_end(&self) -> bool {
+        let left =
+            |progress: &Progress| progress.receipt.as_ref().is_some_and(|it| !it.left_running.is_empty());
+        self.shared.lifetime == Lifetime::Call && left(&self.shared.progress.borrow())
     }
 
     fn close(&mut self) {

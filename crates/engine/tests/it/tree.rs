@@ -146,6 +146,29 @@ async fn dropping_the_last_handle_of_a_call_session_ends_it() {
 }
 
 #[tokio::test]
+async fn what_a_call_session_left_running_ends_with_its_caller() {
+    let engine = engine();
+    for redirect in ["", ">/dev/null 2>&1"] {
+        let token = survivors::token("left-by-call");
+        let mut spec = tagged(sh(&format!("setsid sleep 1000 {redirect} & exit 0")), &token);
+        spec.lifetime = Lifetime::Call;
+        let session = engine.start(spec).unwrap();
+        let left = receipt(&session).await.left_running;
+        let pidfd =
+            windlass_sys::process::Process::open(windlass_sys::process::Pid::new(left[0].pid)).unwrap();
+        drop(session);
+        gone(pidfd).await;
+        assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+    }
+}
+
+/// Waits, by event, until a process is dead.
+async fn gone(process: windlass_sys::process::Process) {
+    let wait = move || windlass_sys::guardian::wait_until_gone(&[process], HANG);
+    tokio::task::spawn_blocking(wait).await.unwrap();
+}
+
+#[tokio::test]
 async fn shutdown_ends_everything_but_detached_sessions() {
     let engine = engine();
     let (token, kept) = (survivors::token("shutdown"), survivors::token("kept"));
