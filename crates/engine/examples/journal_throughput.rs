@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use windlass_engine::{
     Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store, StoreLimits, Stream,
@@ -188,7 +188,7 @@ fn start(id: SessionId) -> StartRecord {
         cwd: "/srv/project".into(),
         terminal: true,
         lifetime: Lifetime::Runtime,
-        started: SystemTime::now(),
+        started: windlass_sys::clock::wall(),
         runtime: key,
         root: key,
     }

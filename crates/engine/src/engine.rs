@@ -16,12 +16,13 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
+use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
@@ -165,7 +166,7 @@ impl Engine {
             terminal,
             lifetime: spec.lifetime,
             root: root.pid(),
-            started: SystemTime::now(),
+            started: clock::wall(),
         };
         Shared {
             facts,

@@ -43,6 +43,12 @@ const BANNED: &[Banned] = &[
         advice: "read the environment in crates/cli and pass a value down",
     },
     Banned {
+        rule: "wall-clock",
+        patterns: &["SystemTime :: now"],
+        place: Place::OutsideExceptTests(&["sys", "cli", "xtask", "testkit", "bench"]),
+        advice: "clocks step: measure with Instant, and ask windlass_sys::clock only for a date to show",
+    },
+    Banned {
         rule: "unfinished",
         patterns: &["todo !", "unimplemented !", "dbg !"],
         place: Place::Everywhere,
@@ -171,6 +177,14 @@ mod tests {
         check("xtask/src/a.rs", "\nfn f() { todo!() }", &["xtask/src/a.rs:2: unfinished"]);
         check("xtask/src/a.rs", "fn f() { dbg!(x); }", &["xtask/src/a.rs:1: unfinished"]);
         check("xtask/src/a.rs", "fn todo() {}", &[]);
+    }
+
+    #[test]
+    fn the_wall_clock_measures_nothing() {
+        let now = "fn f() { std::time::SystemTime::now(); }";
+        check("crates/engine/src/a.rs", now, &["crates/engine/src/a.rs:1: wall-clock"]);
+        check("crates/cli/src/a.rs", now, &[]);
+        check("crates/engine/tests/it/a.rs", now, &[]);
     }
 
     #[test]
