@@ -1,5 +1,6 @@
 //! Prints how many megabytes a second each path through the crate takes: `cargo run --release -p windlass-output
 //! --example throughput`.
+#![forbid(unsafe_code)]
 
 use std::hint::black_box;
 use std::time::Instant;

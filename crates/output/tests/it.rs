@@ -1,4 +1,5 @@
 //! What the crate promises, tested from outside.
+#![forbid(unsafe_code)]
 
 #[path = "it/excerpt_laws.rs"]
 mod excerpt_laws;
