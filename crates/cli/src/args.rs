@@ -47,6 +47,12 @@ pub(crate) enum Verb {
     /// Serve a greeting on a free port of the loopback address
     #[command(hide = true)]
     DemoServer,
+    /// Say who is up and stay for ever
+    #[command(hide = true)]
+    DemoStray {
+        /// What to be called
+        name: String,
+    },
     /// Print the reference page of the command line
     #[command(name = "__docs", hide = true)]
     Docs,

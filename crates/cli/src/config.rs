@@ -58,6 +58,14 @@ impl Config {
         std::env::current_dir().context("cannot tell the working directory")
     }
 
+    /// This very program: its real path, so that the process table shows a name. One that was replaced or removed while
+    /// it runs is still there under the kernel's link.
+    pub(crate) fn own_program() -> PathBuf {
+        const LINK: &str = "/proc/self/exe";
+        let path = std::fs::read_link(LINK).ok().filter(|path| path.is_file());
+        path.unwrap_or_else(|| LINK.into())
+    }
+
     /// The state directory for writing. Where it cannot be used, that is said, and sessions are kept in memory.
     pub(crate) fn open_store(&self) -> Option<Store> {
         let Some(directory) = &self.state_directory else {

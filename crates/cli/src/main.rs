@@ -41,6 +41,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Ps(order) => commands::ps::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),
+        Verb::DemoStray { name } => commands::demo::stray(&name),
         Verb::Completions { shell } => commands::completions::run(shell),
         Verb::Docs => commands::docs::run(),
     }

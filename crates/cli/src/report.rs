@@ -30,11 +30,12 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
         Exit::Code(code) => format!("exited with code {code}"),
         Exit::Signal(number) => format!("was ended by {}", Signal::from(number)),
     };
-    match receipt.cause {
-        Cause::Itself => exit,
-        Cause::Timeout(limit) => format!("timed out after {} and {exit}", duration(limit)),
-        Cause::Stopped => format!("was stopped and {exit}"),
-        cause => format!("{exit} ({cause})"),
+    match (receipt.cause, receipt.exit) {
+        (Cause::Itself, _) => exit,
+        (Cause::Timeout(limit), _) => format!("timed out after {} and {exit}", duration(limit)),
+        (Cause::Stopped, Exit::Signal(number)) => format!("was stopped by {}", Signal::from(number)),
+        (Cause::Stopped, Exit::Code(_)) => format!("was stopped and {exit}"),
+        (cause, _) => format!("{exit} ({cause})"),
     }
 }
 

@@ -3,16 +3,16 @@
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use windlass_engine::Patience;
 use windlass_sys::guardian::{self, GuardianProgram};
 use windlass_sys::mark::Brand;
 
+use crate::config::Config;
+
 const VERB: &str = "guardian";
 const NAME: &str = "windlass-guardian";
-const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// The family to watch over, if this process was started as a guardian.
 pub(crate) fn asked_for() -> Option<u32> {
@@ -30,14 +30,7 @@ pub(crate) fn run(family: u32) -> ExitCode {
 /// How an engine starts one: this same program under another name.
 pub(crate) fn program(family: u32) -> GuardianProgram {
     let words = [NAME, VERB, &family.to_string()].map(|word| c_string(OsStr::new(word)));
-    GuardianProgram { program: own_program(), arguments: words.into() }
-}
-
-/// The real path, so that the process table shows a name. A program that was replaced or removed while it runs is
-/// still there under the kernel's link.
-fn own_program() -> CString {
-    let path = std::fs::read_link(OWN_PROGRAM).ok().filter(|path| path.is_file());
-    c_string(path.as_deref().unwrap_or(Path::new(OWN_PROGRAM)).as_os_str())
+    GuardianProgram { program: c_string(Config::own_program().as_os_str()), arguments: words.into() }
 }
 
 /// Neither a path of the kernel's nor a number holds a NUL byte.

@@ -12,7 +12,9 @@ use std::io;
 use anyhow::Result;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use windlass_engine::{Engine, EngineOptions, Guard, Lifetime, Session, StartError, Store, TreeEnd};
+use windlass_engine::{
+    Engine, EngineOptions, Guard, Lifetime, Patience, Session, StartError, Store, TreeEnd,
+};
 use windlass_output::Tokenizer;
 use windlass_sys::terminal::RawMode;
 
@@ -34,7 +36,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     refuse_taken_name(&plan, store.as_ref())?;
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
-    let engine = engine(store.clone())?;
+    let engine = engine(store.clone(), Patience::default())?;
     let session = engine.start(plan.spec)?;
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;
@@ -54,9 +56,9 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
 }
 
 /// An engine whose sessions end with this process, however it ends.
-pub(crate) fn engine(store: Option<Store>) -> Result<Engine> {
+pub(crate) fn engine(store: Option<Store>, patience: Patience) -> Result<Engine> {
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, ..EngineOptions::default() })?)
+    Ok(Engine::new(EngineOptions { store, guard, patience, ..EngineOptions::default() })?)
 }
 
 /// The engine knows the names of its own sessions only; other runtimes' are in the store.

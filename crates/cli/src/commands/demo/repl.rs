@@ -1,0 +1,83 @@
+//! Scene 1: a program that talks. A line goes in, and the answer is waited for by what it looks like.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use windlass_output::Offset;
+
+use super::stage::{Scene, Stage, milliseconds};
+use super::{Saving, Theatre, exited, printed, raw_text, settled_text};
+
+/// Somebody to talk to.
+struct Partner {
+    argv: &'static [&'static str],
+    prompt: Option<&'static str>,
+    question: &'static str,
+    farewell: &'static str,
+}
+
+/// The first that this machine has is asked what the numbers from 1 to 100 add up to.
+const PARTNERS: [Partner; 3] = [
+    Partner {
+        argv: &["python3", "-q"],
+        prompt: Some(">>> $"),
+        question: "sum(range(1, 101))",
+        farewell: "exit()",
+    },
+    Partner { argv: &["bc", "-q"], prompt: None, question: "100 * 101 / 2", farewell: "quit" },
+    Partner {
+        argv: &["sh", "-i"],
+        prompt: Some("[$#] $"),
+        question: "echo $((100 * 101 / 2))",
+        farewell: "exit",
+    },
+];
+const ANSWER: &str = "^5050$";
+
+pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+    let mut failure = None;
+    for partner in &PARTNERS {
+        match talk(theatre, partner).await {
+            Ok(talk) => return show(stage, partner, &talk),
+            Err(error) => failure = Some(error),
+        }
+    }
+    Err(failure.context("nobody to talk to")?)
+}
+
+struct Talk {
+    raw: String,
+    seen: String,
+    answered: std::time::Duration,
+}
+
+async fn talk(theatre: &Theatre, partner: &Partner) -> Result<Talk> {
+    let session = theatre.start_on_terminal(partner.argv)?;
+    if let Some(prompt) = partner.prompt {
+        printed(&session, prompt, Offset::ZERO).await?;
+    }
+    let from = session.journal().end();
+    let asked = Instant::now();
+    session.write(format!("{}\n", partner.question)).await?;
+    printed(&session, ANSWER, from).await?;
+    let answered = asked.elapsed();
+    session.write(format!("{}\n", partner.farewell)).await?;
+    exited(&session).await?;
+    let journal = session.journal();
+    Ok(Talk { raw: raw_text(journal, Offset::ZERO), seen: settled_text(journal, Offset::ZERO), answered })
+}
+
+fn show(stage: &Stage, partner: &Partner, talk: &Talk) -> Result<Saving> {
+    let facts = [format!(
+        "a real terminal; the answer was waited for as /{ANSWER}/: {}",
+        milliseconds(talk.answered)
+    )];
+    stage.show(&Scene {
+        number: 1,
+        title: "a REPL answers",
+        actor: partner.argv[0],
+        seen: &talk.seen,
+        facts: &facts,
+    })?;
+    Ok(Saving::between(&talk.raw, &talk.seen))
+}

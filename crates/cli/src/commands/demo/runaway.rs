@@ -1,0 +1,64 @@
+//! Scene 4: a tree that does not want to end. Every way out that a process has is tried, and none leads out.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use windlass_engine::{ProcessLine, Receipt};
+use windlass_output::Offset;
+
+use super::stage::{Scene, Stage, milliseconds};
+use super::{Saving, Theatre, printed};
+use crate::failure::Exit;
+use crate::printing::print;
+use crate::report;
+
+/// A session of its own, a second fork, an empty environment, and all of them deaf to TERM.
+const ESCAPE: &str = r#"
+trap '' TERM HUP
+setsid "$WINDLASS_DEMO_PROGRAM" demo-stray own-session &
+(setsid "$WINDLASS_DEMO_PROGRAM" demo-stray second-fork &)
+env -i setsid "$WINDLASS_DEMO_PROGRAM" demo-stray empty-environment &
+wait
+"#;
+const STRAYS: [&str; 3] = ["own-session", "second-fork", "empty-environment"];
+
+/// `windlass demo-stray`, never typed by people: says that it is there and stays.
+pub(crate) fn stray(name: &str) -> Result<Exit> {
+    print(format!("{name} is up\n"))?;
+    loop {
+        std::thread::park();
+    }
+}
+
+pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
+    let session = theatre.start(&["sh", "-c", ESCAPE])?;
+    for name in STRAYS {
+        printed(&session, &format!("{name} is up"), Offset::ZERO).await?;
+    }
+    let begun = Instant::now();
+    let end = session.stop().await;
+    let took = begun.elapsed();
+    let receipt = session.exited().await;
+    ensure!(session.processes().is_empty() && end.remaining.is_empty(), "something got away");
+    let seen = told(theatre, &receipt, &end.ended);
+    let facts = [
+        "its own session, a second fork, an empty environment, deaf to TERM: no way out".to_owned(),
+        format!("TERM, 300 ms of grace, KILL: all gone after {}, each one named", milliseconds(took)),
+    ];
+    stage.show(&Scene {
+        number: 4,
+        title: "a runaway tree is ended",
+        actor: "sh",
+        seen: &seen,
+        facts: &facts,
+    })?;
+    Ok(Saving::between(&seen, &seen))
+}
+
+/// The receipt, as a model would be told; where this program lies is of no interest.
+fn told(theatre: &Theatre, receipt: &Receipt, ended: &[ProcessLine]) -> String {
+    let own = theatre.own_program.display().to_string();
+    let mut lines = vec![format!("the shell {}", report::ending(receipt))];
+    lines.extend(ended.iter().map(|process| format!("ended {process}").replace(&own, "windlass")));
+    lines.join("\n")
+}

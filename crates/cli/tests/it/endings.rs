@@ -1,0 +1,107 @@
+//! However `windlass run` itself ends, nothing of its session survives but what is detached.
+
+use windlass_sys::signal::Signal;
+use windlass_testkit::survivors;
+
+use crate::rig::{Doomed, Home, WINDLASS, escapees, held, hold_escapees, nothing_survives};
+
+/// Starts a tree that leaves in every way, signals windlass, and checks that the tree is gone.
+fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
+    let home = Home::new(name);
+    let token = survivors::token(name);
+    let mut running = home.start(&["run", &escapees(&token, deaf)]);
+    let held = hold_escapees(&mut running, &token);
+    running.signal(signal);
+    let code = running.exit_code();
+    nothing_survives(&held, &token);
+    code
+}
+
+#[test]
+fn term_ends_the_tree_and_is_128_and_15() {
+    assert_eq!(ends_everything("term", "HUP", Signal::TERM), Some(143));
+}
+
+#[test]
+fn term_ends_a_tree_that_is_deaf_to_it() {
+    assert_eq!(ends_everything("term-deaf", "TERM HUP INT", Signal::TERM), Some(143));
+}
+
+#[test]
+fn a_hangup_ends_the_tree() {
+    assert_eq!(ends_everything("hup", "HUP TERM", Signal::HUP), Some(129));
+}
+
+#[test]
+fn an_interrupt_reaches_the_command_and_what_it_left_is_ended() {
+    assert_eq!(ends_everything("int", "TERM", Signal::INT), Some(130));
+}
+
+#[test]
+fn a_killed_windlass_leaves_nothing_behind() {
+    assert_eq!(ends_everything("kill", "HUP", Signal::KILL), None);
+}
+
+#[test]
+fn a_killed_windlass_leaves_nothing_behind_even_if_it_is_deaf_to_term() {
+    assert_eq!(ends_everything("kill-deaf", "TERM HUP INT", Signal::KILL), None);
+}
+
+#[test]
+fn the_second_interrupt_stops_a_command_that_ignores_the_first() {
+    let home = Home::new("int-twice");
+    let token = survivors::token("int-twice");
+    let script = format!("trap 'echo no' INT TERM; echo {token}-up; while :; do sleep 0.02; done");
+    let mut running = home.start(&["run", &script]);
+    running.printed("-up");
+    let held = held(&survivors::bearing(&token));
+    running.signal(Signal::INT);
+    running.printed("no");
+    running.signal(Signal::INT);
+    assert_eq!(running.exit_code(), Some(130));
+    nothing_survives(&held, &token);
+}
+
+#[test]
+fn a_command_may_handle_an_interrupt_and_choose_its_own_exit() {
+    let home = Home::new("int-own");
+    let mut running = home.start(&["run", "trap 'exit 9' INT; echo up; while :; do sleep 0.02; done"]);
+    running.printed("up");
+    running.signal(Signal::INT);
+    assert_eq!(running.exit_code(), Some(9));
+}
+
+#[test]
+fn a_detached_session_survives_its_windlass() {
+    for signal in [Signal::KILL, Signal::TERM] {
+        let home = Home::new("detached");
+        let token = survivors::token("detached");
+        let mut running = home.start(&["run", "--detach", "--", WINDLASS, "demo-stray", &token]);
+        running.printed("is up");
+        let stray = Doomed::hold(&home.json(&["ps", "--json"])[0]["root_pid"]);
+        running.signal(signal);
+        running.exit_code();
+        assert_eq!(home.json(&["ps", "--json"])[0]["state"], "detached", "{signal}");
+        assert!(stray.process().is_alive(), "{signal}");
+    }
+}
+
+#[test]
+fn json_is_still_printed_when_windlass_is_told_to_end() {
+    let home = Home::new("term-json");
+    let ready = home.path().join("ready");
+    let fifo = ready.to_str().unwrap();
+    // The reader of a named pipe is let through when its writer is there: an event, not a guess.
+    let made = std::process::Command::new("mkfifo").arg(fifo).status().unwrap();
+    assert!(made.success());
+    let script = format!("echo begun; echo up > {fifo}; sleep 1000");
+    let mut command = home.windlass(&["run", "--json", &script]);
+    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    assert_eq!(std::fs::read_to_string(&ready).unwrap(), "up\n");
+    let windlass = windlass_sys::process::Process::open(windlass_sys::process::Pid::new(child.id())).unwrap();
+    windlass.signal(Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let seen: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    assert_eq!((seen["state"].as_str(), seen["output"].as_str()), (Some("shutdown"), Some("begun\n")));
+}

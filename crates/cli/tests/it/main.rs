@@ -1,0 +1,11 @@
+//! The program as people and scripts meet it: one binary, one module per verb.
+#![forbid(unsafe_code)]
+
+mod demo;
+mod endings;
+mod log;
+mod ps;
+mod rig;
+mod run;
+mod terminal;
+mod usage;

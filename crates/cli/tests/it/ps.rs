@@ -1,0 +1,84 @@
+//! `windlass ps`: the truth about every session.
+
+use serde_json::json;
+use windlass_sys::signal::Signal;
+
+use crate::rig::Home;
+
+#[test]
+fn exits_signals_timeouts_and_stops_are_told_apart() {
+    let home = Home::new("states");
+    let cases: [(&[&str], &str); 5] = [
+        (&["run", "exit 0"], "exit 0"),
+        (&["run", "exit 3"], "exit 3"),
+        (&["run", "kill -9 $$"], "SIGKILL"),
+        (&["run", "--timeout", "100ms", "sleep 1000"], "timeout"),
+        (&["run", "--until", "up", "echo up; sleep 1000"], "stopped"),
+    ];
+    for (words, _) in cases {
+        home.seen(words);
+    }
+    let table = home.seen(&["ps"]).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("ID") && lines[0].ends_with("OUTPUT"), "{table}");
+    for ((_, state), line) in cases.iter().zip(&lines[1..]) {
+        assert!(line.contains(&format!("  {state}  ")), "{state}\n{table}");
+    }
+    assert!(!table.contains('\x1b'), "no colour where there is no terminal");
+}
+
+#[test]
+fn a_living_session_runs_and_one_whose_runtime_was_killed_is_lost() {
+    let home = Home::new("lost");
+    let mut running = home.start(&["run", "--name", "web", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    let listed = &home.json(&["ps", "--json"])[0];
+    assert_eq!((&listed["state"], &listed["name"]), (&json!("running"), &json!("web")));
+    assert_eq!(listed["runtime_pid"], running.child.id());
+    let root = crate::rig::held(&[listed["root_pid"].to_string()]);
+    assert_eq!(root.len(), 1);
+    running.signal(Signal::KILL);
+    running.exit_code();
+    // The guardian needs a moment; the root's death is the event to wait for.
+    windlass_sys::guardian::wait_until_gone(&root, windlass_testkit::HANG);
+    let listed = &home.json(&["ps", "--json"])[0];
+    assert_eq!((&listed["state"], &listed["exit_code"]), (&json!("lost"), &json!(null)));
+    assert_eq!((&listed["runtime_pid"], &listed["root_pid"]), (&json!(null), &json!(null)));
+    assert!(home.seen(&["ps"]).stdout.contains("lost"));
+}
+
+#[test]
+fn the_newest_are_shown_unless_all_are_asked_for() {
+    let home = Home::new("newest");
+    for _ in 0..13 {
+        home.seen(&["run", "--", "true"]);
+    }
+    let recent = home.seen(&["ps"]);
+    assert_eq!(recent.stdout.lines().count(), 1 + 10);
+    assert!(recent.stderr.contains("3 older sessions not shown; --all shows them"), "{recent:?}");
+    let all = home.seen(&["ps", "--all"]);
+    assert_eq!((all.stdout.lines().count(), all.stderr.as_str()), (1 + 13, ""));
+}
+
+#[test]
+fn nothing_yet_is_no_error() {
+    let home = Home::new("none");
+    let mut command = home.windlass(&["ps"]);
+    let output = command.env("WINDLASS_STATE_DIR", home.path().join("never-made")).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"".as_slice()));
+    assert!(!home.path().join("never-made").exists(), "looking makes nothing");
+    assert_eq!(home.json(&["ps", "--json"]), json!([]));
+}
+
+#[test]
+fn the_record_has_what_was_typed_and_when() {
+    let home = Home::new("record");
+    home.seen(&["run", "--cwd", "/", "--", "echo", "two words"]);
+    let listed = &home.json(&["ps", "--json"])[0];
+    assert_eq!((&listed["command"], &listed["cwd"]), (&json!(["echo", "two words"]), &json!("/")));
+    assert_eq!((&listed["terminal"], &listed["lifetime"]), (&json!(false), &json!("runtime")));
+    assert_eq!((&listed["output_bytes"], &listed["exit_code"]), (&json!(10), &json!(0)));
+    let started = listed["started"].as_str().unwrap();
+    assert!(started.starts_with("20") && started.ends_with('Z'), "{started}");
+    assert!(home.seen(&["ps"]).stdout.contains("echo 'two words'"));
+}

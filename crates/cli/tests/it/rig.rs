@@ -1,0 +1,167 @@
+//! What the tests share: a state directory of their own, the program, and trees that try to get away.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use windlass_sys::guardian::wait_until_gone;
+use windlass_sys::process::{Pid, Process};
+use windlass_sys::signal::Signal;
+use windlass_testkit::{HANG, Scratch, survivors};
+
+/// The program under test.
+pub(crate) const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
+
+/// A state directory that goes away with the test.
+pub(crate) struct Home {
+    scratch: Scratch,
+}
+
+/// What a finished windlass left to see.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Home {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { scratch: Scratch::new(&format!("cli-{name}")) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// A windlass with nothing to read, not yet started.
+    pub(crate) fn windlass(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(WINDLASS);
+        command.args(words).stdin(Stdio::null());
+        command.env("WINDLASS_STATE_DIR", self.path()).env("SHELL", "/bin/sh").env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs windlass to its end.
+    pub(crate) fn seen(&self, words: &[&str]) -> Seen {
+        let output = self.windlass(words).output().expect("windlass starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let code = output.status.code().expect("windlass exits by itself");
+        Seen { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// The JSON that windlass prints.
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
+        let seen = self.seen(words);
+        serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error} in {seen:?}"))
+    }
+
+    /// Starts windlass with its output to be read by the test.
+    pub(crate) fn start(&self, words: &[&str]) -> Running {
+        let mut child = self.windlass(words).stdout(Stdio::piped()).spawn().expect("windlass starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
+        Running { child, lines }
+    }
+}
+
+/// A windlass at work.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Reads until a line that contains this.
+    pub(crate) fn printed(&mut self, text: &str) {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            let count = self.lines.read_line(&mut line).expect("its output can be read");
+            assert!(count > 0, "the output ended before {text:?}");
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let process = Process::open(Pid::new(self.child.id())).expect("windlass is there");
+        process.signal(signal).expect("windlass can be signalled");
+    }
+
+    /// Waits for its end: the code, or none if a signal ended it.
+    pub(crate) fn exit_code(mut self) -> Option<i32> {
+        self.child.wait().expect("windlass can be waited for").code()
+    }
+}
+
+/// A script whose children leave in every way there is, each saying when it is there, all with the token in their
+/// command line, and deaf to what `deaf` names.
+pub(crate) fn escapees(token: &str, deaf: &str) -> String {
+    let stray = |way: &str| format!("'{WINDLASS}' demo-stray {token}-{way}");
+    format!(
+        "trap '' {deaf}; setsid {} & (setsid {} &) ; env -i setsid {} & {} & (env -i setsid sh -c \"{} & wait\" &) ; wait; wait",
+        stray("session"),
+        stray("fork"),
+        stray("environment"),
+        stray("child"),
+        stray("grandchild"),
+    )
+}
+
+/// The ways of [`escapees`].
+pub(crate) const WAYS: [&str; 5] = ["session", "fork", "environment", "child", "grandchild"];
+
+/// Waits until every one of them is there, and takes hold of them.
+pub(crate) fn hold_escapees(running: &mut Running, token: &str) -> Vec<Process> {
+    // They come up in any order, and each line is read once.
+    for _ in WAYS {
+        running.printed("is up");
+    }
+    let found = survivors::bearing(token);
+    for way in WAYS {
+        assert!(
+            found.iter().any(|line| line.contains(&format!("{token}-{way}"))),
+            "{way} is not in {found:?}"
+        );
+    }
+    held(&found)
+}
+
+/// Processes by the lines that name them; those that are gone already are left out.
+pub(crate) fn held(lines: &[String]) -> Vec<Process> {
+    let pids = lines.iter().filter_map(|line| line.split(' ').next()?.parse().ok());
+    pids.filter_map(|pid| Process::open(Pid::new(pid)).ok()).collect()
+}
+
+/// A process that outlives its windlass and must not outlive its test.
+pub(crate) struct Doomed(Process);
+
+impl Doomed {
+    /// Takes hold of the process with this number.
+    pub(crate) fn hold(pid: &Value) -> Self {
+        let pid = pid.as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("the number of a process");
+        Self(Process::open(Pid::new(pid)).expect("the process is there"))
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        &self.0
+    }
+
+    /// Ends it now.
+    pub(crate) fn end(&self) {
+        self.0.signal(Signal::KILL).expect("it can be ended");
+        wait_until_gone(std::slice::from_ref(&self.0), HANG);
+    }
+}
+
+impl Drop for Doomed {
+    fn drop(&mut self) {
+        // One that is gone already needs no end.
+        let _ = self.0.signal(Signal::KILL);
+    }
+}
+
+/// Waits for their deaths, and checks that nobody else of the kind is there.
+pub(crate) fn nothing_survives(held: &[Process], token: &str) {
+    wait_until_gone(held, HANG);
+    assert_eq!(survivors::bearing(token), Vec::<String>::new());
+}

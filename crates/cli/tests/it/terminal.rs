@@ -1,0 +1,150 @@
+//! `windlass run --tty` at a real terminal: the test is the person, an engine's session is the terminal.
+
+use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Met, Receipt, Session, Terminal, Until};
+use windlass_output::{Offset, Pattern, Span, settle};
+use windlass_sys::pty::Size;
+use windlass_testkit::HANG;
+
+use crate::rig::{Home, WINDLASS};
+
+/// A terminal of 30 by 90 in which these words were typed.
+fn typed(engine: &Engine, home: &Home, words: &[&str]) -> Session {
+    let mut spec = CommandSpec::new(words, home.path());
+    spec.environment = vec![
+        ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+        ("WINDLASS_STATE_DIR".into(), home.path().into()),
+        ("TERM".into(), "xterm-256color".into()),
+    ];
+    let size = Size { rows: 30, cols: 90 };
+    spec.io = Io::Terminal(Terminal { size, ..Terminal::default() });
+    engine.start(spec).expect("a terminal can be opened")
+}
+
+fn engine() -> Engine {
+    Engine::new(EngineOptions::default()).expect("an engine can be made")
+}
+
+async fn printed(session: &Session, expression: &str) {
+    let until = Until::pattern(Pattern::new(expression).unwrap());
+    let met = tokio::time::timeout(HANG, session.wait(&until)).await.expect("the pattern or the exit comes");
+    assert!(matches!(met, Met::Pattern(_)), "waited for {expression:?}, got {met:?}\n{}", text(session));
+}
+
+async fn receipt(session: &Session) -> Receipt {
+    let exited = tokio::time::timeout(HANG, session.exited()).await.expect("the session ends");
+    (*exited).clone()
+}
+
+fn text(session: &Session) -> String {
+    let mut bytes = Vec::new();
+    let journal = session.journal();
+    journal.read_into(Span::new(Offset::ZERO, journal.end()), 1 << 20, &mut bytes);
+    settle(&bytes, Offset::ZERO).into_text()
+}
+
+fn tty(script: &str) -> [&str; 7] {
+    [WINDLASS, "run", "--tty", "--", "sh", "-c", script]
+}
+
+#[tokio::test]
+async fn the_window_size_is_taken_over_and_followed() {
+    let (engine, home) = (engine(), Home::new("tty-size"));
+    let script = "stty size; trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.02; done";
+    let session = typed(&engine, &home, &tty(script));
+    printed(&session, "^30 90$").await;
+    printed(&session, "^ready$").await;
+    session.resize(Size { rows: 40, cols: 100 }).await.unwrap();
+    printed(&session, "^40 100$").await;
+    assert_eq!(receipt(&session).await.exit.code(), 5);
+}
+
+#[tokio::test]
+async fn keys_go_through_untouched_and_ctrl_c_reaches_the_child() {
+    let (engine, home) = (engine(), Home::new("tty-keys"));
+    let script = "trap 'echo interrupted; exit 7' INT; echo ready; read line; echo got $line; while :; do sleep 0.02; done";
+    let session = typed(&engine, &home, &tty(script));
+    printed(&session, "^ready$").await;
+    session.write("words\r").await.unwrap();
+    printed(&session, "^got words$").await;
+    session.write([3]).await.unwrap();
+    printed(&session, "interrupted").await;
+    assert_eq!(receipt(&session).await.exit.code(), 7);
+}
+
+#[tokio::test]
+async fn what_is_typed_is_echoed_once() {
+    let (engine, home) = (engine(), Home::new("tty-echo"));
+    let session = typed(&engine, &home, &tty("echo ready; read line; echo done"));
+    printed(&session, "^ready$").await;
+    session.write("abc\r").await.unwrap();
+    assert_eq!(receipt(&session).await.exit.code(), 0);
+    assert_eq!(text(&session), "ready\nabc\ndone\n");
+}
+
+#[tokio::test]
+async fn the_terminal_is_given_back_as_it_was() {
+    let (engine, home) = (engine(), Home::new("tty-modes"));
+    let script = format!(
+        "stty -a > before; '{WINDLASS}' run --tty -- sh -c 'stty raw -echo; kill -9 $$'; echo $?; stty -a > after; cmp before after && echo same"
+    );
+    let session = typed(&engine, &home, &["sh", "-c", &script]);
+    assert_eq!(receipt(&session).await.exit.code(), 0, "{}", text(&session));
+    assert!(text(&session).contains("137\nsame\n"), "{}", text(&session));
+}
+
+#[tokio::test]
+async fn questions_to_the_terminal_are_answered_by_the_real_one() {
+    let (engine, home) = (engine(), Home::new("tty-query"));
+    let script = "stty raw -echo; printf 'ab\\033[6n'; dd bs=1 count=6 2>/dev/null | od -An -c; stty sane";
+    let session = typed(&engine, &home, &tty(script));
+    printed(&session, r"033\s+\[\s+1\s+;\s+3\s+R").await;
+    assert_eq!(receipt(&session).await.exit.code(), 0);
+}
+
+#[tokio::test]
+async fn a_session_without_tty_leaves_the_keyboard_alone() {
+    let (engine, home) = (engine(), Home::new("tty-none"));
+    let session = typed(&engine, &home, &[WINDLASS, "run", "--", "sh", "-c", "cat; echo at its end; tty"]);
+    assert_eq!(receipt(&session).await.exit.code(), 1, "`tty` says no");
+    assert_eq!(text(&session), "at its end\nnot a tty\n");
+}
+
+#[tokio::test]
+async fn ctrl_c_at_a_terminal_interrupts_a_command_on_pipes() {
+    let (engine, home) = (engine(), Home::new("tty-int"));
+    let session = typed(&engine, &home, &[WINDLASS, "run", "--", "sh", "-c", "echo ready; sleep 1000"]);
+    printed(&session, "^ready$").await;
+    session.write([3]).await.unwrap();
+    assert_eq!(receipt(&session).await.exit.code(), 130);
+}
+
+#[tokio::test]
+async fn hanging_up_ends_everything() {
+    let (engine, home) = (engine(), Home::new("tty-hup"));
+    let token = windlass_testkit::survivors::token("tty-hup");
+    let script = format!("setsid '{WINDLASS}' demo-stray {token} & wait");
+    let session = typed(&engine, &home, &tty(&script));
+    printed(&session, "is up").await;
+    let held = crate::rig::held(&windlass_testkit::survivors::bearing(&token));
+    session.signal(windlass_sys::signal::Signal::HUP).await.unwrap();
+    assert_eq!(receipt(&session).await.exit.code(), 129);
+    crate::rig::nothing_survives(&held, &token);
+}
+
+#[tokio::test]
+async fn the_table_fits_the_window_and_has_colour_only_if_wanted() {
+    let (engine, home) = (engine(), Home::new("tty-ps"));
+    home.seen(&["run", &format!("true {}", "x".repeat(200))]);
+    let session = typed(&engine, &home, &[WINDLASS, "ps"]);
+    receipt(&session).await;
+    let table = text(&session);
+    assert!(table.lines().count() == 2 && table.lines().all(|line| line.chars().count() <= 90), "{table}");
+    let plain = format!("NO_COLOR=1 '{WINDLASS}' ps");
+    for (words, coloured) in [(vec![WINDLASS, "ps"], true), (vec!["sh", "-c", &plain], false)] {
+        let session = typed(&engine, &home, &words);
+        receipt(&session).await;
+        let mut bytes = Vec::new();
+        session.journal().read_into(Span::new(Offset::ZERO, session.journal().end()), 1 << 20, &mut bytes);
+        assert_eq!(bytes.contains(&0x1b), coloured, "{words:?}");
+    }
+}

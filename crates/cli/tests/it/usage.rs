@@ -1,0 +1,74 @@
+//! What is said when the command line or the command is wrong, and what help there is.
+
+use crate::rig::Home;
+
+fn check(words: &[&str], code: i32, said: &[&str]) {
+    let seen = Home::new("usage").seen(words);
+    assert_eq!(seen.code, code, "{words:?} {seen:?}");
+    assert_eq!(seen.stdout, "", "{words:?}");
+    for text in said {
+        assert!(seen.stderr.contains(text), "{words:?} does not say {text:?}: {}", seen.stderr);
+    }
+}
+
+#[test]
+fn a_wrong_argument_is_named_with_exit_2() {
+    check(&["run", "--timeout", "5x", "true"], 2, &["windlass: ", "`5x` is not a time", "--timeout"]);
+    check(&["run", "--idle", "-1", "true"], 2, &["-1"]);
+    check(&["run", "--until", "(", "true"], 2, &["not a regular expression", "unclosed group"]);
+    check(&["run", "--tty", "--size", "big", "true"], 2, &["`big` is not a size", "24x80"]);
+    check(&["run", "--env", "=x", "true"], 2, &["`=x` has no name"]);
+    check(&["run", "--name", "1001", "true"], 2, &["`1001` is not a name"]);
+    check(&["run", "--max-tokens", "many", "true"], 2, &["many"]);
+    check(&["run", "--view", "colour", "true"], 2, &["colour", "text, raw, screen"]);
+    check(&["run", "--no-such-option", "true"], 2, &["--no-such-option"]);
+    check(&["run"], 2, &["COMMAND"]);
+    check(&["walk"], 2, &["walk"]);
+    check(&["log", "1", "--lines", "9..3"], 2, &["9..3"]);
+    check(&["log", "1", "--span", "x"], 2, &["`x` is not a span"]);
+    check(&["log", "1", "--lines", "1", "--tail", "1"], 2, &["--lines", "--tail"]);
+}
+
+#[test]
+fn options_that_do_not_go_together_say_so() {
+    check(&["run", "--view", "screen", "true"], 2, &["--view screen needs --tty"]);
+    check(&["run", "--tty", "--detach", "true"], 2, &["--tty", "--detach"]);
+    check(&["run", "--size", "24x80", "true"], 2, &["--tty"]);
+    let home = Home::new("usage-log");
+    home.seen(&["run", "--", "true"]);
+    let seen = home.seen(&["log", "1001", "--view", "screen"]);
+    assert_eq!(seen.code, 2);
+    assert!(seen.stderr.contains("session 1001 has no screen"), "{seen:?}");
+}
+
+#[test]
+fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
+    check(
+        &["run", "--", "no-such-program"],
+        127,
+        &["windlass: program not found: no-such-program", "hint: "],
+    );
+    check(&["run", "--", "/etc/passwd"], 126, &["/etc/passwd", "hint: "]);
+    check(&["run", "--cwd", "/no/such/directory", "--", "true"], 125, &["/no/such/directory", "hint: "]);
+}
+
+#[test]
+fn help_has_examples() {
+    let home = Home::new("help");
+    for words in [&["--help"][..], &["run", "--help"], &["log", "--help"], &["ps", "--help"]] {
+        let seen = home.seen(words);
+        assert_eq!(seen.code, 0);
+        assert!(seen.stdout.contains("Examples:\n  windlass "), "{words:?} {}", seen.stdout);
+    }
+    assert!(home.seen(&["--version"]).stdout.starts_with("windlass "));
+}
+
+#[test]
+fn completions_know_the_verbs() {
+    let home = Home::new("completions");
+    for shell in ["bash", "zsh", "fish"] {
+        let seen = home.seen(&["completions", shell]);
+        assert!(seen.stdout.contains("--max-tokens") || seen.stdout.contains("max-tokens"), "{shell}");
+        assert!(!seen.stdout.contains("guardian"), "{shell}");
+    }
+}
