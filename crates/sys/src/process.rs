@@ -89,7 +89,14 @@ impl Process {
     /// Whether any of its threads still runs. A zombie is not alive.
     pub fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
-        matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
+        loop {
+            match poll(&mut fds, Some(&Timespec::default())) {
+                // Even a poll that does not wait is interrupted, and where many children die at once, it often is.
+                Err(Errno::INTR) => {}
+                // Without an answer it may live, and is not to be forgotten.
+                answer => return answer.unwrap_or(0) == 0,
+            }
+        }
     }
 
     /// Collects the exit of a child of ours, if it has exited. Answers once.
@@ -221,6 +228,7 @@ pub fn start_ticks(pid: Pid) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Pid, Process, command_line, start_ticks};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
     fn this_process_is_alive_and_has_a_command_line_and_a_start() {
@@ -228,6 +236,34 @@ mod tests {
         assert!(Process::open(me).unwrap().is_alive());
         assert!(!command_line(me).unwrap().is_empty());
         assert!(start_ticks(me).unwrap() > 0);
+    }
+
+    /// A thousand sessions were ended at once, and six of them lived on: the signal of another child's death had
+    /// interrupted the question whether they were alive.
+    #[test]
+    fn a_signal_in_the_middle_of_the_question_does_not_make_a_process_dead() {
+        static HEARD: AtomicU32 = AtomicU32::new(0);
+        const ENOUGH: u32 = 20_000;
+        extern "C" fn hear(_: libc::c_int) {
+            HEARD.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: the handler adds to an atomic number, so it may run anywhere.
+        let asking = unsafe {
+            libc::signal(libc::SIGURG, hear as *const () as libc::sighandler_t);
+            libc::pthread_self()
+        };
+        let me = Process::open(Pid::of_this_process()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while HEARD.load(Ordering::Relaxed) < ENOUGH {
+                    // SAFETY: the thread that is asking waits for this one at the end of the scope.
+                    unsafe { libc::pthread_kill(asking, libc::SIGURG) };
+                }
+            });
+            while HEARD.load(Ordering::Relaxed) < ENOUGH {
+                assert!(me.is_alive());
+            }
+        });
     }
 
     #[test]
