@@ -1,0 +1,57 @@
+//! The command line.
+
+use crate::comparison::Scale;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Measures the engine beside the bare system calls, and prints a table of ratios.
+#[derive(Debug, Parser)]
+#[command(name = "windlass-bench")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) bench: BenchArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Our side of one round, in a process of its own.
+    #[command(hide = true)]
+    Ours {
+        /// The work and its settings.
+        words: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// Where the results are kept [default: bench/latest.json in the build directory].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json: Option<PathBuf>,
+    /// Measures only rows whose name contains this.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
+    /// How often each side is run; the median of the rounds counts [default: 11].
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// Runs everything once and small, and judges nothing: whether it works, not how fast.
+    #[arg(long)]
+    pub(crate) tiny: bool,
+    /// Worker threads of our runtime; 0 runs everything on the calling thread.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) workers: usize,
+}
+
+const DEFAULT_ROUNDS: usize = 11;
+
+impl BenchArguments {
+    pub(crate) fn rounds(&self) -> usize {
+        let default = if self.tiny { 1 } else { DEFAULT_ROUNDS };
+        self.rounds.unwrap_or(default).max(1)
+    }
+
+    pub(crate) fn scale(&self) -> Scale {
+        if self.tiny { Scale::Tiny } else { Scale::Full }
+    }
+}

@@ -1,0 +1,42 @@
+//! The bare program, from source to file: its text is in this program, so it needs a C compiler and nothing else.
+
+use crate::place::Place;
+use anyhow::{Context, Result, ensure};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const SOURCE: &str = include_str!("../bare/bare.c");
+
+/// The compiled bare program, removed on drop.
+#[derive(Debug)]
+pub(crate) struct Bare(PathBuf);
+
+impl Bare {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the build directory, where it is nobody's loss.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Compiles it with the system's `cc`.
+pub(crate) fn compile(place: &Place) -> Result<Bare> {
+    let bare = Bare(place.own("bare"));
+    let mut compiler = Command::new("cc")
+        .args(["-O2", "-Wall", "-Wextra", "-x", "c", "-", "-o"])
+        .arg(bare.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("starting the C compiler, cc")?;
+    let mut source = compiler.stdin.take().context("writing to the C compiler")?;
+    source.write_all(SOURCE.as_bytes()).context("writing to the C compiler")?;
+    drop(source);
+    ensure!(compiler.wait()?.success(), "the bare program does not compile");
+    Ok(bare)
+}

@@ -1,0 +1,36 @@
+//! Sessions that wait for input: what each costs while it waits, and how long it takes to end them all.
+
+use super::memory::{resident_kib, threads};
+use super::{command, figure, io};
+use crate::order::Order;
+use anyhow::{Result, ensure};
+use std::time::Instant;
+use windlass_engine::{Engine, Session, Stdin};
+
+pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
+    warm_up(engine, order).await?;
+    let count: u32 = order.number("count")?;
+    let (memory, thread_count) = (resident_kib()?, threads()?);
+    let sessions = start_idle(engine, order, count)?;
+    figure("each_kib", (resident_kib()? - memory) / f64::from(count));
+    figure("threads", threads()? - thread_count);
+    let begun = Instant::now();
+    let end = engine.shutdown().await;
+    figure("end_ms", begun.elapsed().as_secs_f64() * 1e3);
+    ensure!(end.remaining.is_empty(), "processes remain: {:?}", end.remaining);
+    ensure!(sessions.iter().all(|session| session.receipt().is_some()), "a session has no receipt");
+    Ok(())
+}
+
+/// What the first session of an engine costs, all later ones share.
+async fn warm_up(engine: &Engine, order: &Order) -> Result<()> {
+    let session = engine.start(command(["/bin/true"], io(order, Stdin::Closed)?))?;
+    session.exited().await;
+    Ok(())
+}
+
+/// `cat` with nobody who types.
+pub(super) fn start_idle(engine: &Engine, order: &Order, count: u32) -> Result<Vec<Session>> {
+    let spec = command(["/bin/cat"], io(order, Stdin::Open)?);
+    (0..count).map(|_| Ok(engine.start(spec.clone())?)).collect()
+}
