@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::command;
 
 /// Every generated file.
-const GENERATED: &[Generated] = &[];
+const GENERATED: &[Generated] = &[Generated { path: "docs/cli.md", arguments: &["__docs"] }];
 
 /// A file whose content `windlass` prints when it is given these arguments.
 #[derive(Clone, Copy)]

@@ -26,7 +26,9 @@ Examples:
   windlass run -- cargo test                     run, stream, remember
   windlass run --timeout 2m --json -- make       one JSON object with the receipt
   windlass log 1001 --grep 'error' --context 2   read it again later
-  windlass ps                                    what ran and what became of it";
+  windlass ps                                    what ran and what became of it
+
+Sessions are kept in $WINDLASS_STATE_DIR, else $XDG_STATE_HOME/windlass, else ~/.local/state/windlass.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -108,7 +110,8 @@ pub(crate) struct Run {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) stdin: StdinSource,
 
-    /// Leave the command running when windlass is done waiting; what it prints afterwards is not kept
+    /// Leave the command running when windlass is done waiting. From then on nobody reads its output: what it prints
+    /// is not kept, and a program that minds will get SIGPIPE
     #[arg(long, conflicts_with = "tty")]
     pub(crate) detach: bool,
 
@@ -120,9 +123,10 @@ pub(crate) struct Run {
 const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
 
-Windlass exits with the command's code, or 128 plus the signal that ended it; 0 when --until or --idle
-was met; 127 or 126 when the program is missing or cannot run; 125 when windlass itself fails.
-Whatever the command started and left behind is ended when windlass exits, unless --detach is given.
+Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when
+--until or --idle was met; with 127 or 126 when the program is missing or cannot be executed; with
+125 when windlass itself fails, or when its reader was so slow that output was lost.
+What the command leaves running is ended when windlass exits, unless --detach is given.
 
 Examples:
   windlass run -- cargo test --workspace
@@ -135,7 +139,7 @@ Examples:
 /// How output is shown.
 #[derive(Debug, Args)]
 pub(crate) struct Shown {
-    /// Show at most this many tokens, the beginning and the end, when it is over
+    /// Show at most this many tokens: the beginning and the end of the output
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
 

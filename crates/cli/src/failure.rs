@@ -18,8 +18,8 @@ impl Exit {
     const FAILED: Self = Self(1);
     /// The command line makes no sense.
     const USAGE: Self = Self(2);
-    /// Windlass failed to run the command, for a reason that is not the command's.
-    const CANNOT_RUN: Self = Self(125);
+    /// Windlass failed to run the command, or to pass on its output, for a reason that is not the command's.
+    pub(crate) const CANNOT_RUN: Self = Self(125);
     /// The program is there, but cannot be executed.
     const CANNOT_EXECUTE: Self = Self(126);
     /// There is no such program.

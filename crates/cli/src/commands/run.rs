@@ -8,6 +8,7 @@ mod telling;
 mod turn;
 
 use std::io;
+use std::time::Duration;
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -52,7 +53,16 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
         tokenizer,
     };
     told.tell(plan.presentation)?;
-    Ok(turn.exit())
+    Ok(turn.exit().unless_missed(streamed))
+}
+
+impl Exit {
+    /// The command does not wait for a slow reader, so beyond retention the reader may miss output. It must not take
+    /// what it got for the whole.
+    fn unless_missed(self, streamed: Option<Streamed>) -> Self {
+        let missed = streamed.is_some_and(|streamed| streamed.missed > 0);
+        if missed && self == Self::SUCCESS { Self::CANNOT_RUN } else { self }
+    }
 }
 
 /// An engine whose sessions end with this process, however it ends.
@@ -151,7 +161,7 @@ impl Front {
         let detached = self.session.facts().lifetime == Lifetime::Detached;
         match turn {
             Turn::Exited(_) => {}
-            Turn::Met(_) if detached => {}
+            Turn::Met(_) | Turn::ReaderGone if detached => {}
             Turn::Met(_) | Turn::Stopped(_) | Turn::ReaderGone => drop(self.session.stop().await),
             Turn::Ended(_) => drop(engine.shutdown().await),
         }
@@ -166,10 +176,12 @@ impl Front {
             self.goal.send_replace(Goal::Offset(self.session.journal().end()));
         }
         let streamed = match (self.output.take(), turn) {
-            (Some(output), Turn::Exited(_) | Turn::Met(_) | Turn::Stopped(_)) => {
-                self.last_output(output).await
+            (None, _) | (_, Turn::ReaderGone) => None,
+            // Who was told to end does not wait long for a reader that does not read.
+            (Some(output), Turn::Ended(_)) => {
+                tokio::time::timeout(LAST_WORDS, self.last_output(output)).await.ok().flatten()
             }
-            _ => None,
+            (Some(output), _) => self.last_output(output).await,
         };
         drop(self.raw_mode.take());
         streamed
@@ -188,6 +200,9 @@ impl Front {
         }
     }
 }
+
+/// How long the last output may take to be written once we were told to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Ends when output cannot be written any more; never, while it can or when none is.
 async fn reader_gone(output: &mut Option<JoinHandle<io::Result<Streamed>>>) {

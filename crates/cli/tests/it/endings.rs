@@ -72,6 +72,31 @@ fn a_command_may_handle_an_interrupt_and_choose_its_own_exit() {
 }
 
 #[test]
+fn the_last_words_of_a_command_that_is_ended_are_shown() {
+    let home = Home::new("last-words");
+    let mut running =
+        home.start(&["run", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.02; done"]);
+    running.printed("up");
+    running.signal(Signal::TERM);
+    running.printed("bye");
+    assert_eq!(running.exit_code(), Some(143));
+}
+
+#[test]
+fn a_windlass_whose_reader_does_not_read_still_ends_when_told() {
+    let home = Home::new("blocked");
+    let token = survivors::token("blocked");
+    let script = format!("sh -c 'echo up; exec yes' {token}; :");
+    let mut running = home.start(&["run", &script]);
+    running.printed("up");
+    let held = held(&survivors::bearing(&token));
+    // Nobody reads from here on; the pipe is full in no time.
+    running.signal(Signal::TERM);
+    assert_eq!(running.exit_code(), Some(143));
+    nothing_survives(&held, &token);
+}
+
+#[test]
 fn a_detached_session_survives_its_windlass() {
     for signal in [Signal::KILL, Signal::TERM] {
         let home = Home::new("detached");

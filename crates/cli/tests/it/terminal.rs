@@ -1,5 +1,8 @@
 //! `windlass run --tty` at a real terminal: the test is the person, an engine's session is the terminal.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Met, Receipt, Session, Terminal, Until};
 use windlass_output::{Offset, Pattern, Span, settle};
 use windlass_sys::pty::Size;
@@ -79,6 +82,23 @@ async fn what_is_typed_is_echoed_once() {
     session.write("abc\r").await.unwrap();
     assert_eq!(receipt(&session).await.exit.code(), 0);
     assert_eq!(text(&session), "ready\nabc\ndone\n");
+}
+
+/// A line editor switches the terminal's mode between lines, and an end of file that falls into the gap is lost.
+#[test]
+fn the_end_of_piped_input_reaches_programs_that_edit_their_own_lines() {
+    let home = Home::new("tty-end");
+    for (program, line, answer) in
+        [("cat", "plain\n", "plain\r\nplain\r\n"), ("bash", "echo $((40 + 2))\n", "42\r\n")]
+    {
+        let mut command = home.windlass(&["run", "--tty", "--", program]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{program}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(answer), "{program} {text:?}");
+    }
 }
 
 #[tokio::test]

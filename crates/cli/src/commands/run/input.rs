@@ -1,13 +1,14 @@
 //! Our own input on its way to the session: read when the kernel says there is some, never more than the session takes.
 
 use std::io;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use windlass_engine::{InputError, QUEUE_LIMIT, Session};
+use windlass_engine::{InputError, Met, QUEUE_LIMIT, Session, Until};
 
 const STEP: usize = 64 * 1024;
 
@@ -43,11 +44,28 @@ async fn write_all(session: &Session, mut bytes: Vec<u8>) -> Result<(), InputErr
     }
 }
 
-/// A program that edits its own lines has no end of file, but knows the key for it.
+/// Ends the session's input. On a terminal the end is a key, and a program that edits its own lines changes the
+/// terminal's mode around each of them: an end typed at the wrong moment is taken for nothing. So it is typed again
+/// whenever the program has fallen silent, ever more rarely.
 async fn end(session: &Session) {
-    if session.end_input().await == Err(InputError::NotInLineMode) {
-        // One that has gone meanwhile needs no end.
-        let _ = session.write([END_OF_TRANSMISSION]).await;
+    let mut silence = FIRST_SILENCE;
+    while type_end(session).await.is_ok() && session.facts().terminal.is_some() {
+        let until = Until { exit: true, idle: Some(silence), ..Until::default() };
+        if let Met::Exit(_) = session.wait(&until).await {
+            return;
+        }
+        silence = LONGEST_SILENCE.min(silence * 2);
+    }
+}
+
+const FIRST_SILENCE: Duration = Duration::from_millis(100);
+const LONGEST_SILENCE: Duration = Duration::from_secs(5);
+
+/// A program that is not in line mode has no end of file, but knows the key for it.
+async fn type_end(session: &Session) -> Result<(), InputError> {
+    match session.end_input().await {
+        Err(InputError::NotInLineMode) => session.write([END_OF_TRANSMISSION]).await.map(drop),
+        ended => ended,
     }
 }
 

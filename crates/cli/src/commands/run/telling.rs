@@ -138,7 +138,10 @@ impl Told<'_> {
             say(&format!("session {id} will not be listed: {trouble}"));
         }
         if let Some(missed) = self.streamed.map(|streamed| streamed.missed).filter(|missed| *missed > 0) {
-            say(&format!("{missed} bytes were dropped before they could be shown"));
+            let missed = report::bytes(missed);
+            say(&format!(
+                "{missed} of the output were dropped before they could be shown: the reader was too slow"
+            ));
         }
     }
 
