@@ -2,14 +2,14 @@
 
 use std::io;
 
-use anyhow::Error;
+use anyhow::{Context, Error, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 
 /// Prints to standard output.
-pub(crate) fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
-    write_all(rustix::stdio::stdout(), text.as_ref())
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
+    write_all(rustix::stdio::stdout(), text.as_ref()).context("cannot write to standard output")
 }
 
 /// Writes everything, blocking. No buffer stands between: what was written has been handed over.

@@ -93,7 +93,7 @@ impl Reading<'_> {
     /// Everything that was asked for, as it is read.
     fn print_all(&self) -> Result<()> {
         match self.view() {
-            ViewKind::Screen => Ok(print(self.screen() + "\n")?),
+            ViewKind::Screen => print(self.screen() + "\n"),
             ViewKind::Raw => self.print_bytes(),
             ViewKind::Text => self.print_text(),
         }
@@ -132,7 +132,7 @@ impl Reading<'_> {
             }
         }
         reader.finish(|part| print_part(&mut chooser, &part))?;
-        Ok(print(chooser.finish().into_text())?)
+        print(chooser.finish().into_text())
     }
 
     fn follower(&self) -> Result<Option<Follower>> {

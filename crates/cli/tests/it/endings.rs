@@ -38,6 +38,11 @@ fn an_interrupt_reaches_the_command_and_what_it_left_is_ended() {
 }
 
 #[test]
+fn a_quit_reaches_the_command_like_an_interrupt() {
+    assert_eq!(ends_everything("quit", "TERM", Signal::QUIT), Some(131));
+}
+
+#[test]
 fn a_killed_windlass_leaves_nothing_behind() {
     assert_eq!(ends_everything("kill", "HUP", Signal::KILL), None);
 }

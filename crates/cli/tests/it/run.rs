@@ -100,6 +100,22 @@ fn a_reader_that_leaves_ends_the_command_quietly() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_an_error_that_says_why() {
+    let home = Home::new("full");
+    for words in [
+        &["run", "seq 1 100000; sleep 1000"][..],
+        &["run", "--", "echo", "short"],
+        &["run", "--json", "true"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = home.windlass(words).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("No space left on device"), "{words:?} {stderr}");
+        assert_ne!(output.status.code(), Some(0), "{words:?}");
+    }
+}
+
+#[test]
 fn a_timeout_ends_the_command_and_is_said() {
     let home = Home::new("timeout");
     let seen = home.seen(&["run", "--timeout", "200ms", "echo begun; sleep 1000"]);

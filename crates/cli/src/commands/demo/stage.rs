@@ -45,7 +45,7 @@ impl Stage {
 
     pub(crate) fn open(&self) -> Result<()> {
         let title = self.paint(Paint::Bold, "Windlass");
-        Ok(print(format!("\n{title}: what a model sees when its commands run here\n"))?)
+        print(format!("\n{title}: what a model sees when its commands run here\n"))
     }
 
     pub(crate) fn show(&self, scene: &Scene<'_>) -> Result<()> {
@@ -58,7 +58,7 @@ impl Stage {
         for fact in scene.facts {
             text.push_str(&format!("  {} {fact}\n", self.paint(Paint::Green, "✓")));
         }
-        Ok(print(text)?)
+        print(text)
     }
 
     pub(crate) fn close(&self, saving: Saving, took: Duration) -> Result<()> {
@@ -68,7 +68,7 @@ impl Stage {
         let headline = self.paint(Paint::Bold, &format!("{tokens} ({less}% less)"));
         let took = report::seconds(took);
         let next = "next: windlass run -- COMMAND · windlass ps · windlass log ID";
-        Ok(print(format!("\n{headline}, every byte kept, nothing left running. {took}.\n{next}\n"))?)
+        print(format!("\n{headline}, every byte kept, nothing left running. {took}.\n{next}\n"))
     }
 
     fn top(&self, scene: &Scene<'_>) -> String {

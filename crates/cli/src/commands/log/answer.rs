@@ -56,7 +56,7 @@ impl Reading<'_> {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        Ok(print(text)?)
+        print(text)
     }
 
     pub(super) fn print_json(&self, budget: Tokens) -> Result<()> {
@@ -75,7 +75,7 @@ impl Reading<'_> {
                 object.insert("matches_omitted".to_owned(), matches.omitted.into());
             }
         }
-        Ok(print(Value::Object(object).to_string() + "\n")?)
+        print(Value::Object(object).to_string() + "\n")
     }
 
     fn fit(&self, budget: Tokens) -> Result<Answer> {

@@ -9,7 +9,6 @@ use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
 use super::plan::Presentation;
-use super::stream::Streamed;
 use super::turn::Turn;
 use crate::args::ViewKind;
 use crate::printing::print;
@@ -18,17 +17,16 @@ use crate::report;
 use crate::sessions::State;
 
 /// A run that is over, as far as windlass is concerned.
-pub(crate) struct Told<'a> {
+pub(crate) struct Telling<'a> {
     pub(crate) session: &'a Session,
     pub(crate) store: Option<&'a Store>,
     pub(crate) turn: &'a Turn,
     /// What was ended when windlass was about to exit.
     pub(crate) swept: &'a TreeEnd,
-    pub(crate) streamed: Option<Streamed>,
     pub(crate) tokenizer: Tokenizer,
 }
 
-impl Told<'_> {
+impl Telling<'_> {
     /// Shows the output and says what there is to say.
     pub(crate) fn tell(&self, presentation: Presentation) -> Result<()> {
         match presentation {
@@ -65,7 +63,7 @@ impl Told<'_> {
 
     fn print_all(&self, view: ViewKind) -> Result<()> {
         if let Some(screen) = self.session.screen().filter(|_| view == ViewKind::Screen) {
-            return Ok(print(with_newline(&screen.text))?);
+            return print(with_newline(&screen.text));
         }
         let journal = self.session.journal();
         let mut take = |part: Part<'_>| -> Result<Wanted> {
@@ -97,6 +95,13 @@ impl Told<'_> {
                 say(&format!("session {id} was silent for {}; {then}", report::duration(*time)));
             }
             Turn::Exited(receipt) => self.remark_on_exit(receipt),
+            Turn::Unwritable(reason) => say(&format!("cannot write the output of session {id}: {reason}")),
+            Turn::Missed { bytes } => {
+                let missed = report::bytes(*bytes);
+                say(&format!(
+                    "the reader was too slow: {missed} of session {id} were dropped before it took them"
+                ));
+            }
             Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
         }
         if let (Turn::Met(_), true) = (self.turn, detached) {
@@ -136,12 +141,6 @@ impl Told<'_> {
         }
         if let Some(trouble) = self.session.trouble() {
             say(&format!("session {id} will not be listed: {trouble}"));
-        }
-        if let Some(missed) = self.streamed.map(|streamed| streamed.missed).filter(|missed| *missed > 0) {
-            let missed = report::bytes(missed);
-            say(&format!(
-                "{missed} of the output were dropped before they could be shown: the reader was too slow"
-            ));
         }
     }
 
@@ -190,7 +189,7 @@ impl Turn {
                 json!({"condition": "pattern", "text": found.text, "from": from, "to": to})
             }
             Self::Met(Met::Idle(time)) => json!({"condition": "idle", "seconds": time.as_secs_f64()}),
-            Self::Met(_) | Self::Ended(_) | Self::Stopped(_) | Self::ReaderGone => Value::Null,
+            _ => Value::Null,
         }
     }
 }

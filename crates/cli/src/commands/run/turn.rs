@@ -1,14 +1,16 @@
-//! The turn a run takes: why windlass stops waiting, and what that means for the session and for our exit code.
+//! The turn a run takes: why windlass stops waiting, and what that means for our exit code.
 
+use std::io;
 use std::sync::Arc;
 
 use windlass_engine::{Met, Receipt};
 use windlass_sys::signal::Signal;
 
+use super::stream::Streamed;
 use crate::failure::Exit;
 
 /// Why windlass stops waiting.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Turn {
     /// The command has exited.
     Exited(Arc<Receipt>),
@@ -20,9 +22,34 @@ pub(crate) enum Turn {
     Stopped(Signal),
     /// Nobody reads our output any more.
     ReaderGone,
+    /// Our output cannot be written: the disk is full, say.
+    Unwritable(String),
+    /// The command does not wait for a reader, and retention dropped what this one had not taken yet.
+    Missed {
+        /// How much.
+        bytes: u64,
+    },
 }
 
 impl Turn {
+    /// What a failed write to our output means.
+    pub(crate) fn of_failed_write(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Unwritable(error.to_string()),
+        }
+    }
+
+    /// The turn once it is known what became of the output. Whoever reads it must not take a part for the whole.
+    pub(crate) fn after(self, output: Option<&io::Result<Streamed>>) -> Self {
+        match (output, &self) {
+            (_, Self::Ended(_) | Self::Stopped(_)) | (None, _) => self,
+            (Some(Err(error)), _) => Self::of_failed_write(error),
+            (Some(Ok(Streamed { missed: 0 })), _) => self,
+            (Some(Ok(Streamed { missed })), _) => Self::Missed { bytes: *missed },
+        }
+    }
+
     /// What windlass exits with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -30,6 +57,7 @@ impl Turn {
             Self::Met(_) => Exit::SUCCESS,
             Self::Ended(signal) | Self::Stopped(signal) => Exit::of_command(128 + signal.number()),
             Self::ReaderGone => Exit::READER_GONE,
+            Self::Unwritable(_) | Self::Missed { .. } => Exit::CANNOT_RUN,
         }
     }
 }
@@ -40,5 +68,26 @@ impl From<Met> for Turn {
             Met::Exit(receipt) => Self::Exited(receipt),
             met => Self::Met(met),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_output_is_never_taken_for_the_whole() {
+        let idle = || Turn::Met(Met::Idle(std::time::Duration::ZERO));
+        let whole = Ok(Streamed { missed: 0 });
+        let part = Ok(Streamed { missed: 7 });
+        let broken = Err(io::ErrorKind::BrokenPipe.into());
+        let full = Err(io::ErrorKind::StorageFull.into());
+        assert_eq!(idle().after(None).exit(), Exit::SUCCESS);
+        assert_eq!(idle().after(Some(&whole)).exit(), Exit::SUCCESS);
+        assert_eq!(idle().after(Some(&part)).exit(), Exit::CANNOT_RUN);
+        assert_eq!(idle().after(Some(&full)).exit(), Exit::CANNOT_RUN);
+        assert_eq!(idle().after(Some(&broken)).exit(), Exit::READER_GONE);
+        let ended = Turn::Ended(Signal::TERM).after(Some(&broken));
+        assert_eq!(ended.exit(), Exit::of_command(143), "whoever told us to end is told so");
     }
 }

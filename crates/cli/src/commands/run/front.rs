@@ -1,0 +1,166 @@
+//! Between the session and whoever started windlass: keys, signals and sizes go in, output comes out.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use windlass_engine::{Engine, Lifetime, Session, Until};
+use windlass_sys::terminal::RawMode;
+
+use super::input;
+use super::plan::{Keyboard, Presentation};
+use super::signals::{Signals, Told};
+use super::stream::{self, Goal, Streamed};
+use super::turn::Turn;
+use crate::config;
+
+/// How long the last output may take to be written once we were told to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+pub(crate) struct Front {
+    session: Session,
+    signals: Signals,
+    interrupts: u32,
+    raw_mode: Option<RawMode>,
+    keys: Option<JoinHandle<()>>,
+    output: Output,
+    goal: watch::Sender<Goal>,
+}
+
+impl Front {
+    pub(crate) fn open(
+        session: &Session,
+        presentation: Presentation,
+        keyboard: Keyboard,
+        signals: Signals,
+    ) -> Self {
+        let (goal, goals) = watch::channel(Goal::Exit);
+        let streaming = presentation == Presentation::Stream;
+        let raw = keyboard == Keyboard::Raw;
+        Self {
+            session: session.clone(),
+            signals,
+            interrupts: 0,
+            // A terminal that refuses raw mode is still good for lines.
+            raw_mode: raw.then(|| RawMode::enter(rustix::stdio::stdin()).ok()).flatten(),
+            keys: (keyboard != Keyboard::Unused).then(|| tokio::spawn(input::forward(session.clone()))),
+            output: match streaming {
+                true => Output::Streaming(tokio::spawn(stream::stream(session.clone(), goals))),
+                false => Output::Unused,
+            },
+            goal,
+        }
+    }
+
+    /// Waits until there is a reason to stop waiting, obeying whoever has something to say meanwhile.
+    pub(crate) async fn attend(&mut self, until: &Until) -> Turn {
+        let session = self.session.clone();
+        let mut wait = pin!(session.wait(until));
+        loop {
+            tokio::select! {
+                biased;
+                told = self.signals.next() => {
+                    if let Some(turn) = self.obey(told).await {
+                        return turn;
+                    }
+                }
+                met = &mut wait => return Turn::from(met),
+                turn = self.output.failed() => return turn,
+            }
+        }
+    }
+
+    async fn obey(&mut self, told: Told) -> Option<Turn> {
+        match told {
+            Told::End(signal) => return Some(Turn::Ended(signal)),
+            Told::Interrupt(signal) if self.interrupts > 0 => return Some(Turn::Stopped(signal)),
+            Told::Interrupt(signal) => {
+                self.interrupts += 1;
+                // One that has exited meanwhile needs no signal.
+                let _ = self.session.signal(signal).await;
+            }
+            Told::Resized => {
+                // A session on pipes has no size.
+                let _ = self.session.resize(config::own_size()).await;
+            }
+        }
+        None
+    }
+
+    /// What the turn means for the session.
+    pub(crate) async fn carry_out(&self, turn: &Turn, engine: &Engine) {
+        let detached = self.session.facts().lifetime == Lifetime::Detached;
+        match turn {
+            Turn::Exited(_) => {}
+            Turn::Ended(_) => drop(engine.shutdown().await),
+            Turn::Met(_) | Turn::ReaderGone if detached => {}
+            _ => drop(self.session.stop().await),
+        }
+    }
+
+    /// Waits for the last output to be taken, unless we are told not to, and gives the terminal back. What happens to
+    /// the output meanwhile may still change the turn.
+    pub(crate) async fn close(mut self, turn: Turn) -> Turn {
+        if let Some(keys) = self.keys.take() {
+            keys.abort();
+        }
+        if self.session.receipt().is_none() {
+            self.goal.send_replace(Goal::Offset(self.session.journal().end()));
+        }
+        match turn {
+            // Who was told to end does not wait long for a reader that does not read.
+            Turn::Ended(_) => drop(tokio::time::timeout(LAST_WORDS, self.last_output()).await),
+            _ => self.last_output().await,
+        }
+        drop(self.raw_mode.take());
+        turn.after(self.output.result())
+    }
+
+    async fn last_output(&mut self) {
+        loop {
+            tokio::select! {
+                () = self.output.ended() => return,
+                told = self.signals.next() => {
+                    if told != Told::Resized {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The streaming of output, and what became of it.
+enum Output {
+    Unused,
+    Streaming(JoinHandle<io::Result<Streamed>>),
+    Over(io::Result<Streamed>),
+}
+
+impl Output {
+    /// Waits until nothing more will be written. May be dropped and called again.
+    async fn ended(&mut self) {
+        if let Self::Streaming(writing) = self {
+            let result = writing.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+            *self = Self::Over(result);
+        }
+    }
+
+    /// Waits until output cannot be written any more: for ever, while it can.
+    async fn failed(&mut self) -> Turn {
+        self.ended().await;
+        match self {
+            Self::Over(Err(error)) => Turn::of_failed_write(error),
+            Self::Over(Ok(_)) | Self::Unused | Self::Streaming(_) => std::future::pending().await,
+        }
+    }
+
+    fn result(&self) -> Option<&io::Result<Streamed>> {
+        match self {
+            Self::Over(result) => Some(result),
+            Self::Unused | Self::Streaming(_) => None,
+        }
+    }
+}
