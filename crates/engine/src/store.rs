@@ -5,26 +5,26 @@
 //!
 //! ```text
 //! next                        the first id nobody has claimed, under a lock
-//! 1001.rec                    how session 1001 started and ended, as text
+//! 1001.rec                    how session 1001, and those claimed with it, started and ended, as text
 //! 1001-0000000000000000.out   what it printed (see the journal's format)
 //! 1001-0000000000000000.idx
 //! ```
 
 mod files;
 mod ids;
+mod ledger;
 mod prune;
 mod record;
 mod text;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use self::files::{OwnFile, own_files};
-use self::ids::Block;
-use self::text::Parsed;
+use self::ids::{Block, IdRange};
+use self::ledger::Ledger;
 use crate::journal::{Journal, OpenJournal, Retention};
 use crate::{Receipt, SessionId};
 
@@ -142,8 +142,16 @@ pub struct ListSessions {
 pub struct Store {
     root: Arc<Path>,
     limits: StoreLimits,
-    /// Ids claimed by this process and not yet used.
-    block: Arc<Mutex<Block>>,
+    writing: Arc<Mutex<Writing>>,
+}
+
+/// What this process writes.
+#[derive(Debug, Default)]
+struct Writing {
+    /// Ids claimed and not yet used.
+    block: Block,
+    /// The newest ledger. Ends of sessions in older ones open their file for it.
+    ledger: Option<Ledger>,
 }
 
 impl Store {
@@ -159,7 +167,7 @@ impl Store {
 
     /// Uses a state directory only to look things up: nothing is made, not even the directory.
     pub fn reading(root: &Path, limits: StoreLimits) -> Self {
-        Self { root: root.into(), limits, block: Arc::default() }
+        Self { root: root.into(), limits, writing: Arc::default() }
     }
 
     /// The directory.
@@ -169,9 +177,8 @@ impl Store {
 
     /// An id that no session in this directory has had or will have, in whatever process.
     pub fn claim_id(&self) -> Result<SessionId, ClaimId> {
-        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.counter_path();
-        block.take(&path, &self.root).map_err(|source| ClaimId { path, source })
+        self.writing().block.take(&path, &self.root).map_err(|source| ClaimId { path, source })
     }
 
     /// The journal of a session that is starting; its files appear with the first byte.
@@ -184,76 +191,91 @@ impl Store {
         Journal::open(&self.root, id)
     }
 
-    /// Records that a session started: one file, one write.
+    /// Records that a session started: one write, and now and then a new file.
     pub fn begin(&self, start: &StartRecord) -> Result<(), WriteRecord> {
-        let path = self.record_path(start.id);
-        let created = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
-        let written = created.and_then(|file| write_or_remove(file, &path, &text::start_block(start)));
-        written.map_err(|source| WriteRecord { path, source })
+        let mut writing = self.writing();
+        let range = writing.block.range_of(start.id).unwrap_or_else(|| IdRange::of_one(start.id));
+        let written = writing
+            .ledger_of(range, &self.root)
+            .and_then(|ledger| ledger.begin(start.id, &text::start_block(start)));
+        written.map_err(|source| WriteRecord { path: ledger::path(&self.root, range.first), source })
     }
 
     /// Records how a session ended: one write, after which the session counts as finished.
     pub fn finish(&self, id: SessionId, receipt: &Receipt) -> Result<(), WriteRecord> {
-        let path = self.record_path(id);
-        let opened = OpenOptions::new().append(true).open(&path);
-        let written = opened.and_then(|mut file| file.write_all(&text::receipt_block(receipt)));
-        written.map_err(|source| WriteRecord { path, source })
+        self.append(id, &text::receipt_block(id, receipt))
+    }
+
+    /// Adds a block to the ledger of a session that has begun.
+    fn append(&self, id: SessionId, block: &[u8]) -> Result<(), WriteRecord> {
+        let mut writing = self.writing();
+        let range = writing.block.range_of(id);
+        let first = match range {
+            Some(range) => range.first,
+            None => ledger::holding(&self.root, id).ok().flatten().unwrap_or(id),
+        };
+        let written = match (&mut writing.ledger, range) {
+            (Some(ledger), Some(range)) if ledger.is_of(range) => ledger.append(block),
+            _ => ledger::append(&self.root, first, block),
+        };
+        written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
 
     /// Every session with a readable record, oldest first. Records that were torn at birth, or that a later Windlass
     /// wrote, are left out; [`Store::load`] says which.
     pub fn list(&self) -> Result<Vec<SessionRecord>, ListSessions> {
-        let ids = self.ids()?;
-        Ok(ids.into_iter().filter_map(|id| self.load(id).ok()).collect())
+        let ledgers = ledger::all(&self.root)
+            .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
+        let readable = ledgers.into_iter().filter_map(|first| ledger::read(&self.root, first).ok());
+        let mut sessions: Vec<_> = readable.flat_map(|records| records.sessions.into_values()).collect();
+        sessions.sort_by_key(|session| session.start.id);
+        Ok(sessions)
     }
 
     /// One session.
     pub fn load(&self, id: SessionId) -> Result<SessionRecord, LoadRecord> {
-        let path = self.record_path(id);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(LoadRecord::NotFound { id }),
+        let not_listed = |source| LoadRecord::Read { path: self.root.to_path_buf(), source };
+        let Some(first) = ledger::holding(&self.root, id).map_err(not_listed)? else {
+            return Err(LoadRecord::NotFound { id });
+        };
+        let path = ledger::path(&self.root, first);
+        let mut records = match ledger::read(&self.root, first) {
+            Ok(records) => records,
             Err(source) => return Err(LoadRecord::Read { path, source }),
         };
-        match text::parse(&text) {
-            Parsed::Session(session) if session.start.id == id => Ok(*session),
-            Parsed::Session(_) | Parsed::Torn => Err(LoadRecord::Damaged { path }),
-            Parsed::Unknown { version } => {
-                Err(LoadRecord::UnknownVersion { path, found: version, known: text::VERSION })
-            }
+        match records.sessions.remove(&id) {
+            Some(session) => Ok(session),
+            None if records.forgotten.contains(&id) => Err(LoadRecord::NotFound { id }),
+            None => Err(match records.unknown {
+                Some(found) => LoadRecord::UnknownVersion { path, found, known: text::VERSION },
+                // Its own ledger, but without it; or one in which some block cannot be read.
+                None if first == id || records.is_torn => LoadRecord::Damaged { path },
+                None => LoadRecord::NotFound { id },
+            }),
         }
     }
 
     /// The newest session of that name.
     pub fn find_name(&self, name: &str) -> Result<Option<SessionRecord>, ListSessions> {
-        let newest_first = self.ids()?.into_iter().rev();
-        let mut sessions = newest_first.filter_map(|id| self.load(id).ok());
-        Ok(sessions.find(|session| session.start.name.as_deref() == Some(name)))
+        let mut newest_first = self.list()?.into_iter().rev();
+        Ok(newest_first.find(|session| session.start.name.as_deref() == Some(name)))
     }
 
-    /// The ids that have a record, oldest first.
-    fn ids(&self) -> Result<Vec<SessionId>, ListSessions> {
-        let files =
-            own_files(&self.root).map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
-        let mut ids: Vec<_> = files.into_iter().filter_map(OwnFile::recorded).collect();
-        ids.sort();
-        Ok(ids)
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn counter_path(&self) -> PathBuf {
         self.root.join(ids::COUNTER)
     }
-
-    fn record_path(&self, id: SessionId) -> PathBuf {
-        self.root.join(OwnFile::Record(id).to_string())
-    }
 }
 
-/// A record that cannot be whole is better not there.
-fn write_or_remove(mut file: File, path: &Path, text: &[u8]) -> io::Result<()> {
-    let written = file.write_all(text);
-    if written.is_err() {
-        let _ = fs::remove_file(path);
+impl Writing {
+    /// The ledger of these numbers: the current one, or a new one that becomes it.
+    fn ledger_of(&mut self, range: IdRange, root: &Path) -> io::Result<&mut Ledger> {
+        match self.ledger.take().filter(|ledger| ledger.is_of(range)) {
+            Some(current) => Ok(self.ledger.insert(current)),
+            None => Ok(self.ledger.insert(Ledger::create(root, range)?)),
+        }
     }
-    written
 }

@@ -8,9 +8,10 @@ use std::path::Path;
 use crate::SessionId;
 use crate::journal::SegmentFile;
 
-/// A file that belongs to a session.
+/// A file that belongs to sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnFile {
+    /// A ledger, by the first number it may hold.
     Record(SessionId),
     Segment(SegmentFile),
 }
@@ -23,7 +24,7 @@ impl OwnFile {
         }
     }
 
-    /// The session, if this is its record.
+    /// The first number, if this is a ledger.
     pub(super) fn recorded(self) -> Option<SessionId> {
         match self {
             Self::Record(id) => Some(id),

@@ -13,7 +13,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::FILE_MODE;
-use super::files::own_files;
+use super::files::{OwnFile, own_files};
+use super::ledger;
 use crate::SessionId;
 
 /// The counter's name in the state directory.
@@ -31,16 +32,42 @@ const COUNTER_LEN: usize = 21;
 pub(super) struct Block {
     next: u64,
     left: u64,
+    /// The blocks so far: the records of each lie in one file, which this process alone writes.
+    ranges: Vec<IdRange>,
     /// How many this process has claimed so far.
     claimed: u64,
 }
 
+/// Ids claimed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdRange {
+    pub(super) first: SessionId,
+    size: u64,
+}
+
+impl IdRange {
+    pub(super) fn of_one(id: SessionId) -> Self {
+        Self { first: id, size: 1 }
+    }
+
+    fn contains(self, id: SessionId) -> bool {
+        (self.first.get()..self.first.get() + self.size).contains(&id.get())
+    }
+}
+
 impl Block {
+    /// The block an id was claimed in, if it was claimed here.
+    pub(super) fn range_of(&self, id: SessionId) -> Option<IdRange> {
+        let after = self.ranges.partition_point(|range| range.first <= id);
+        self.ranges.get(after.checked_sub(1)?).copied().filter(|range| range.contains(id))
+    }
+
     pub(super) fn take(&mut self, counter: &Path, root: &Path) -> io::Result<SessionId> {
         if self.left == 0 {
             let size = self.claimed.clamp(1, LARGEST_BLOCK);
             self.next = claim(counter, root, size)?;
             self.left = size;
+            self.ranges.push(IdRange { first: SessionId::new(self.next), size });
             self.claimed += size;
         }
         let id = SessionId::new(self.next);
@@ -93,6 +120,15 @@ fn number(text: &[u8; COUNTER_LEN]) -> Option<u64> {
 
 /// Where to begin without a counter: after every session that left a file.
 fn first_unused(root: &Path) -> io::Result<u64> {
-    let used = own_files(root)?.into_iter().map(|file| file.id().get()).max();
+    let mut used = None;
+    for file in own_files(root)? {
+        used = used.max(Some(file.id().get()));
+        if let OwnFile::Record(first) = file {
+            // Unreadable records name no ids, but their file does.
+            let records = ledger::read(root, first).unwrap_or_default();
+            let newest = records.sessions.keys().chain(&records.forgotten).max();
+            used = used.max(newest.map(|id| id.get()));
+        }
+    }
     Ok(used.map_or(FIRST, |newest| FIRST.max(newest.saturating_add(1))))
 }

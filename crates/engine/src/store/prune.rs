@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::files::{OwnFile, own_files};
-use super::record::ProcessKey;
-use super::{LoadRecord, Store, StoreLimits};
+use super::record::{ProcessKey, SessionRecord};
+use super::text::{self, Records};
+use super::{Store, StoreLimits, ledger};
 use crate::SessionId;
 
 /// Why pruning stopped.
@@ -48,87 +49,160 @@ impl Store {
     /// Removes the oldest sessions beyond the limits, and files without a session that are old enough. A session whose
     /// runtime `is_alive`, or that has no receipt and whose root is, stays: somebody may be writing or reading it.
     pub fn prune(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Result<Pruned, Prune> {
-        let mut holdings = self.holdings()?;
+        let mut shelf = self.shelf()?;
         let mut pruned = Pruned::default();
-        self.remove_strays(&mut holdings, &mut pruned)?;
-        self.remove_oldest(&holdings, is_alive, &mut pruned)?;
+        self.remove_strays(&mut shelf, &mut pruned)?;
+        self.remove_oldest(&mut shelf, is_alive, &mut pruned)?;
         Ok(pruned)
     }
 
     /// Removes one session with all its files, whatever its state: for a caller that knows it is no longer needed.
     pub fn remove(&self, id: SessionId) -> Result<Pruned, Prune> {
         let mut pruned = Pruned::default();
-        if let Some(holding) = self.holdings()?.get(&id) {
-            holding.remove(&self.root)?;
-            pruned.sessions.push(id);
-            pruned.bytes = holding.bytes;
+        let mut shelf = self.shelf()?;
+        if shelf.ledger_with(id).is_some() {
+            self.forget(id, &mut shelf, &mut pruned)?;
         }
         Ok(pruned)
     }
 
-    /// What each session has in the directory, oldest first.
-    fn holdings(&self) -> Result<BTreeMap<SessionId, Holding>, Prune> {
+    /// Everything of ours in the directory.
+    fn shelf(&self) -> Result<Shelf, Prune> {
         let files =
             own_files(&self.root).map_err(|source| Prune::List { path: self.root.to_path_buf(), source })?;
-        let mut holdings = BTreeMap::<_, Holding>::new();
+        let mut shelf = Shelf::default();
         for file in files {
-            holdings.entry(file.id()).or_default().add(file, &self.root);
-        }
-        Ok(holdings)
-    }
-
-    /// Removes what no readable record claims. A record of a later Windlass is its own business and stays.
-    fn remove_strays(
-        &self,
-        holdings: &mut BTreeMap<SessionId, Holding>,
-        pruned: &mut Pruned,
-    ) -> Result<(), Prune> {
-        for (id, holding) in holdings.iter() {
-            let is_stray =
-                matches!(self.load(*id), Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. }));
-            if is_stray && holding.is_older_than(&self.limits) {
-                holding.remove(&self.root)?;
-                pruned.strays += holding.files.len();
-                pruned.bytes += holding.bytes;
+            match file {
+                OwnFile::Record(first) => {
+                    let records = ledger::read(&self.root, first).unwrap_or_default();
+                    let holding = Holding::of(file, &self.root);
+                    shelf.ledgers.insert(first, Shelved { records, holding });
+                }
+                OwnFile::Segment(segment) => {
+                    shelf.segments.entry(segment.id).or_default().add(file, &self.root);
+                }
             }
         }
-        holdings.retain(|id, _| self.record_path(*id).exists());
+        Ok(shelf)
+    }
+
+    /// Removes output that no record claims, and ledgers in which nothing can be read or everything is forgotten. What a
+    /// later Windlass wrote is its own business and stays.
+    fn remove_strays(&self, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
+        let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
+        let ledgers =
+            shelf.ledgers.iter().filter(|(_, shelved)| shelved.is_empty() && is_old(&shelved.holding));
+        let ledgers: Vec<_> = ledgers.map(|(first, _)| *first).collect();
+        let segments = shelf.segments.iter().filter(|(id, output)| !shelf.is_claimed(**id) && is_old(output));
+        let segments: Vec<_> = segments.map(|(id, _)| *id).collect();
+        let strays =
+            ledgers.iter().filter_map(|first| shelf.ledgers.remove(first)).map(|shelved| shelved.holding);
+        let strays: Vec<_> =
+            strays.chain(segments.iter().filter_map(|id| shelf.segments.remove(id))).collect();
+        for stray in strays {
+            stray.remove(&self.root)?;
+            pruned.strays += stray.files.len();
+            pruned.bytes += stray.bytes;
+        }
         Ok(())
     }
 
     fn remove_oldest(
         &self,
-        holdings: &BTreeMap<SessionId, Holding>,
+        shelf: &mut Shelf,
         is_alive: impl Fn(ProcessKey) -> bool,
         pruned: &mut Pruned,
     ) -> Result<(), Prune> {
-        let mut sessions = holdings.len();
-        let mut bytes: u64 = holdings.values().map(|holding| holding.bytes).sum();
-        for (id, holding) in holdings {
-            if sessions <= self.limits.keep_sessions && bytes <= self.limits.keep_bytes {
+        let over: Vec<_> =
+            shelf.sessions().map(|session| (session.start.id, is_over(session, &is_alive))).collect();
+        let mut count = over.len();
+        let total = shelf.bytes();
+        let freed_before = pruned.bytes;
+        for (id, _) in over.into_iter().filter(|(_, over)| *over) {
+            let bytes = total - (pruned.bytes - freed_before);
+            if count <= self.limits.keep_sessions && bytes <= self.limits.keep_bytes {
                 break;
             }
-            if self.is_over(*id, &is_alive) {
-                holding.remove(&self.root)?;
-                sessions -= 1;
-                bytes -= holding.bytes;
-                pruned.sessions.push(*id);
-                pruned.bytes += holding.bytes;
-            }
+            self.forget(id, shelf, pruned)?;
+            count -= 1;
         }
         Ok(())
     }
 
-    /// Without a receipt its runtime was killed, and a root that outlived it is still somebody's session.
-    fn is_over(&self, id: SessionId, is_alive: impl Fn(ProcessKey) -> bool) -> bool {
-        self.load(id).is_ok_and(|session| {
-            let root_may_run = session.receipt.is_none() && is_alive(session.start.root);
-            !is_alive(session.start.runtime) && !root_may_run
+    /// Removes a session's output, then says in its ledger that it is forgotten. A ledger without sessions goes too,
+    /// unless this process may still write into it.
+    fn forget(&self, id: SessionId, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
+        if let Some(output) = shelf.segments.remove(&id) {
+            output.remove(&self.root)?;
+            pruned.bytes += output.bytes;
+        }
+        pruned.sessions.push(id);
+        let Some((first, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
+        shelved.records.sessions.remove(&id);
+        let is_ours = self.writing().block.range_of(id).is_some();
+        if shelved.is_empty() && !is_ours {
+            shelved.holding.remove(&self.root)?;
+            pruned.bytes += shelved.holding.bytes;
+            return Ok(());
+        }
+        // Through the store's own way of writing: this process may be adding another session right now.
+        self.append(id, &text::forgotten_block(id)).map_err(|failure| Prune::Remove {
+            path: ledger::path(&self.root, first),
+            source: failure.source,
         })
     }
 }
 
-/// The files of one session.
+/// Without a receipt its runtime was killed, and a root that outlived it is still somebody's session.
+fn is_over(session: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> bool {
+    let root_may_run = session.receipt.is_none() && is_alive(session.start.root);
+    !is_alive(session.start.runtime) && !root_may_run
+}
+
+/// What is in the directory.
+#[derive(Debug, Default)]
+struct Shelf {
+    ledgers: BTreeMap<SessionId, Shelved>,
+    segments: BTreeMap<SessionId, Holding>,
+}
+
+/// A ledger and its file.
+#[derive(Debug)]
+struct Shelved {
+    records: Records,
+    holding: Holding,
+}
+
+impl Shelved {
+    /// Whether nothing in it is worth keeping.
+    fn is_empty(&self) -> bool {
+        self.records.sessions.is_empty() && self.records.unknown.is_none()
+    }
+}
+
+impl Shelf {
+    fn sessions(&self) -> impl Iterator<Item = &SessionRecord> {
+        self.ledgers.values().flat_map(|shelved| shelved.records.sessions.values())
+    }
+
+    fn bytes(&self) -> u64 {
+        let ledgers = self.ledgers.values().map(|shelved| shelved.holding.bytes);
+        ledgers.chain(self.segments.values().map(|output| output.bytes)).sum()
+    }
+
+    fn ledger_with(&mut self, id: SessionId) -> Option<(SessionId, &mut Shelved)> {
+        let before = self.ledgers.range_mut(..=id).rev();
+        before.map(|(first, shelved)| (*first, shelved)).find(|(_, it)| it.records.sessions.contains_key(&id))
+    }
+
+    /// Whether a record speaks of this session, or one may that we cannot read.
+    fn is_claimed(&self, id: SessionId) -> bool {
+        let ledger = self.ledgers.range(..=id).next_back();
+        ledger.is_some_and(|(_, it)| it.records.sessions.contains_key(&id) || it.records.unknown.is_some())
+    }
+}
+
+/// Files that go together.
 #[derive(Debug, Default)]
 struct Holding {
     files: Vec<OwnFile>,
@@ -137,6 +211,12 @@ struct Holding {
 }
 
 impl Holding {
+    fn of(file: OwnFile, root: &Path) -> Self {
+        let mut holding = Self::default();
+        holding.add(file, root);
+        holding
+    }
+
     /// A file that vanished meanwhile counts for nothing, and removing it again does no harm.
     fn add(&mut self, file: OwnFile, root: &Path) {
         if let Ok(metadata) = fs::symlink_metadata(root.join(file.to_string())) {
@@ -152,9 +232,7 @@ impl Holding {
     }
 
     fn remove(&self, root: &Path) -> Result<(), Prune> {
-        let (records, segments): (Vec<OwnFile>, Vec<OwnFile>) =
-            self.files.iter().partition(|file| file.recorded().is_some());
-        segments.into_iter().chain(records).try_for_each(|file| remove_file(&root.join(file.to_string())))
+        self.files.iter().try_for_each(|file| remove_file(&root.join(file.to_string())))
     }
 }
 

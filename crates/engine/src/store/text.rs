@@ -1,19 +1,21 @@
-//! A session's record as text: two blocks of `key=value` lines, each closed by `end`. Pure: nothing here opens a file.
+//! Records as text: blocks of `key=value` lines, each closed by `end`. Pure: nothing here opens a file.
 //!
 //! ```text
-//! windlass session 1          receipt
-//! id=1001                     exit=code 0
-//! name=build                  cause=itself
-//! arg=cargo                   wall=1203044871
-//! arg=build                   ...
-//! ...                         end
-//! end
+//! windlass session 1          receipt              forgotten
+//! id=1001                     id=1001              id=1001
+//! name=build                  exit=code 0          end
+//! arg=cargo                   cause=itself
+//! arg=build                   wall=1203044871
+//! ...                         ...
+//! end                         end
 //! ```
 //!
-//! The second block is appended when the session ends. A block without its `end` was torn and does not count; unknown
+//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; the blocks of
+//! several sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
 //! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
 //! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -26,22 +28,24 @@ pub(super) const VERSION: u32 = 1;
 
 const TITLE: &str = "windlass session ";
 const RECEIPT: &str = "receipt";
+const FORGOTTEN: &str = "forgotten";
 const END: &str = "end";
 
-/// What a record's text turned out to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Parsed {
-    Session(Box<SessionRecord>),
-    /// Torn in its first block, or not a record at all.
-    Torn,
-    /// Written by a later Windlass.
-    Unknown {
-        version: u32,
-    },
+/// What a file of records turned out to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Records {
+    pub(super) sessions: BTreeMap<SessionId, SessionRecord>,
+    /// Sessions that were here and have been pruned.
+    pub(super) forgotten: BTreeSet<SessionId>,
+    /// A block was torn.
+    pub(super) is_torn: bool,
+    /// A later Windlass wrote in it: its version.
+    pub(super) unknown: Option<u32>,
 }
 
+/// Begins with an empty line, as all blocks do, so that it stands alone even after the rest of a torn one.
 pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
-    let mut block = Block::new(&format!("{TITLE}{VERSION}"));
+    let mut block = Block::new(&format!("\n{TITLE}{VERSION}"));
     block.line("id", start.id.to_string().as_bytes());
     if let Some(name) = &start.name {
         block.line("name", name.as_bytes());
@@ -58,9 +62,9 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     block.finish()
 }
 
-/// Begins with an empty line, so that it stands alone even after the rest of a torn one.
-pub(super) fn receipt_block(receipt: &Receipt) -> Vec<u8> {
+pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
     let mut block = Block::new(&format!("\n{RECEIPT}"));
+    block.line("id", id.to_string().as_bytes());
     block.line("exit", exit_text(receipt.exit).as_bytes());
     block.line("cause", cause_text(receipt.cause).as_bytes());
     block.line("wall", nanos_text(receipt.wall).as_bytes());
@@ -77,22 +81,70 @@ pub(super) fn receipt_block(receipt: &Receipt) -> Vec<u8> {
     block.finish()
 }
 
-pub(super) fn parse(text: &[u8]) -> Parsed {
+pub(super) fn forgotten_block(id: SessionId) -> Vec<u8> {
+    let mut block = Block::new(&format!("\n{FORGOTTEN}"));
+    block.line("id", id.to_string().as_bytes());
+    block.finish()
+}
+
+pub(super) fn parse(text: &[u8]) -> Records {
+    let mut records = Records::default();
     let mut lines = text.split(|byte| *byte == b'\n');
-    match lines.next().and_then(version) {
-        Some(VERSION) => {}
-        Some(version) if version > VERSION => return Parsed::Unknown { version },
-        _ => return Parsed::Torn,
+    while let Some(line) = lines.next() {
+        match Title::of(line) {
+            Some(Title::Unknown(version)) => records.unknown = Some(version),
+            // The lines of a torn block are looked at again: another block may begin among them.
+            Some(title) => match Fields::until_end(&mut lines.clone()) {
+                Some(fields) => records.add(title, &fields),
+                None => records.is_torn = true,
+            },
+            // Lines of blocks already read, the empty ones between them, and the remains of torn ones.
+            None => {}
+        }
     }
-    let Some(start) = Fields::until_end(&mut lines).and_then(|fields| fields.start()) else {
-        return Parsed::Torn;
-    };
-    let mut receipt = None;
-    while lines.any(|line| line == RECEIPT.as_bytes()) {
-        let complete = Fields::until_end(&mut lines.clone());
-        receipt = complete.and_then(|fields| fields.receipt()).or(receipt);
+    records
+}
+
+impl Records {
+    fn add(&mut self, title: Title, fields: &Fields) {
+        let added = match title {
+            Title::Session => fields.start().map(|start| {
+                self.sessions.insert(start.id, SessionRecord { start, receipt: None });
+            }),
+            Title::Receipt => fields.id().zip(fields.receipt()).map(|(id, receipt)| {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.receipt = Some(receipt);
+                }
+            }),
+            Title::Forgotten => fields.id().map(|id| {
+                self.sessions.remove(&id);
+                self.forgotten.insert(id);
+            }),
+            Title::Unknown(_) => None,
+        };
+        self.is_torn |= added.is_none();
     }
-    Parsed::Session(Box::new(SessionRecord { start, receipt }))
+}
+
+/// The line a block begins with.
+#[derive(Clone, Copy)]
+enum Title {
+    Session,
+    Receipt,
+    Forgotten,
+    Unknown(u32),
+}
+
+impl Title {
+    fn of(line: &[u8]) -> Option<Self> {
+        match version(line) {
+            Some(VERSION) => Some(Self::Session),
+            Some(version) if version > VERSION => Some(Self::Unknown(version)),
+            _ if line == RECEIPT.as_bytes() => Some(Self::Receipt),
+            _ if line == FORGOTTEN.as_bytes() => Some(Self::Forgotten),
+            _ => None,
+        }
+    }
 }
 
 fn version(title: &[u8]) -> Option<u32> {
@@ -144,7 +196,7 @@ impl Fields {
                 let is_whole = lines.clone().next().is_some();
                 return is_whole.then_some(Self { lines: fields });
             }
-            if line == RECEIPT.as_bytes() {
+            if Title::of(line).is_some() {
                 return None;
             }
             fields.extend(key_and_value(line));
@@ -152,9 +204,13 @@ impl Fields {
         None
     }
 
+    fn id(&self) -> Option<SessionId> {
+        self.number("id").map(SessionId::new)
+    }
+
     fn start(&self) -> Option<StartRecord> {
         Some(StartRecord {
-            id: SessionId::new(self.number("id")?),
+            id: self.id()?,
             name: self.value("name").and_then(|name| String::from_utf8(name.to_vec()).ok()),
             argv: self.values("arg").map(|argument| OsString::from_vec(argument.to_vec())).collect(),
             cwd: PathBuf::from(OsStr::from_bytes(self.value("cwd")?)),

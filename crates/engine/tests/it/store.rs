@@ -80,9 +80,9 @@ fn a_record_is_text_that_people_can_read() {
     store.begin(&StartRecord { name: Some("café\n".into()), ..start(id) }).unwrap();
     store.finish(id, &Receipt { left_running: vec![], remaining: vec![], ..receipt() }).unwrap();
     let text = fs::read_to_string(scratch.path().join("1001.rec")).unwrap();
-    let expected = "windlass session 1\nid=1001\nname=caf\\xc3\\xa9\\x0a\narg=cargo\narg=build\ncwd=/home/me\n\
+    let expected = "\nwindlass session 1\nid=1001\nname=caf\\xc3\\xa9\\x0a\narg=cargo\narg=build\ncwd=/home/me\n\
                     terminal=no\nlifetime=runtime\nstarted=1800000000123456789\nruntime=10 100\nroot=20 200\nend\n\
-                    \nreceipt\nexit=code 0\ncause=timeout 1500000000\nwall=1234567891\ncpu_user=3000000\n\
+                    \nreceipt\nid=1001\nexit=code 0\ncause=timeout 1500000000\nwall=1234567891\ncpu_user=3000000\n\
                     cpu_system=4000\npeak_memory=at-most 5\nstdout=1\nstderr=2\nterminal=3\nundelivered_input=9\nend\n";
     assert_eq!(text, expected);
 }
@@ -229,6 +229,33 @@ fn an_unknown_session_is_said_to_be_so() {
     let scratch = Scratch::new();
     let error = open(&scratch).load(SessionId::new(5)).unwrap_err();
     assert_eq!(error.to_string(), "session 5 is not known");
+}
+
+#[test]
+fn sessions_claimed_together_share_a_file_and_are_forgotten_one_by_one() {
+    let scratch = Scratch::new();
+    let store = open(&scratch);
+    let ids: Vec<_> = (0..40).map(|_| store.claim_id().unwrap()).collect();
+    ids.iter().for_each(|id| store.begin(&start(*id)).unwrap());
+    ids.iter().for_each(|id| store.finish(*id, &receipt()).unwrap());
+    let listed: Vec<_> = store.list().unwrap().iter().map(|session| session.start.id).collect();
+    assert_eq!(listed, ids);
+    assert!(store.list().unwrap().iter().all(|session| session.receipt == Some(receipt())));
+    let ledgers = |scratch: &Scratch| scratch.names().iter().filter(|name| name.ends_with(".rec")).count();
+    assert_eq!(ledgers(&scratch), 7, "blocks of 1, 1, 2, 4, 8, 16 and 32");
+    // By its own process: the file stays, because more may be written into it.
+    store.remove(ids[5]).unwrap();
+    assert!(matches!(store.load(ids[5]), Err(LoadRecord::NotFound { .. })));
+    assert_eq!(store.list().unwrap().len(), 39);
+    // By another one, when the first is gone.
+    let later =
+        Store::open(scratch.path(), StoreLimits { keep_sessions: 10, ..StoreLimits::default() }).unwrap();
+    assert_eq!(later.prune(|_| false).unwrap().sessions.len(), 29);
+    assert_eq!(
+        numbers(&later.list().unwrap().iter().map(|it| it.start.id).collect::<Vec<_>>()),
+        (1031..1041).collect::<Vec<_>>()
+    );
+    assert_eq!(ledgers(&scratch), 2, "the last sixteen and those after them");
 }
 
 // ---- ids ----

@@ -1,0 +1,82 @@
+//! Ledgers: the records of sessions whose numbers were claimed together, in one file named after the first of them.
+//!
+//! Creating a file costs more than starting a process on some disks, so a busy runtime makes one for up to 64 sessions and
+//! appends a block for each start and end. Only the process that claimed the numbers writes sessions into their ledger;
+//! whoever prunes appends to it that a session is forgotten.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::FILE_MODE;
+use super::files::{OwnFile, own_files};
+use super::ids::IdRange;
+use super::text::{self, Records};
+use crate::SessionId;
+
+/// The ledger this process is writing.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    range: IdRange,
+    file: File,
+    begun: Vec<SessionId>,
+}
+
+impl Ledger {
+    /// Makes a new one. It must not exist: nobody else has these numbers.
+    pub(super) fn create(root: &Path, range: IdRange) -> io::Result<Self> {
+        let path = path(root, range.first);
+        let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)?;
+        Ok(Self { range, file, begun: Vec::new() })
+    }
+
+    pub(super) fn is_of(&self, range: IdRange) -> bool {
+        self.range == range
+    }
+
+    /// Adds the block of a session that starts: one write.
+    pub(super) fn begin(&mut self, id: SessionId, block: &[u8]) -> io::Result<()> {
+        if self.begun.contains(&id) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.file.write_all(block)?;
+        self.begun.push(id);
+        Ok(())
+    }
+
+    /// Adds a later block: one write.
+    pub(super) fn append(&mut self, block: &[u8]) -> io::Result<()> {
+        self.file.write_all(block)
+    }
+}
+
+/// Where the ledger lies that begins with this number.
+pub(super) fn path(root: &Path, first: SessionId) -> PathBuf {
+    root.join(OwnFile::Record(first).to_string())
+}
+
+/// Appends a block to a ledger that nobody holds open.
+pub(super) fn append(root: &Path, first: SessionId, block: &[u8]) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path(root, first))?.write_all(block)
+}
+
+/// What a ledger holds.
+pub(super) fn read(root: &Path, first: SessionId) -> io::Result<Records> {
+    Ok(text::parse(&fs::read(path(root, first))?))
+}
+
+/// The ledger in which a session would be, by the names of the files.
+pub(super) fn holding(root: &Path, id: SessionId) -> io::Result<Option<SessionId>> {
+    if path(root, id).exists() {
+        return Ok(Some(id));
+    }
+    Ok(all(root)?.into_iter().rev().find(|first| *first <= id))
+}
+
+/// Every ledger, oldest first.
+pub(super) fn all(root: &Path) -> io::Result<Vec<SessionId>> {
+    let mut firsts: Vec<_> = own_files(root)?.into_iter().filter_map(OwnFile::recorded).collect();
+    firsts.sort();
+    Ok(firsts)
+}
