@@ -3,7 +3,7 @@
 use windlass_sys::signal::Signal;
 use windlass_testkit::survivors;
 
-use crate::rig::{Doomed, Home, WINDLASS, escapees, held, hold_escapees, nothing_survives};
+use crate::rig::{Doomed, Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
 
 /// Starts a tree that leaves in every way, signals windlass, and checks that the tree is gone.
 fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
@@ -99,6 +99,24 @@ fn a_windlass_whose_reader_does_not_read_still_ends_when_told() {
     running.signal(Signal::TERM);
     assert_eq!(running.exit_code(), Some(143));
     nothing_survives(&held, &token);
+}
+
+#[test]
+fn what_windlass_was_started_to_ignore_it_ignores() {
+    let home = Home::new("nohup");
+    let go = home.path().join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let script = format!("echo up; read line < {}; echo $line", go.display());
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP INT; exec \"$@\"", "sh", WINDLASS, "run", &script]);
+    command.env("WINDLASS_STATE_DIR", home.path()).env("SHELL", "/bin/sh");
+    let mut running = Running::of(&mut command);
+    running.printed("up");
+    running.signal(Signal::HUP);
+    running.signal(Signal::INT);
+    std::fs::write(&go, "went on\n").unwrap();
+    running.printed("went on");
+    assert_eq!(running.exit_code(), Some(0));
 }
 
 #[test]

@@ -59,9 +59,7 @@ impl Home {
 
     /// Starts windlass with its output to be read by the test.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
-        let mut child = self.windlass(words).stdout(Stdio::piped()).spawn().expect("windlass starts");
-        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
-        Running { child, lines }
+        Running::of(&mut self.windlass(words))
     }
 }
 
@@ -72,6 +70,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Starts a command that is, or becomes, windlass.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("windlass starts");
+        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
+        Self { child, lines }
+    }
+
     /// Reads until a line that contains this.
     pub(crate) fn printed(&mut self, text: &str) {
         let mut line = String::new();

@@ -15,18 +15,23 @@ pub(crate) enum Told {
     Resized,
 }
 
-/// All of them, caught from the moment this exists.
+/// All of them, caught from the moment this exists. One that we were started to ignore, by `nohup` or as a background
+/// job, stays ignored.
 pub(crate) struct Signals {
-    interrupt: Arrivals,
-    quit: Arrivals,
-    terminate: Arrivals,
-    hangup: Arrivals,
-    window: Arrivals,
+    interrupt: Option<Arrivals>,
+    quit: Option<Arrivals>,
+    terminate: Option<Arrivals>,
+    hangup: Option<Arrivals>,
+    window: Option<Arrivals>,
 }
 
 impl Signals {
     pub(crate) fn catch() -> Result<Self> {
-        let catch = |kind| signal(kind).context("cannot catch signals");
+        let ignored = Ignored::read();
+        let catch = |kind: SignalKind| match ignored.contains(kind) {
+            true => Ok(None),
+            false => signal(kind).map(Some).context("cannot catch signals"),
+        };
         Ok(Self {
             interrupt: catch(SignalKind::interrupt())?,
             quit: catch(SignalKind::quit())?,
@@ -40,12 +45,54 @@ impl Signals {
     pub(crate) async fn next(&mut self) -> Told {
         tokio::select! {
             biased;
-            Some(()) = self.terminate.recv() => Told::End(Signal::TERM),
-            Some(()) = self.hangup.recv() => Told::End(Signal::HUP),
-            Some(()) = self.interrupt.recv() => Told::Interrupt(Signal::INT),
-            Some(()) = self.quit.recv() => Told::Interrupt(Signal::QUIT),
-            Some(()) = self.window.recv() => Told::Resized,
-            else => std::future::pending().await,
+            () = arrival(&mut self.terminate) => Told::End(Signal::TERM),
+            () = arrival(&mut self.hangup) => Told::End(Signal::HUP),
+            () = arrival(&mut self.interrupt) => Told::Interrupt(Signal::INT),
+            () = arrival(&mut self.quit) => Told::Interrupt(Signal::QUIT),
+            () = arrival(&mut self.window) => Told::Resized,
         }
+    }
+}
+
+/// Waits for one of a kind: for ever, if it is not caught or cannot come any more.
+async fn arrival(arrivals: &mut Option<Arrivals>) {
+    let arrived = match arrivals {
+        Some(arrivals) => arrivals.recv().await,
+        None => None,
+    };
+    if arrived.is_none() {
+        std::future::pending().await
+    }
+}
+
+/// The signals this process ignores, one bit each.
+#[derive(Clone, Copy, Debug)]
+struct Ignored(u64);
+
+impl Ignored {
+    fn read() -> Self {
+        Self::parse(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+    }
+
+    fn parse(status: &str) -> Self {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        Self(mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
+    }
+
+    fn contains(self, kind: SignalKind) -> bool {
+        self.0 >> (kind.as_raw_value() - 1) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_kernels_mask() {
+        let ignored = Ignored::parse("Name:\twindlass\nSigIgn:\t0000000000001001\nSigCgt:\t0\n");
+        assert!(ignored.contains(SignalKind::hangup()) && ignored.contains(SignalKind::pipe()));
+        assert!(!ignored.contains(SignalKind::terminate()));
+        assert!(!Ignored::parse("").contains(SignalKind::hangup()));
     }
 }
