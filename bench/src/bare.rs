@@ -27,7 +27,7 @@ impl Drop for Bare {
 
 /// Compiles it with the system's `cc`.
 pub(crate) fn compile(place: &Place) -> Result<Bare> {
-    let bare = Bare(place.own("bare"));
+    let bare = Bare(place.bare_program());
     let mut compiler = Command::new("cc")
         .args(["-O2", "-Wall", "-Wextra", "-x", "c", "-", "-o"])
         .arg(bare.path())

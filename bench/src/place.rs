@@ -1,6 +1,8 @@
 //! Where the bench keeps what it makes: in the build directory, which is on a real disk and belongs to nobody else.
 
 use anyhow::{Context, Result};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,6 +12,7 @@ pub(crate) struct Place {
     /// This program, for the rounds that are ours.
     pub(crate) program: PathBuf,
     folder: PathBuf,
+    rounds: Temporary,
 }
 
 impl Place {
@@ -19,38 +22,50 @@ impl Place {
         let build = program.parent().and_then(Path::parent).context("finding the build directory")?;
         let folder = build.join("bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        Ok(Self { program, folder })
+        let rounds = Temporary(folder.join(format!("rounds-{}", std::process::id())));
+        Ok(Self { program, folder, rounds })
     }
 
     pub(crate) fn latest_json(&self) -> PathBuf {
         self.folder.join("latest.json")
     }
 
-    /// A name in the folder that no other bench running now uses.
-    pub(crate) fn own(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}-{}", std::process::id()))
+    /// Where the bare program goes: a name that no other bench running now uses.
+    pub(crate) fn bare_program(&self) -> PathBuf {
+        self.folder.join(format!("bare-{}", std::process::id()))
     }
 
-    /// A fresh state directory for one round, removed when the round is over.
-    pub(crate) fn state_directory(&self) -> Result<StateDirectory> {
+    /// A fresh state directory for one round. It stays until the end: ext4 keeps clear of inodes that were deleted within
+    /// the last half minute, so a round would pay for every file that the one before it left behind and lost.
+    pub(crate) fn state_directory(&self) -> Result<PathBuf> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let path = self.own(&format!("state-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let path = self.rounds.0.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
-        Ok(StateDirectory(path))
+        Ok(path)
     }
 }
+
+/// Gives back the space that a round's journals took; the files themselves stay.
+pub(crate) fn empty_large_files(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            empty_large_files(&entry.path())?;
+        } else if metadata.len() >= LARGE {
+            File::options().write(true).open(entry.path())?.set_len(0)?;
+        }
+    }
+    Ok(())
+}
+
+const LARGE: u64 = 1 << 20;
 
 /// A directory that goes when this value does.
 #[derive(Debug)]
-pub(crate) struct StateDirectory(PathBuf);
+struct Temporary(PathBuf);
 
-impl StateDirectory {
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for StateDirectory {
+impl Drop for Temporary {
     fn drop(&mut self) {
         // What cannot be removed lies in the build directory, where it is nobody's loss.
         let _ = std::fs::remove_dir_all(&self.0);

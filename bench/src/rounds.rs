@@ -4,9 +4,10 @@
 use crate::bare::Bare;
 use crate::comparison::{Comparison, Reference, Row};
 use crate::order::Order;
-use crate::place::Place;
+use crate::place::{self, Place};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What the rounds need.
@@ -71,24 +72,23 @@ impl Bench<'_> {
 
     fn run(&self, side: Side<'_>) -> Result<Figures> {
         let state = self.place.state_directory()?;
-        let note = state.path().join("note");
+        let note = state.join("note");
         let (program, first, order) = match side {
             Side::Bare(order) => {
                 (self.bare.path(), None, order.clone().with("self", self.bare.path().display()))
             }
-            Side::Ours(order) => {
-                (&*self.place.program, Some("ours"), self.with_surroundings(order, state.path()))
-            }
+            Side::Ours(order) => (&*self.place.program, Some("ours"), self.with_surroundings(order, &state)),
         };
         let order = order.with("note", note.display());
         let mut command = Command::new(program);
         command.args(first).args(order.words()).stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = command.output().with_context(|| format!("starting {}", program.display()))?;
         ensure!(output.status.success(), "{} failed: {}", order.words().join(" "), output.status);
+        place::empty_large_files(&state).with_context(|| format!("emptying {}", state.display()))?;
         figures(&String::from_utf8_lossy(&output.stdout))
     }
 
-    fn with_surroundings(&self, order: &Order, state: &std::path::Path) -> Order {
+    fn with_surroundings(&self, order: &Order, state: &Path) -> Order {
         let order = order.clone().with("workers", self.workers).with("state", state.join("store").display());
         order.with("bare", self.bare.path().display())
     }
