@@ -61,7 +61,7 @@ async fn arrival(arrivals: &mut Option<Arrivals>) {
         None => None,
     };
     if arrived.is_none() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
