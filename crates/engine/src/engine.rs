@@ -10,6 +10,7 @@ use crate::session::{
     Drain, Facts, Input, Life, Limits, LiveScreen, Outputs, Patience, Prey, Session, Shared, Task, TreeEnd,
     Whose, end_tree,
 };
+use crate::spare::Spare;
 use crate::start::{self, Ends, Placement, StartError};
 use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store};
 use rustix::fd::OwnedFd;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
 use windlass_sys::clock;
@@ -65,17 +66,28 @@ struct Inner {
     open_files: OpenFiles,
     own: ProcessKey,
     next_id: AtomicU64,
+    spare: Arc<Spare>,
+    runtime: tokio::runtime::Handle,
+    /// Told when a start that was under way at the shutdown is over.
+    settled: Notify,
     _guard: Standing,
-    _collector: CollectorTask,
 }
 
 /// Why an engine could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot start the guardian process: {source}")]
-pub struct EngineError {
-    /// What the kernel said.
-    #[source]
-    source: Errno,
+pub enum EngineError {
+    /// The process that ends what this one leaves behind.
+    #[error("cannot start the guardian process: {source}")]
+    Guardian {
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
+    /// Without marks, what a session started could neither be found nor ended.
+    #[error(
+        "processes cannot be marked: the limit on file locks (ulimit -x) is too low; it must be unlimited"
+    )]
+    CannotMark,
 }
 
 /// The first number of a session in an engine that keeps nothing on disk.
@@ -87,11 +99,14 @@ impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
         let brand = Brand::forge();
+        if !brand.can_mark() {
+            return Err(EngineError::CannotMark);
+        }
         let open_files = limits::raise_open_files();
         tree::adopt_orphans();
-        let guard = options.guard.stand(brand).map_err(|source| EngineError { source })?;
+        let guard = options.guard.stand(brand).map_err(|source| EngineError::Guardian { source })?;
         let roots = Arc::new(Roots::default());
-        let collector = CollectorTask(tokio::spawn(orphans::collect(brand, Arc::clone(&roots))));
+        tokio::spawn(orphans::collect(brand, Arc::clone(&roots)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let inner = Inner {
             store: options.store.map(Arc::new),
@@ -105,25 +120,33 @@ impl Engine {
             open_files,
             own: process_key(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
+            spare: Arc::new(Spare::keep()),
+            runtime: tokio::runtime::Handle::current(),
+            settled: Notify::new(),
             _guard: guard,
-            _collector: collector,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Starts a command. On error nothing of it is left: no process, no file, no name.
+    /// Starts a command, on the runtime the engine was made in. On error nothing of it is left: no process, no file, no
+    /// name.
     pub fn start(&self, spec: CommandSpec) -> Result<Session, StartError> {
+        let _runtime = self.inner.runtime.enter();
         let name = spec.name.clone();
         let evicted = self.registry().admit(name.as_deref())?;
         let seat = self.inner.seat(spec.lifetime);
         let sequence = seat.mark.sequence();
         self.inner.roots.starting(sequence);
-        let session = self.launch(spec, seat).inspect_err(|_| {
-            self.inner.roots.gone(sequence);
-            self.registry().abandon(name.as_deref());
-        })?;
-        self.inner.roots.started(sequence, session.facts().root);
-        self.registry().add(&session);
+        let started = self.launch(spec, seat);
+        match &started {
+            Ok(session) => self.registry().add(session),
+            Err(_) => {
+                self.inner.roots.gone(sequence);
+                self.registry().abandon(name.as_deref(), evicted.as_ref());
+            }
+        }
+        self.inner.settled.notify_one();
+        let session = started?;
         if let Some(evicted) = evicted {
             self.spawn(async move { drop(evicted.stop_because(Cause::Evicted).await) });
         }
@@ -143,11 +166,13 @@ impl Engine {
             input.preload(bytes);
         }
         let shared = Arc::clone(&session.shared);
-        let (roots, sequence) = (Arc::clone(&self.inner.roots), shared.mark.sequence());
+        // Before the task runs: it may be over, and gone from the roots, before this function is.
+        self.inner.roots.started(shared.mark.sequence(), root.get_ref().pid());
+        let last_words = LastWords { shared: Arc::clone(&shared), roots: Arc::clone(&self.inner.roots) };
         let task = Task { shared, root, outputs, input, requests, life: Life::default() };
         self.spawn(async move {
+            let _last_words = last_words;
             task.run().await;
-            roots.gone(sequence);
         });
         Ok(session)
     }
@@ -182,6 +207,7 @@ impl Engine {
             brand: self.inner.brand,
             mark: seat.mark,
             root: Arc::downgrade(root),
+            spare: Arc::clone(&self.inner.spare),
             store: seat.store,
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
@@ -227,6 +253,9 @@ impl Engine {
     /// Ends every session that is not detached, and everything they left running. No more can be started.
     pub async fn shutdown(&self) -> TreeEnd {
         self.registry().close();
+        while !self.registry().is_settled() {
+            self.inner.settled.notified().await;
+        }
         let sessions = self.sessions();
         let mut stops = JoinSet::new();
         for session in sessions.into_iter().filter(|session| session.facts().lifetime != Lifetime::Detached) {
@@ -240,21 +269,22 @@ impl Engine {
             end.ended.extend(stopped.ended);
             end.remaining.extend(stopped.remaining);
         }
-        let everything = Prey { brand: self.inner.brand, whose: Whose::Runtime, on_terminal: false };
-        let rest = end_tree(everything, self.inner.limits.patience).await;
+        let rest = end_tree(self.inner.everything(), self.inner.limits.patience).await;
         end.ended.extend(rest.ended);
         end.remaining.extend(rest.remaining);
         self.join_tasks().await;
         end
     }
 
-    /// Detached sessions' tasks end when nobody holds them; the others have ended already.
+    /// The tasks of sessions that have ended end by themselves. A session that somebody still holds and that is not
+    /// over, detached or with a pipe held by what could not be ended, is not waited for; its task goes on.
     async fn join_tasks(&self) {
         self.registry().clear();
         let mut tasks = std::mem::take(&mut *self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        // A `call` session that somebody still holds, or a pipe held by what could not be ended, is not waited for.
-        tasks.abort_all();
-        while tasks.join_next().await.is_some() {}
+        let all_over = async { while tasks.join_next().await.is_some() {} };
+        // timer: what is over needs a moment to say so; what is not will not end for being waited for.
+        let _ = tokio::time::timeout(self.inner.limits.patience.after_kill, all_over).await;
+        tasks.detach_all();
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
@@ -284,6 +314,12 @@ impl Inner {
     }
 }
 
+impl Inner {
+    fn everything(&self) -> Prey {
+        Prey { brand: self.brand, whose: Whose::Runtime, spare: Arc::clone(&self.spare), on_terminal: false }
+    }
+}
+
 /// What a session has before it has a process.
 struct Seat {
     id: SessionId,
@@ -293,9 +329,29 @@ struct Seat {
 }
 
 impl Drop for Inner {
-    /// The last engine handle is gone: the tasks are left to end their sessions, which they do once nobody holds those.
+    /// The last engine handle is gone: the tasks are left to end their sessions, which they do once nobody holds those,
+    /// and what sessions that are over left running is ended beside them.
     fn drop(&mut self) {
         self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
+        let (everything, patience) = (self.everything(), self.limits.patience);
+        let roots = Arc::clone(&self.roots);
+        self.runtime.spawn(async move {
+            end_tree(everything, patience).await;
+            roots.engine_gone();
+        });
+    }
+}
+
+/// Whatever becomes of a session's task, whoever waits is told that nothing more will come from it.
+struct LastWords {
+    shared: Arc<Shared>,
+    roots: Arc<Roots>,
+}
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        self.roots.gone(self.shared.mark.sequence());
+        self.shared.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.closed, true));
     }
 }
 
@@ -350,16 +406,6 @@ impl Drop for Unborn {
             let _ = process.signal_group(Signal::KILL);
             let _ = process.reap_blocking();
         }
-    }
-}
-
-/// Ends with the engine that started it.
-#[derive(Debug)]
-struct CollectorTask(tokio::task::JoinHandle<()>);
-
-impl Drop for CollectorTask {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::reactor;
 use rustix::io::Errno;
-use std::ops::ControlFlow;
 use tokio::io::Interest;
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::mark::Brand;
 
@@ -20,7 +19,9 @@ pub enum Guard {
 
 /// Stands guard until it is dropped; then the guardian does its work.
 #[derive(Debug)]
-pub(crate) struct Standing(Option<JoinHandle<()>>);
+pub(crate) struct Standing {
+    _relieved: Option<oneshot::Sender<()>>,
+}
 
 /// A guardian that dies over and over does not do so by accident.
 const MOST_GUARDIANS: usize = 8;
@@ -28,25 +29,27 @@ const MOST_GUARDIANS: usize = 8;
 impl Guard {
     /// The first guardian is started here, so that its failure is told to whoever makes the engine.
     pub(crate) fn stand(self, brand: Brand) -> Result<Standing, Errno> {
-        let Self::Program(plan) = self else { return Ok(Standing(None)) };
+        let Self::Program(plan) = self else { return Ok(Standing { _relieved: None }) };
         let first = guardian::start(&plan(brand.family()))?;
-        Ok(Standing(Some(tokio::spawn(keep(first, plan, brand)))))
+        let (sender, relieved) = oneshot::channel();
+        tokio::spawn(keep(first, plan, brand, relieved));
+        Ok(Standing { _relieved: Some(sender) })
     }
 }
 
-impl Drop for Standing {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
-    }
-}
-
-async fn keep(first: Guardian, plan: fn(u32) -> GuardianProgram, brand: Brand) {
+/// Replaces the guardian when it dies, and collects it when it was relieved and has done its work. Ends by itself then.
+async fn keep(
+    first: Guardian,
+    plan: fn(u32) -> GuardianProgram,
+    brand: Brand,
+    mut relieved: oneshot::Receiver<()>,
+) {
     let mut current = first;
-    for _ in 1..MOST_GUARDIANS {
-        if died(current).await.is_break() {
-            return;
+    for _ in 0..MOST_GUARDIANS {
+        let Ok(watched) = reactor::watch(current, Interest::READABLE) else { return };
+        tokio::select! {
+            _ = &mut relieved => return collect(watched.into_inner()).await,
+            _ = watched.readable() => watched.get_ref().reap(),
         }
         match guardian::start(&plan(brand.family())) {
             Ok(next) => current = next,
@@ -54,20 +57,15 @@ async fn keep(first: Guardian, plan: fn(u32) -> GuardianProgram, brand: Brand) {
         }
     }
     // The last one is held and no longer replaced.
-    let _held = current;
-    std::future::pending::<()>().await;
+    let _ = relieved.await;
+    collect(current).await;
 }
 
-/// Returns when it is dead and collected; breaks off where it cannot be watched.
-async fn died(guardian: Guardian) -> ControlFlow<()> {
-    let watched = match reactor::watch(guardian, Interest::READABLE) {
-        Ok(watched) => watched,
-        // Unwatched, but it stands: hold it.
-        Err((_held, _)) => return std::future::pending().await,
-    };
-    if watched.readable().await.is_err() {
-        return ControlFlow::Break(());
+/// Lets it work, and leaves no zombie of it.
+async fn collect(guardian: Guardian) {
+    let Ok(watched) = reactor::watch(guardian.release(), Interest::READABLE) else { return };
+    // An error means that the runtime is ending, and this process with it.
+    if watched.readable().await.is_ok() {
+        let _ = watched.get_ref().reap();
     }
-    watched.get_ref().reap();
-    ControlFlow::Continue(())
 }

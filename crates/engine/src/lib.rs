@@ -7,6 +7,7 @@
 
 mod command;
 mod cursor;
+mod deadline;
 mod engine;
 mod guard;
 mod id;
@@ -18,6 +19,7 @@ mod reactor;
 mod receipt;
 mod registry;
 mod session;
+mod spare;
 mod start;
 mod store;
 mod wait;

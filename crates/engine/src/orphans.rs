@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 use windlass_sys::mark::Brand;
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::tree;
@@ -12,6 +13,8 @@ use windlass_sys::tree;
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     by_sequence: Mutex<HashMap<u32, Root>>,
+    /// Told whenever one is gone.
+    fewer: Notify,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,8 @@ enum Root {
     /// The process may exist already, but its number is not known yet: nothing of this session may be collected.
     Starting,
     Started(Pid),
+    /// Not a root: stands for the engine that is gone. No session has its number.
+    NoEngine,
 }
 
 impl Roots {
@@ -33,11 +38,22 @@ impl Roots {
     /// The root was collected, or never was.
     pub(crate) fn gone(&self, sequence: u32) {
         self.with(|roots| roots.remove(&sequence));
+        self.fewer.notify_one();
+    }
+
+    /// The engine is gone: the collector ends with the last session.
+    pub(crate) fn engine_gone(&self) {
+        self.with(|roots| roots.insert(u32::MAX, Root::NoEngine));
+        self.fewer.notify_one();
+    }
+
+    fn is_finished(&self) -> bool {
+        self.with(|roots| roots.len() == 1 && matches!(roots.get(&u32::MAX), Some(Root::NoEngine)))
     }
 
     fn is_orphan(&self, sequence: u32, pid: Pid) -> bool {
         self.with(|roots| match roots.get(&sequence) {
-            Some(Root::Starting) => false,
+            Some(Root::Starting | Root::NoEngine) => false,
             Some(Root::Started(root)) => *root != pid,
             None => true,
         })
@@ -48,17 +64,19 @@ impl Roots {
     }
 }
 
-/// Collects dead orphans for as long as it is polled. The kernel says when a child died, not which: several deaths may
+/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not which: several deaths may
 /// be one signal, so each signal is a look at all that were adopted.
 pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
     let Ok(mut deaths) = signal(SignalKind::child()) else { return };
-    loop {
+    while !roots.is_finished() {
         collect_dead(brand, &roots);
-        if deaths.recv().await.is_none() {
-            return;
+        tokio::select! {
+            _ = deaths.recv() => {}
+            () = roots.fewer.notified() => {}
         }
     }
+    collect_dead(brand, &roots);
 }
 
 fn collect_dead(brand: Brand, roots: &Roots) {

@@ -27,6 +27,10 @@ pub(crate) struct Registry {
     names: HashMap<String, SessionId>,
     /// Names of sessions that are being started: nobody else may have them meanwhile.
     promised: HashSet<String>,
+    /// How many sessions are being started.
+    starting: usize,
+    /// Sessions that are being ended to make room: they count no more, and are not chosen again.
+    leaving: HashSet<SessionId>,
     limits: RegistryLimits,
     /// How many sessions there must be before finished ones are looked for again.
     look_at: usize,
@@ -58,6 +62,8 @@ impl Registry {
             sessions: BTreeMap::new(),
             names: HashMap::new(),
             promised: HashSet::new(),
+            starting: 0,
+            leaving: HashSet::new(),
             limits,
             look_at: limits.finished,
             closed: false,
@@ -72,12 +78,21 @@ impl Registry {
         self.check_name(name)?;
         let evicted = self.make_room()?;
         self.promised.extend(name.map(str::to_owned));
+        self.leaving.extend(evicted.as_ref().map(Session::id));
+        self.starting += 1;
         Ok(evicted)
     }
 
-    /// The session that was admitted did not start.
-    pub(crate) fn abandon(&mut self, name: Option<&str>) {
+    /// The session that was admitted did not start, and nobody has to leave for it.
+    pub(crate) fn abandon(&mut self, name: Option<&str>, evicted: Option<&Session>) {
+        self.starting -= 1;
         name.map(|name| self.promised.remove(name));
+        evicted.map(|session| self.leaving.remove(&session.id()));
+    }
+
+    /// Whether everything that was admitted has been added or abandoned.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.starting == 0
     }
 
     fn make_room(&mut self) -> Result<Option<Session>, StartError> {
@@ -85,7 +100,8 @@ impl Registry {
         if self.sessions.len() < self.limits.running {
             return Ok(None);
         }
-        let running: Vec<_> = self.all().into_iter().filter(|session| session.receipt().is_none()).collect();
+        let counts = |session: &Session| session.receipt().is_none() && !self.leaving.contains(&session.id());
+        let running: Vec<_> = self.all().into_iter().filter(counts).collect();
         if running.len() < self.limits.running {
             return Ok(None);
         }
@@ -119,12 +135,14 @@ impl Registry {
         let surplus = over.len().saturating_sub(self.limits.finished);
         for id in over.into_iter().take(surplus) {
             self.sessions.remove(&id);
+            self.leaving.remove(&id);
             self.names.retain(|_, holder| *holder != id);
         }
         self.look_at = self.sessions.len() + LOOK_EVERY;
     }
 
     pub(crate) fn add(&mut self, session: &Session) {
+        self.starting -= 1;
         let facts = session.facts();
         if let Some(name) = &facts.name {
             self.promised.remove(name);
@@ -161,6 +179,10 @@ impl Registry {
     }
 }
 
+/// Whether nothing of a session is left to look after: letting go of one that left something running would end that.
 fn is_over(entry: &Entry) -> bool {
-    entry.session().is_none_or(|session| session.receipt().is_some())
+    entry.session().is_none_or(|session| {
+        let progress = session.progress();
+        progress.closed && progress.receipt.is_some_and(|receipt| receipt.left_running.is_empty())
+    })
 }

@@ -20,6 +20,7 @@ pub(crate) use terminate::{Prey, Whose, end_tree};
 
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
 use crate::progress::{InputProgress, Progress};
+use crate::spare::Spare;
 use crate::{Cause, Journal, Lifetime, ProcessLine, Receipt, SessionId, Store};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) mark: Mark,
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
+    pub(crate) spare: Arc<Spare>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
@@ -271,7 +273,8 @@ impl WeakSession {
 impl Shared {
     pub(crate) fn prey(&self) -> Prey {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
-        Prey { brand: self.brand, whose, on_terminal: self.facts.terminal.is_some() }
+        let spare = Arc::clone(&self.spare);
+        Prey { brand: self.brand, whose, spare, on_terminal: self.facts.terminal.is_some() }
     }
 
     fn touch(&self) {

@@ -2,6 +2,7 @@
 //! future cancels the wait and nothing else.
 
 use crate::Receipt;
+use crate::deadline::after;
 use crate::progress::Progress;
 use crate::session::Session;
 use std::future::Future;
@@ -69,6 +70,8 @@ pub enum Met {
     Idle(Duration),
     /// The output got that far.
     Reached(Offset),
+    /// Nothing of it, and nothing more can come: the output has ended, or nobody watches the session any more.
+    Closed,
     /// Nothing of it, by the deadline.
     Deadline,
 }
@@ -91,7 +94,10 @@ impl Session {
             if let Some(met) = holds(&level, until) {
                 return met;
             }
-            let idle_at = until.idle.map(|idle| level.last_output.max(called) + idle);
+            if level.closed && until.idle.is_none() {
+                return Met::Closed;
+            }
+            let idle_at = until.idle.map(|idle| after(level.last_output.max(called), idle));
             let wake = [idle_at, until.deadline].into_iter().flatten().min();
             // timer: the next moment at which silence or the deadline would hold.
             let changed = match wake {
@@ -111,8 +117,9 @@ impl Session {
             return Some(Met::Deadline);
         }
         let last_output = self.shared.progress.borrow().last_output;
-        let idle =
-            until.idle.filter(|idle| idle_at.is_some_and(|at| now >= at && last_output + *idle <= now));
+        let is_silent =
+            |idle: &Duration| idle_at.is_some_and(|at| now >= at && after(last_output, *idle) <= now);
+        let idle = until.idle.filter(is_silent);
         idle.map(Met::Idle)
     }
 }

@@ -53,6 +53,11 @@ pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
 }
 
 impl Guardian {
+    /// Sets it to work, and hands over the process to be collected when it is done.
+    pub fn release(self) -> Process {
+        self.process
+    }
+
     /// Collects it, once it is dead: readable then, as any pidfd.
     pub fn reap(&self) {
         // Not dead, or collected already: nothing to do.

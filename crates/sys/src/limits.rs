@@ -1,6 +1,7 @@
 //! The runtime's own resource limits, and what children get instead.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::sync::OnceLock;
 
 /// The open-file limit as it was before the runtime raised its own, to be given back to every child: programs that
 /// use `select`, or close every possible descriptor, misbehave under a large one.
@@ -10,8 +11,14 @@ pub struct OpenFiles {
     pub(crate) hard: u64,
 }
 
-/// Raises the runtime's soft open-file limit to its hard one. A thousand sessions need more than the usual 1024.
+/// Raises the runtime's soft open-file limit to its hard one. A thousand sessions need more than the usual 1024. What the
+/// limit was before the first call is what every call returns.
 pub fn raise_open_files() -> OpenFiles {
+    static ORIGINAL: OnceLock<OpenFiles> = OnceLock::new();
+    *ORIGINAL.get_or_init(raise)
+}
+
+fn raise() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     // Where this is refused, the limit stays, and running out is reported by whoever meets it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum });

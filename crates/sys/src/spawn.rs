@@ -199,6 +199,9 @@ fn become_the_program(order: &Order) -> Result<(), Step> {
     // SAFETY: only system calls on values the parent prepared; see the module's description.
     unsafe {
         default_signals();
+        // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits, and
+        // afterwards it finds the mark.
+        check(set_limits(order), Step::Limits)?;
         check(libc::setsid(), Step::Session)?;
         if order.controlling_terminal {
             check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), Step::Terminal)?;
@@ -210,7 +213,6 @@ fn become_the_program(order: &Order) -> Result<(), Step> {
         // 5.9 has no such call and goes without.
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
         check(libc::chdir(order.directory), Step::Directory)?;
-        check(set_limits(order), Step::Limits)?;
         unblock_signals();
         libc::execve(order.program, order.arguments, order.environment);
     }

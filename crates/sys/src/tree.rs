@@ -46,10 +46,16 @@ fn thread_has_children(thread: &Path) -> bool {
     }
 }
 
-/// Whether, besides its root, a session has members that hang on this process; also `true` where we could not look.
-pub fn has_orphans(brand: Brand, mark: Mark, root: Pid) -> bool {
-    let is_orphan = |pid: Pid| pid != root && brand.on(pid) == Some(mark) && is_alive(pid);
-    adopted().map_or(true, |adopted| adopted.into_iter().any(is_orphan))
+/// Whether, besides its root (while that lives), a session has members that hang on this process; also `true` where we
+/// could not look.
+pub fn has_orphans(brand: Brand, mark: Mark, root: Option<Pid>) -> bool {
+    let is_orphan = |pid: &Pid| Some(*pid) != root && brand.on(*pid) == Some(mark) && is_alive(*pid);
+    let look =
+        || adopted().map_or((true, false), |adopted| (adopted.iter().any(is_orphan), adopted.is_empty()));
+    let (found, nobody) = look();
+    // The kernel may skip a child whose elder sibling is collected while the list is read. A list that is empty from the
+    // start skipped nobody; any other is read twice before it is believed.
+    found || !nobody && look().0
 }
 
 /// All living processes whose mark is wanted, each held so that its number cannot be reused. What could not be looked
@@ -81,8 +87,12 @@ pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item
     blind.into_iter().chain(found)
 }
 
+/// Also `true` where we could not look.
 fn is_alive(pid: Pid) -> bool {
-    Process::open(pid).is_ok_and(|process| process.is_alive())
+    match Process::open(pid) {
+        Ok(process) => process.is_alive(),
+        Err(errno) => errno != Errno::SRCH,
+    }
 }
 
 fn everyone() -> io::Result<impl Iterator<Item = io::Result<Pid>>> {

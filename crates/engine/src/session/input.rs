@@ -13,6 +13,9 @@ use windlass_sys::pty;
 /// Bytes that may wait for a process that does not read.
 pub const QUEUE_LIMIT: usize = 1024 * 1024;
 
+/// Ends of input that may wait on a terminal that does not read.
+const MOST_ENDS: usize = 16;
+
 /// Why input could not be taken or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
@@ -22,6 +25,9 @@ pub enum InputError {
     /// The process closed its end, or is gone.
     #[error("the process has ended or no longer reads its input")]
     Gone,
+    /// Too many ends are waiting already.
+    #[error("the terminal does not read, and {MOST_ENDS} ends of input are waiting for it")]
+    TooManyEnds,
     /// The terminal hands over single keys: it has no end of input.
     #[error(
         "the terminal is not in line mode, so it has no end-of-file character; send the keys the program expects"
@@ -96,7 +102,9 @@ impl Input {
 
     /// Ends the input after what is queued.
     pub(crate) fn end(&mut self, reply: EndReply) {
-        match self.check_open() {
+        let ends = self.queue.iter().filter(|item| matches!(item, Item::End(_))).count();
+        let room = if ends < MOST_ENDS { Ok(()) } else { Err(InputError::TooManyEnds) };
+        match self.check_open().and(room) {
             Ok(()) => self.queue.push_back(Item::End(Some(reply))),
             // Whoever asked may have stopped listening.
             Err(error) => drop(reply.send(Err(error))),

@@ -27,6 +27,8 @@ pub(crate) struct Outputs {
 struct Source {
     fd: Arc<AsyncFd<OwnedFd>>,
     stream: Stream,
+    /// The reactor has seen the other end go away. It never takes that back, even if a terminal is opened again.
+    hung_up: bool,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,12 @@ struct TerminalEnd {
     slave: Option<OwnedFd>,
     /// Looks for questions to the terminal, if the engine is to answer them.
     scanner: Option<QueryScanner>,
+}
+
+impl Source {
+    fn new(fd: Arc<AsyncFd<OwnedFd>>, stream: Stream) -> Self {
+        Self { fd, stream, hung_up: false }
+    }
 }
 
 /// What a read brought.
@@ -61,8 +69,8 @@ impl Outputs {
     pub(crate) const SOURCES: usize = 2;
 
     pub(crate) fn pipes(stdout: AsyncFd<OwnedFd>, stderr: AsyncFd<OwnedFd>) -> Self {
-        let stdout = Source { fd: Arc::new(stdout), stream: Stream::Stdout };
-        let stderr = Source { fd: Arc::new(stderr), stream: Stream::Stderr };
+        let stdout = Source::new(Arc::new(stdout), Stream::Stdout);
+        let stderr = Source::new(Arc::new(stderr), Stream::Stderr);
         Self { sources: [Some(stdout), Some(stderr)], turn: 0, terminal: None }
     }
 
@@ -71,7 +79,7 @@ impl Outputs {
         slave: OwnedFd,
         scanner: Option<QueryScanner>,
     ) -> Self {
-        let source = Source { fd: Arc::clone(master), stream: Stream::Terminal };
+        let source = Source::new(Arc::clone(master), Stream::Terminal);
         let terminal = TerminalEnd { master: Arc::clone(master), slave: Some(slave), scanner };
         Self { sources: [Some(source), None], turn: 0, terminal: Some(terminal) }
     }
@@ -80,9 +88,10 @@ impl Outputs {
     pub(crate) fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         for place in 0..Self::SOURCES {
             let source = (self.turn + place) % Self::SOURCES;
-            if let Some(Source { fd, .. }) = &self.sources[source]
-                && fd.poll_read_ready(cx).is_ready()
+            if let Some(Source { fd, hung_up, .. }) = &mut self.sources[source]
+                && let Poll::Ready(ready) = fd.poll_read_ready(cx)
             {
+                *hung_up = ready.is_ok_and(|guard| guard.ready().is_read_closed());
                 self.turn = source + 1;
                 return Poll::Ready(source);
             }
@@ -101,11 +110,17 @@ impl Outputs {
     }
 
     fn read_by(&mut self, source: usize, shared: &Shared, fill: Fill) -> ReadOutcome {
-        let Some(Source { fd, stream }) = &self.sources[source] else { return ReadOutcome::Nothing };
-        let (fd, stream) = (Arc::clone(fd), *stream);
+        let Some(Source { fd, stream, hung_up }) = &self.sources[source] else { return ReadOutcome::Nothing };
+        let (fd, stream, hung_up) = (Arc::clone(fd), *stream, *hung_up);
+        let root_gone = self.terminal.as_ref().is_some_and(|terminal| terminal.slave.is_none());
         BUFFER.with_borrow_mut(|buffer| {
             buffer.resize(READ_SIZE, 0);
             let filled = match fill(&fd, stream, buffer) {
+                // Somebody opened a terminal again after it had ended: waiting for it would be spinning.
+                Filled::Emptied(0) if hung_up && root_gone => {
+                    self.sources[source] = None;
+                    0
+                }
                 Filled::More(count) | Filled::Emptied(count) => count,
                 Filled::Ended(count) => {
                     self.sources[source] = None;

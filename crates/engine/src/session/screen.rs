@@ -34,6 +34,13 @@ const REPLAY: u64 = 1024 * 1024;
 /// How much is taken from the journal at a time.
 const STEP: usize = 64 * 1024;
 
+/// The largest grid that is drawn: a terminal may claim any size, and every cell takes memory.
+const LARGEST: Size = Size { rows: 500, cols: 1000 };
+
+fn grid(size: Size) -> ScreenSize {
+    ScreenSize::new(size.rows.min(LARGEST.rows), size.cols.min(LARGEST.cols))
+}
+
 impl LiveScreen {
     pub(crate) fn of_size(size: Size) -> Self {
         Self { screen: None, fed: Offset::ZERO, size }
@@ -52,7 +59,7 @@ impl Shared {
         self.catch_up(&mut live);
         let end = live.fed;
         let size = live.size;
-        let screen = live.screen.get_or_insert_with(|| Screen::new(ScreenSize::new(size.rows, size.cols)));
+        let screen = live.screen.get_or_insert_with(|| Screen::new(grid(size)));
         ScreenView {
             text: screen.text(),
             cursor: screen.cursor(),
@@ -76,7 +83,7 @@ impl Shared {
         }
         live.size = size;
         if let Some(screen) = &mut live.screen {
-            screen.resize(ScreenSize::new(size.rows, size.cols));
+            screen.resize(grid(size));
         }
     }
 
@@ -87,7 +94,7 @@ impl Shared {
             live.fed = Offset::new(end.get() - REPLAY);
         }
         let size = live.size;
-        let screen = live.screen.get_or_insert_with(|| Screen::new(ScreenSize::new(size.rows, size.cols)));
+        let screen = live.screen.get_or_insert_with(|| Screen::new(grid(size)));
         let mut bytes = Vec::new();
         while live.fed < end {
             bytes.clear();

@@ -6,6 +6,7 @@ use super::input::{EndReply, Input, InputError};
 use super::output::{Outputs, ReadOutcome};
 use super::state::{Happening, Order, State};
 use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
+use crate::deadline::after;
 use crate::progress::Progress;
 use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt};
 use std::future::{Future, poll_fn};
@@ -13,6 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Sleep;
@@ -83,7 +85,7 @@ enum Event {
 impl Task {
     /// Runs until nothing can happen any more.
     pub(crate) async fn run(mut self) {
-        self.set_timer(self.shared.timeout.map(|timeout| self.shared.started + timeout));
+        self.set_timer(self.shared.timeout.map(|timeout| after(self.shared.started, timeout)));
         self.input.flush();
         self.report_input();
         while !self.is_finished() {
@@ -149,7 +151,7 @@ impl Task {
             }
             Request::Stop { cause, reply } => {
                 self.life.stop_replies.push(reply);
-                self.happen(Happening::StopAsked(cause));
+                self.stop(cause);
             }
         }
     }
@@ -166,25 +168,37 @@ impl Task {
         self.life.deaf = true;
         let cause = if self.shared.lifetime == Lifetime::Call { Cause::Dropped } else { Cause::Shutdown };
         if self.shared.lifetime != Lifetime::Detached {
-            self.happen(Happening::StopAsked(cause));
+            self.stop(cause);
         }
     }
 
+    /// A root that has exited already did so by itself, whatever is asked for now.
+    fn stop(&mut self, cause: Cause) {
+        if self.state() == State::Running {
+            self.root_exited();
+        }
+        self.happen(Happening::StopAsked(cause));
+    }
+
+    /// Collects the root, if it has exited.
     fn root_exited(&mut self) {
-        match self.root.get_ref().reap() {
+        let mut reaped = Ok(None);
+        // Asked for inside, so that an exit between the question and the clearing of the announcement is not lost.
+        let announced = self.root.try_io(Interest::READABLE, |root| {
+            reaped = root.reap();
+            if let Ok(None) = reaped { Err(std::io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        if announced.is_err() && matches!(reaped, Ok(None)) {
+            reaped = self.root.get_ref().reap();
+        }
+        match reaped {
+            Ok(None) => return,
             Ok(Some(ended)) => self.life.exit = Some((ended, Instant::now())),
-            // A wake-up without an exit.
-            Ok(None) => return self.forget_root_wakeup(),
             // Somebody else collected our child. The truth is lost; say the least false thing.
             Err(_) => self.life.exit = Some((Self::unknown_end(), Instant::now())),
         }
         self.outputs.root_exited();
         self.happen(Happening::RootExited);
-    }
-
-    fn forget_root_wakeup(&self) {
-        let nothing = || Err(std::io::ErrorKind::WouldBlock.into());
-        let _ = self.root.try_io(tokio::io::Interest::READABLE, |_| nothing() as std::io::Result<()>);
     }
 
     fn unknown_end() -> Ended {
@@ -215,9 +229,17 @@ impl Task {
     fn time_up(&mut self) {
         self.life.timer = None;
         match (self.state(), self.shared.timeout) {
-            (State::Running, Some(timeout)) => self.happen(Happening::StopAsked(Cause::Timeout(timeout))),
+            (State::Running, Some(timeout)) => self.time_out(timeout),
             (State::Draining { .. }, _) => self.happen(Happening::OutputOver),
             _ => {}
+        }
+    }
+
+    /// Unlike a stop, a timeout that comes too late does nothing.
+    fn time_out(&mut self, timeout: Duration) {
+        self.root_exited();
+        if self.state() == State::Running {
+            self.happen(Happening::StopAsked(Cause::Timeout(timeout)));
         }
     }
 
@@ -279,6 +301,10 @@ impl Task {
     }
 
     fn end_tree(&mut self) {
+        // A stop that is asked for again joins the one under way: starting over would put off the KILL.
+        if self.life.ladder.is_some() {
+            return;
+        }
         self.life.timer = None;
         let prey = self.shared.prey();
         self.life.ladder = Some(Box::pin(end_tree(prey, self.shared.limits.patience)));
@@ -287,8 +313,8 @@ impl Task {
     fn start_draining(&mut self) {
         self.input.root_exited();
         self.report_input();
-        self.life.drain_ceiling = Some(Instant::now() + self.shared.limits.drain.ceiling);
-        self.set_timer(Some(Instant::now() + self.shared.limits.drain.silence));
+        self.life.drain_ceiling = Some(after(Instant::now(), self.shared.limits.drain.ceiling));
+        self.set_timer(Some(after(Instant::now(), self.shared.limits.drain.silence)));
         // What the root wrote is in the pipe by now: most sessions end in this very step.
         for source in 0..Outputs::SOURCES {
             self.drain_source(source);
@@ -314,7 +340,7 @@ impl Task {
         if self.outputs.is_closed() || Instant::now() >= ceiling {
             self.happen(Happening::OutputOver);
         } else if !matches!(outcome, ReadOutcome::Nothing) {
-            self.set_timer(Some((Instant::now() + self.shared.limits.drain.silence).min(ceiling)));
+            self.set_timer(Some(after(Instant::now(), self.shared.limits.drain.silence).min(ceiling)));
         }
     }
 
@@ -360,11 +386,17 @@ impl Task {
         let Prey { brand, whose: Whose::Session { mark, root, .. }, .. } = self.shared.prey() else {
             return Vec::new();
         };
-        if !tree::has_orphans(brand, mark, root) {
+        let exited = self.life.exit.is_some();
+        if !tree::has_orphans(brand, mark, (!exited).then_some(root)) {
             return Vec::new();
         }
-        let members = tree::members(brand, |found| found == mark);
-        members.iter().filter_map(|member| terminate::describe(member.pid())).collect()
+        let look = || tree::living(brand, |found| found == mark).collect::<Vec<_>>();
+        let found = self.shared.spare.lend(look);
+        let line = |found: &Result<Process, _>| match found {
+            Ok(process) => terminate::describe(process.pid()),
+            Err(_) => Some(terminate::unseen()),
+        };
+        found.iter().filter_map(line).collect()
     }
 
     fn answer_stops(&mut self) {

@@ -1,5 +1,7 @@
 //! The end of a tree: TERM, grace, KILL, sweep, verify. One path for stop, timeout, eviction, shutdown and drop.
 
+use crate::deadline::after;
+use crate::spare::Spare;
 use crate::{ProcessLine, reactor};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ impl Default for Patience {
 pub(crate) struct Prey {
     pub(crate) brand: Brand,
     pub(crate) whose: Whose,
+    pub(crate) spare: Arc<Spare>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
 }
@@ -59,7 +62,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Ends the tree and says what it took.
 pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
     let mut seen = BTreeMap::new();
-    let grace_over = Instant::now() + patience.grace;
+    let grace_over = later(patience.grace);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
         let sight = prey.strike(&mut seen, Blow::Ask);
@@ -70,17 +73,21 @@ pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
             break;
         }
     }
-    let give_up = Instant::now() + patience.after_kill;
+    let give_up = later(patience.after_kill);
     loop {
         let sight = prey.strike(&mut seen, Blow::Kill);
         if sight.is_clear() {
             return ended(seen);
         }
         if Instant::now() >= give_up {
-            return given_up(seen, &sight.members);
+            return given_up(seen, &sight);
         }
-        sight.gone_by((Instant::now() + LOOK_AGAIN).min(give_up)).await;
+        sight.gone_by(later(LOOK_AGAIN).min(give_up)).await;
     }
+}
+
+fn later(wait: Duration) -> Instant {
+    after(std::time::Instant::now(), wait).into()
 }
 
 /// What members get.
@@ -125,7 +132,7 @@ impl Sight {
         }
         if blind {
             // timer: descriptors come back as sessions end; there is no event for that.
-            tokio::time::sleep_until((Instant::now() + LOOK_AGAIN).min(deadline)).await;
+            tokio::time::sleep_until(later(LOOK_AGAIN).min(deadline)).await;
         }
         Instant::now() < deadline
     }
@@ -134,12 +141,18 @@ impl Sight {
 impl Prey {
     /// Signals every living member as it is found, and returns them all.
     fn strike(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
+        let sight = self.strike_once(seen, blow);
+        if sight.partial { self.spare.lend(|| self.strike_once(seen, blow)) } else { sight }
+    }
+
+    fn strike_once(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
         let mut sight = Sight::default();
         match &self.whose {
             Whose::Session { mark, root, held } => {
-                let alone = self.is_alone(*mark, *root, held.is_some());
+                let living_root = held.as_ref().filter(|root| root.is_alive());
+                let alone = self.is_alone(*mark, *root, living_root.is_some());
                 // By the hold its session has on it: this works even when nothing else can be opened.
-                if let Some(root) = held.as_ref().filter(|root| root.is_alive()) {
+                if let Some(root) = living_root {
                     self.signal(root, blow);
                     sight.add(root.try_clone());
                 }
@@ -176,7 +189,7 @@ impl Prey {
     /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
         let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
-        !has_more && !tree::has_orphans(self.brand, mark, root)
+        !has_more && !tree::has_orphans(self.brand, mark, held.then_some(root))
     }
 
     fn signal(&self, member: &Process, blow: Blow) {
@@ -192,9 +205,10 @@ impl Prey {
         }
     }
 
-    /// Whether it is the root and has been dealt with by the hold on it.
+    /// Whether it is the root and has been dealt with by the hold on it. The number of a dead root may be another's.
     fn is_held_root(&self, pid: Pid) -> bool {
-        matches!(&self.whose, Whose::Session { root, held: Some(_), .. } if *root == pid)
+        let is_it = |held: &Arc<Process>| held.pid() == pid && held.is_alive();
+        matches!(&self.whose, Whose::Session { held, .. } if held.as_ref().is_some_and(is_it))
     }
 }
 
@@ -206,14 +220,21 @@ fn ended(seen: BTreeMap<Pid, String>) -> TreeEnd {
     TreeEnd { ended: seen.into_iter().map(line).collect(), remaining: Vec::new() }
 }
 
-fn given_up(mut seen: BTreeMap<Pid, String>, members: &[Process]) -> TreeEnd {
-    let remaining = members.iter().filter_map(|member| describe(member.pid())).collect();
+fn given_up(mut seen: BTreeMap<Pid, String>, sight: &Sight) -> TreeEnd {
+    let members = &sight.members;
+    let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();
+    remaining.extend(sight.partial.then(unseen));
     seen.retain(|pid, _| members.iter().all(|member| member.pid() != *pid));
     TreeEnd { ended: seen.into_iter().map(line).collect(), remaining }
 }
 
 fn line((pid, command): (Pid, String)) -> ProcessLine {
     ProcessLine { pid: pid.get(), command }
+}
+
+/// Stands for processes that may be there: an empty list would say that we looked.
+pub(crate) fn unseen() -> ProcessLine {
+    ProcessLine { pid: 0, command: "[unknown: the process table could not be read]".into() }
 }
 
 /// A living process, named.

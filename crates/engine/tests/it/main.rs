@@ -4,6 +4,7 @@ mod input;
 mod journal;
 mod model;
 mod registry;
+mod regressions;
 mod rig;
 mod scratch;
 mod start;

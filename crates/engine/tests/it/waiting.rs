@@ -59,7 +59,7 @@ async fn a_condition_that_already_holds_answers_at_once() {
     assert!(matches!(session.wait(&Until::pattern(pattern("here")).by(past)).await, Met::Pattern(_)));
     let reached = Until { reached: Some(Offset::new(5)), ..Until::default() };
     assert!(matches!(session.wait(&reached.by(past)).await, Met::Reached(_)));
-    assert!(matches!(session.wait(&Until::default().by(past)).await, Met::Deadline));
+    assert!(matches!(session.wait(&Until::default().by(past)).await, Met::Closed));
 }
 
 #[tokio::test]
