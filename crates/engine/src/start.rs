@@ -223,6 +223,10 @@ impl Call {
             Step::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
             Step::Execute => {
                 let program = PathBuf::from(OsStr::from_bytes(self.program.as_bytes()));
+                if matches!(errno, Errno::NOENT | Errno::NOTDIR) && !spec.directory.join(&program).exists() {
+                    let searched = spec.directory.to_string_lossy().into_owned();
+                    return StartError::ProgramNotFound { program, searched };
+                }
                 let reason = why_not_executable(&program, errno);
                 StartError::CannotExecute { program, reason, source: errno }
             }
@@ -241,8 +245,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The file to execute, by the rules of `execvp`, but in the child's `PATH` and from the child's directory.
 fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
-        // Relative to the child's directory, which it enters before it executes.
-        return existing(spec, Path::new(name)).map(|_| PathBuf::from(name));
+        // Relative to the child's directory, which it enters before it executes. Whether it is there shows when it is run.
+        return Ok(PathBuf::from(name));
     }
     let default = OsString::from(DEFAULT_PATH);
     let path = spec.variable("PATH").unwrap_or(&default);
@@ -255,16 +259,6 @@ fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError>
         program: name.into(),
         searched: format!("PATH={}", path.to_string_lossy()),
     })
-}
-
-fn existing(spec: &CommandSpec, program: &Path) -> Result<(), StartError> {
-    let file = spec.directory.join(program);
-    // A missing directory is the better answer than a program that is missing in it.
-    if spec.directory.is_dir() && !file.exists() {
-        let searched = spec.directory.to_string_lossy().into_owned();
-        return Err(StartError::ProgramNotFound { program: program.into(), searched });
-    }
-    Ok(())
 }
 
 fn is_program(file: &Path) -> bool {
