@@ -17,7 +17,7 @@ pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
     let before = resident_kib()?;
     let begun = Instant::now();
     let session = engine.start(spec)?;
-    let receipt = session.exited().await;
+    let receipt = session.exited().await?;
     let took = begun.elapsed();
     let gained = peak_kib()? - before;
     ensure_success(&receipt)?;

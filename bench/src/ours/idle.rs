@@ -25,7 +25,7 @@ pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
 /// What the first session of an engine costs, all later ones share.
 async fn warm_up(engine: &Engine, order: &Order) -> Result<()> {
     let session = engine.start(command(["/bin/true"], io(order, Stdin::Closed)?))?;
-    session.exited().await;
+    session.exited().await?;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ pub(super) async fn measure(engine: &Engine, order: &Order) -> Result<()> {
     for _ in 0..order.number("count")? {
         let begun = Instant::now();
         let session = engine.start(spec.clone())?;
-        let receipt = session.exited().await;
+        let receipt = session.exited().await?;
         samples.push(begun.elapsed().as_secs_f64() * 1e6);
         ensure_success(&receipt)?;
     }

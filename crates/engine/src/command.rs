@@ -25,6 +25,8 @@ pub struct CommandSpec {
     pub name: Option<String>,
     /// When it is to be ended, counted from its start.
     pub timeout: Option<Duration>,
+    /// Who sets its speed when it prints.
+    pub pace: Pace,
 }
 
 impl CommandSpec {
@@ -39,12 +41,27 @@ impl CommandSpec {
             lifetime: Lifetime::Runtime,
             name: None,
             timeout: None,
+            pace: Pace::Free,
         }
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
         self.environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
+}
+
+/// Who sets the speed of a command that prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// The command: no reader slows it, and retention decides what is kept for those who are late.
+    #[default]
+    Free,
+    /// One reader who must miss nothing, as in a pipeline: the command waits while this many bytes lie ahead of what the
+    /// reader has confirmed.
+    Reader {
+        /// At most this far ahead.
+        window: u64,
+    },
 }
 
 /// What a command reads and writes.

@@ -202,6 +202,7 @@ impl Engine {
             progress: watch::Sender::new(Progress::at_start(started)),
             started,
             timeout: spec.timeout,
+            pace: spec.pace,
             lifetime: spec.lifetime,
             limits: self.inner.limits,
             brand: self.inner.brand,

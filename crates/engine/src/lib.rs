@@ -24,7 +24,7 @@ mod start;
 mod store;
 mod wait;
 
-pub use command::{CommandSpec, Io, Queries, Stdin, Terminal};
+pub use command::{CommandSpec, Io, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use guard::Guard;
@@ -34,7 +34,9 @@ pub use lifetime::Lifetime;
 pub use progress::{InputProgress, Phase, Progress};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
 pub use registry::RegistryLimits;
-pub use session::{Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd, Written};
+pub use session::{
+    Abandoned, Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd, Written,
+};
 pub use start::StartError;
 pub use store::{
     ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord,

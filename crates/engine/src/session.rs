@@ -21,7 +21,7 @@ pub(crate) use terminate::{Prey, Whose, end_tree};
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
 use crate::progress::{InputProgress, Progress};
 use crate::spare::Spare;
-use crate::{Cause, Journal, Lifetime, ProcessLine, Receipt, SessionId, Store};
+use crate::{Cause, Journal, Lifetime, Pace, ProcessLine, Receipt, SessionId, Store};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) progress: watch::Sender<Progress>,
     pub(crate) started: Instant,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) pace: Pace,
     pub(crate) lifetime: Lifetime,
     pub(crate) limits: Limits,
     pub(crate) brand: Brand,
@@ -156,17 +157,17 @@ impl Session {
     }
 
     /// Waits for the receipt. Cancelled by dropping.
-    pub async fn exited(&self) -> Arc<Receipt> {
+    pub async fn exited(&self) -> Result<Arc<Receipt>, Abandoned> {
         let mut progress = self.shared.progress.subscribe();
-        // The sender lives in `shared`, which this handle holds, so the channel cannot close.
-        loop {
-            if let Some(receipt) = &progress.borrow_and_update().receipt {
-                return Arc::clone(receipt);
-            }
-            if progress.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
+        let settled = progress.wait_for(|progress| progress.receipt.is_some() || progress.closed).await;
+        let receipt = settled.ok().and_then(|progress| progress.receipt.clone());
+        receipt.ok_or(Abandoned { session: self.id() })
+    }
+
+    /// Tells a command that keeps its reader's pace that everything before this offset has been taken.
+    pub async fn confirm(&self, taken: Offset) {
+        // A session whose task has ended needs no confirmation.
+        let _ = self.requests.send(Request::Confirm { taken }).await;
     }
 
     /// Offers bytes to the session's input and says how many were taken into its queue. What was not taken is the
@@ -244,6 +245,14 @@ impl Session {
         self.requests.send(request(reply)).await.ok()?;
         answer.await.ok()
     }
+}
+
+/// Nobody watches the session any more, so its end will not be known: the runtime it lived in was ended around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("session {session} is no longer watched, and how it ends will not be known")]
+pub struct Abandoned {
+    /// The session.
+    pub session: SessionId,
 }
 
 /// What became of a write.

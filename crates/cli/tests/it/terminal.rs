@@ -34,7 +34,8 @@ async fn printed(session: &Session, expression: &str) {
 }
 
 async fn receipt(session: &Session) -> Receipt {
-    let exited = tokio::time::timeout(HANG, session.exited()).await.expect("the session ends");
+    let exited =
+        tokio::time::timeout(HANG, session.exited()).await.expect("the session ends").expect("it is watched");
     (*exited).clone()
 }
 

@@ -34,6 +34,9 @@ pub enum OpenJournal {
     },
 }
 
+/// A writer that outruns this many looks is caught up with at the next one.
+const MOST_LOOKS: usize = 16;
+
 /// The files as they were when last looked at.
 pub(crate) struct Opened {
     place: Place,
@@ -73,16 +76,21 @@ impl Opened {
         self.segments.forget(start);
     }
 
-    /// Looks again. The next segment can only start where the last one ends, so following the tail is one `stat` and
-    /// one failed lookup. What follows the head may have been dropped since: there only the directory knows.
+    /// Looks again. The next segment can only start where the last one ends, so following the tail is two `stat` calls
+    /// and one failed lookup. What follows the head may have been dropped since: there only the directory knows. So it
+    /// does when the writer dropped segments faster than we followed: then the last one we know is gone too.
     pub(crate) fn refresh(&mut self) {
-        if !self.grow_last() {
-            self.list_again();
-        }
-        while let Some(next) = self.following() {
-            self.segments.push(next);
-        }
-        if self.segments.len() <= 1 {
+        for _ in 0..MOST_LOOKS {
+            if self.segments.len() <= 1 {
+                self.list_again();
+            }
+            let held_on = self.grow_last();
+            while let Some(next) = self.following() {
+                self.segments.push(next);
+            }
+            if held_on && self.grow_last() {
+                break;
+            }
             self.list_again();
         }
         self.forget_vanished();

@@ -8,7 +8,7 @@ use super::state::{Happening, Order, State};
 use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
 use crate::deadline::after;
 use crate::progress::Progress;
-use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt};
+use crate::{Cause, Exit, Lifetime, Pace, PeakMemory, ProcessLine, Receipt};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Sleep;
+use windlass_output::Offset;
 use windlass_sys::process::{Ended, How, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
@@ -31,6 +32,7 @@ pub(crate) enum Request {
     Resize { size: Size, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
     Signal { signal: Signal, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
     Stop { cause: Cause, reply: oneshot::Sender<TreeEnd> },
+    Confirm { taken: Offset },
 }
 
 /// How long the output is waited for once the root is gone and somebody else still holds the pipe.
@@ -68,6 +70,8 @@ pub(crate) struct Life {
     stop_replies: Vec<oneshot::Sender<TreeEnd>>,
     timer: Option<Pin<Box<Sleep>>>,
     drain_ceiling: Option<Instant>,
+    /// What a reader whose pace is kept has taken.
+    confirmed: Offset,
     deaf: bool,
 }
 
@@ -127,7 +131,17 @@ impl Task {
         {
             return Poll::Ready(Event::Writable);
         }
+        if self.is_ahead() {
+            // A confirmation is a request, and requests wake this task.
+            return Poll::Pending;
+        }
         self.outputs.poll_readable(cx).map(Event::Readable)
+    }
+
+    /// Whether the command has to wait for the reader whose pace it keeps.
+    fn is_ahead(&self) -> bool {
+        let ahead = self.shared.journal.end().since(self.life.confirmed);
+        matches!(self.shared.pace, Pace::Reader { window } if ahead >= window && !self.life.deaf)
     }
 
     fn answer(&mut self, request: Request) {
@@ -153,6 +167,7 @@ impl Task {
                 self.life.stop_replies.push(reply);
                 self.stop(cause);
             }
+            Request::Confirm { taken } => self.life.confirmed = taken,
         }
     }
 

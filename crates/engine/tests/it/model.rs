@@ -231,8 +231,10 @@ impl Modelled {
 
     async fn finish(&mut self) {
         if self.life == Life::InputEnded {
-            let receipt =
-                tokio::time::timeout(HANG, self.session.exited()).await.expect("cat ends with its input");
+            let receipt = tokio::time::timeout(HANG, self.session.exited())
+                .await
+                .expect("cat ends with its input")
+                .unwrap();
             assert_eq!(receipt.exit, Exit::Code(0));
             self.check_output(&output(&self.session, |_| true));
             assert_eq!(receipt.bytes.total() as usize, self.expected.len());

@@ -54,7 +54,7 @@ pub(crate) fn tagged(mut spec: CommandSpec, token: &str) -> CommandSpec {
 /// The receipt, or a failed test where the product hangs.
 pub(crate) async fn receipt(session: &Session) -> Receipt {
     let exited = tokio::time::timeout(HANG, session.exited()).await;
-    (*exited.expect("the session ends")).clone()
+    (*exited.expect("the session ends").expect("it is watched to its end")).clone()
 }
 
 /// Runs a command to its end and returns what it printed with the receipt.

@@ -6,8 +6,8 @@ use crate::rig::{
 };
 use std::time::Duration;
 use windlass_engine::{
-    Engine, EngineOptions, Exit, Journal, Piece, Session, SessionId, Stdin, Store, StoreLimits, Stream,
-    SubscriptionLimits,
+    Engine, EngineOptions, Exit, Journal, Pace, Piece, Retention, Session, SessionId, Stdin, Store,
+    StoreLimits, Stream, SubscriptionLimits, Until,
 };
 use windlass_output::{Offset, Span};
 use windlass_testkit::bytes::Fingerprint;
@@ -93,6 +93,37 @@ async fn a_reader_that_stalls_loses_nothing_and_slows_nobody() {
 }
 
 #[tokio::test]
+async fn a_command_that_keeps_its_readers_pace_waits_for_it_and_loses_nothing() {
+    let retention = Retention::new(1 << 20);
+    let engine = Engine::new(EngineOptions { retention, ..options() }).unwrap();
+    let mut spec = puppet(&["flood", "21", "20000000", "65536"]);
+    spec.pace = Pace::Reader { window: 200_000 };
+    let session = engine.start(spec).unwrap();
+    let mut subscription = session.subscribe(Offset::ZERO, SubscriptionLimits::default());
+    let (mut print, mut furthest) = (Fingerprint::default(), 0);
+    while let Some(delivery) = tokio::time::timeout(HANG, subscription.next()).await.unwrap() {
+        if let windlass_engine::Delivery::Piece(piece) = delivery {
+            let Piece::Bytes { span, bytes, .. } = piece else {
+                panic!("nothing may be missing, but {piece:?}")
+            };
+            print.add(&bytes);
+            furthest = furthest.max(session.journal().end().since(span.to()));
+            session.confirm(span.to()).await;
+        }
+    }
+    assert_eq!(print, Fingerprint::of_noise(21, 20_000_000));
+    assert!(furthest <= 200_000 + 2 * 65536, "it ran {furthest} bytes ahead");
+    // One that is never confirmed is stopped as any other.
+    let mut spec = puppet(&["flood", "21", "20000000", "65536"]);
+    spec.pace = Pace::Reader { window: 200_000 };
+    let session = engine.start(spec).unwrap();
+    let reached = Until { reached: Some(Offset::new(200_000)), ..Until::default() };
+    tokio::time::timeout(HANG, session.wait(&reached)).await.unwrap();
+    session.stop().await;
+    assert_eq!(receipt(&session).await.exit, Exit::Signal(15));
+}
+
+#[tokio::test]
 async fn a_child_that_closes_its_output_and_lives_is_still_running() {
     let engine = engine();
     for spec in [
@@ -101,10 +132,7 @@ async fn a_child_that_closes_its_output_and_lives_is_still_running() {
     ] {
         let session = engine.start(spec).unwrap();
         printed(&session, "bye").await;
-        let until = windlass_engine::Until {
-            idle: Some(Duration::from_millis(100)),
-            ..windlass_engine::Until::exit()
-        };
+        let until = Until { idle: Some(Duration::from_millis(100)), ..Until::exit() };
         assert!(matches!(session.wait(&until).await, windlass_engine::Met::Idle(_)));
         assert!(session.receipt().is_none());
         session.stop().await;
@@ -178,8 +206,7 @@ async fn orphans_that_die_while_their_session_runs_are_collected() {
     for _ in 0..20 {
         run(&engine, command(["true"])).await;
     }
-    let until =
-        windlass_engine::Until { idle: Some(Duration::from_millis(50)), ..windlass_engine::Until::exit() };
+    let until = Until { idle: Some(Duration::from_millis(50)), ..Until::exit() };
     session.wait(&until).await;
     assert_eq!(survivors::zombies(), Vec::<u32>::new());
     session.stop().await;

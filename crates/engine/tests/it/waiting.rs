@@ -50,7 +50,7 @@ async fn a_pattern_is_found_across_the_edges_of_writes_in_settled_text_and_in_ra
 async fn a_condition_that_already_holds_answers_at_once() {
     let engine = engine();
     let session = engine.start(sh("echo here; exit 4")).unwrap();
-    hang(session.exited()).await;
+    hang(session.exited()).await.unwrap();
     // Deadlines in the past: only what holds already can answer.
     let past = Instant::now();
     assert!(
@@ -140,7 +140,7 @@ async fn a_subscriber_gets_every_byte_then_the_exit_then_the_end() {
 async fn a_subscriber_with_a_cap_is_told_where_it_was_cut_and_still_hears_the_end() {
     let engine = engine();
     let session = engine.start(sh("printf 0123456789")).unwrap();
-    hang(session.exited()).await;
+    hang(session.exited()).await.unwrap();
     let mut subscription = session.subscribe(Offset::new(2), SubscriptionLimits { delivery: 100, total: 5 });
     let mut told = Vec::new();
     while let Some(delivery) = hang(subscription.next()).await {

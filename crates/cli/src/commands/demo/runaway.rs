@@ -38,7 +38,7 @@ pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
     let begun = Instant::now();
     let end = session.stop().await;
     let took = begun.elapsed();
-    let receipt = session.exited().await;
+    let receipt = session.exited().await?;
     ensure!(session.processes().is_empty() && end.remaining.is_empty(), "something got away");
     let seen = told(theatre, &receipt, &end.ended);
     let facts = [

@@ -41,7 +41,7 @@ pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
     session.stop().await;
     let stopped = stopping.elapsed();
     ensure!(TcpStream::connect(address).await.is_err(), "{address} still answers");
-    let ending = report::ending(session.exited().await.as_ref());
+    let ending = report::ending(session.exited().await?.as_ref());
     let seen = settled_text(session.journal(), Offset::ZERO);
     let facts = [
         format!("ready after {}: it printed its address, which answered {answer:?}", milliseconds(ready)),

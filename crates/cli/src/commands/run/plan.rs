@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Result;
-use windlass_engine::{CommandSpec, Io, Lifetime, PatternText, Queries, Stdin, Terminal, Until};
+use windlass_engine::{CommandSpec, Io, Lifetime, Pace, PatternText, Queries, Stdin, Terminal, Until};
 use windlass_output::Tokens;
 
+use super::stream::WINDOW;
 use crate::args::{EnvironmentChange, Run, StdinSource, ViewKind};
 use crate::config::{Config, Terminals};
 use crate::failure::Usage;
@@ -50,7 +51,10 @@ impl Plan {
         let presentation = presentation(&order)?;
         let keyboard = keyboard(&order, presentation, config.terminals);
         let until = until(&order);
-        let spec = spec(order, config, keyboard)?;
+        let mut spec = spec(order, config, keyboard)?;
+        if presentation == Presentation::Stream {
+            spec.pace = Pace::Reader { window: WINDOW };
+        }
         Ok(Self { spec, until, presentation, keyboard })
     }
 }

@@ -17,6 +17,10 @@ pub(crate) enum Goal {
     Offset(Offset),
 }
 
+/// How far a command that is streamed may get ahead of whoever reads it: it waits then, as in any pipeline.
+pub(crate) const WINDOW: u64 = 16 << 20;
+const CONFIRM_EVERY: u64 = 1 << 20;
+
 /// What was streamed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Streamed {
@@ -29,7 +33,7 @@ pub(crate) struct Streamed {
 pub(crate) async fn stream(session: Session, mut goal: watch::Receiver<Goal>) -> io::Result<Streamed> {
     let mut output = session.subscribe(Offset::ZERO, SubscriptionLimits::default());
     let mut streamed = Streamed::default();
-    let mut position = Offset::ZERO;
+    let (mut position, mut confirmed) = (Offset::ZERO, Offset::ZERO);
     while !is_reached(*goal.borrow_and_update(), position) {
         let delivery = tokio::select! {
             delivery = output.next() => delivery,
@@ -39,6 +43,10 @@ pub(crate) async fn stream(session: Session, mut goal: watch::Receiver<Goal>) ->
             Some(Delivery::Piece(piece)) => {
                 position = piece.span().to();
                 streamed.missed += write(piece).await?;
+                if position.since(confirmed) >= CONFIRM_EVERY {
+                    confirmed = position;
+                    session.confirm(position).await;
+                }
             }
             Some(Delivery::Exited(_) | Delivery::Closed { .. } | Delivery::Capped { .. }) | None => break,
         }
