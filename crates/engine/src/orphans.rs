@@ -13,7 +13,7 @@ use windlass_sys::tree;
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     by_sequence: Mutex<HashMap<u32, Root>>,
-    /// Told whenever one is gone.
+    /// Told whenever one is gone and the engine is, too.
     fewer: Notify,
 }
 
@@ -26,6 +26,9 @@ enum Root {
     NoEngine,
 }
 
+/// The number that stands for the absence of the engine: no session has it.
+const NO_ENGINE: u32 = u32::MAX;
+
 impl Roots {
     pub(crate) fn starting(&self, sequence: u32) {
         self.with(|roots| roots.insert(sequence, Root::Starting));
@@ -37,18 +40,25 @@ impl Roots {
 
     /// The root was collected, or never was.
     pub(crate) fn gone(&self, sequence: u32) {
-        self.with(|roots| roots.remove(&sequence));
-        self.fewer.notify_one();
+        let without_engine = self.with(|roots| {
+            roots.remove(&sequence);
+            roots.contains_key(&NO_ENGINE)
+        });
+        // With an engine the collector waits for deaths alone. Woken here as well, it would run before whoever waits for
+        // this session, and hand that one to another thread.
+        if without_engine {
+            self.fewer.notify_one();
+        }
     }
 
     /// The engine is gone: the collector ends with the last session.
     pub(crate) fn engine_gone(&self) {
-        self.with(|roots| roots.insert(u32::MAX, Root::NoEngine));
+        self.with(|roots| roots.insert(NO_ENGINE, Root::NoEngine));
         self.fewer.notify_one();
     }
 
     fn is_finished(&self) -> bool {
-        self.with(|roots| roots.len() == 1 && matches!(roots.get(&u32::MAX), Some(Root::NoEngine)))
+        self.with(|roots| roots.len() == 1 && roots.contains_key(&NO_ENGINE))
     }
 
     fn is_orphan(&self, sequence: u32, pid: Pid) -> bool {
@@ -64,8 +74,8 @@ impl Roots {
     }
 }
 
-/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not which: several deaths may
-/// be one signal, so each signal is a look at all that were adopted.
+/// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not
+/// which: several deaths may be one signal, so each signal is a look at all that were adopted.
 pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
     let Ok(mut deaths) = signal(SignalKind::child()) else { return };
@@ -75,6 +85,8 @@ pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
             _ = deaths.recv() => {}
             () = roots.fewer.notified() => {}
         }
+        // Most deaths are of roots, and somebody waits for those: their sessions go first.
+        tokio::task::yield_now().await;
     }
     collect_dead(brand, &roots);
 }

@@ -101,7 +101,6 @@ impl StartError {
     pub(crate) fn system(doing: &'static str, source: Errno) -> Self {
         match source {
             Errno::MFILE | Errno::NFILE => Self::OutOfFiles,
-            Errno::AGAIN | Errno::NOMEM => Self::OutOfProcesses,
             source => Self::System { doing, source },
         }
     }
@@ -170,7 +169,8 @@ fn launch_on_terminal(
     placement: &Placement,
 ) -> Result<(Process, Ends), StartError> {
     let pty = pty::open(terminal.size).map_err(|errno| match errno {
-        Errno::NOSPC => StartError::OutOfTerminals,
+        // The machine's limit answers one way, that of a private mount of terminals another.
+        Errno::NOSPC | Errno::AGAIN => StartError::OutOfTerminals,
         errno => StartError::system("open a pseudo-terminal", errno),
     })?;
     let process = call.launch(spec, Stdio::Terminal { slave: pty.slave.as_fd() }, placement)?;
@@ -230,6 +230,7 @@ impl Call {
                 let reason = why_not_executable(&program, errno);
                 StartError::CannotExecute { program, reason, source: errno }
             }
+            Step::Clone if errno == Errno::AGAIN => StartError::OutOfProcesses,
             Step::Clone => StartError::system("start a process", errno),
             Step::Session => StartError::system("make a session for the process", errno),
             Step::Terminal => StartError::system("give the process its terminal", errno),

@@ -7,5 +7,6 @@ mod log;
 mod ps;
 mod rig;
 mod run;
+mod scarcity;
 mod terminal;
 mod usage;

@@ -67,6 +67,8 @@ pub(crate) struct Life {
     exit: Option<(Ended, Instant)>,
     ladder: Option<Pin<Box<dyn Future<Output = TreeEnd> + Send>>>,
     tree_end: TreeEnd,
+    /// The ladder was climbed and found nobody left: no look for orphans can tell more.
+    swept: bool,
     stop_replies: Vec<oneshot::Sender<TreeEnd>>,
     timer: Option<Pin<Box<Sleep>>>,
     drain_ceiling: Option<Instant>,
@@ -225,6 +227,7 @@ impl Task {
         self.life.ladder = None;
         self.life.tree_end.ended.extend(end.ended);
         self.life.tree_end.remaining = end.remaining;
+        self.life.swept = self.life.tree_end.remaining.is_empty();
         self.happen(Happening::LadderDone);
         if self.life.ladder.is_none() && !self.receipt_will_come() {
             self.answer_stops();
@@ -402,7 +405,7 @@ impl Task {
             return Vec::new();
         };
         let exited = self.life.exit.is_some();
-        if !tree::has_orphans(brand, mark, (!exited).then_some(root)) {
+        if self.life.swept || !tree::has_orphans(brand, mark, (!exited).then_some(root)) {
             return Vec::new();
         }
         let look = || tree::living(brand, |found| found == mark).collect::<Vec<_>>();

@@ -312,3 +312,42 @@ async fn running_out_of_descriptors_is_a_clear_error_and_leaves_nothing() {
     assert!(survivors::open_descriptors() <= before);
     assert_eq!(survivors::zombies(), Vec::<u32>::new());
 }
+
+/// The limit on processes binds only ordinary users: where the tests run as root, nobody runs this one.
+#[test]
+fn running_out_of_processes_is_a_clear_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("processes");
+    let program = scratch.path().join("test");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    for path in [scratch.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = std::process::Command::new(&program);
+    if rustix::process::geteuid().is_root() {
+        command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+    }
+    let output =
+        command.args(["--exact", "survive::starts_with_no_process_left", "--ignored"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[tokio::test]
+#[ignore = "run by running_out_of_processes_is_a_clear_error"]
+async fn starts_with_no_process_left() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let engine = engine();
+    run(&engine, command(["true"])).await;
+    let before = survivors::open_descriptors();
+    let limit = getrlimit(Resource::Nproc);
+    setrlimit(Resource::Nproc, Rlimit { current: Some(1), ..limit }).unwrap();
+    for spec in [command(["true"]), on_terminal(command(["true"]))] {
+        let error = engine.start(spec).unwrap_err();
+        assert!(error.to_string().starts_with("out of processes"), "{error}");
+    }
+    setrlimit(Resource::Nproc, limit).unwrap();
+    assert_eq!(survivors::open_descriptors(), before);
+    assert_eq!(run(&engine, command(["true"])).await.1.exit, Exit::Code(0));
+}

@@ -1,0 +1,120 @@
+//! When something runs out: disk, terminals, processes, the reader's patience. Real ones, in namespaces of the test's own.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use windlass_testkit::bytes::Fingerprint;
+use windlass_testkit::survivors;
+
+use crate::rig::{Home, Seen, WINDLASS};
+
+/// Runs a script as root of a user and mount namespace of its own, where it may mount what it likes.
+fn in_own_world(home: &Home, script: &str) -> Seen {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-ec", script]).stdin(Stdio::null());
+    command
+        .env("WINDLASS", WINDLASS)
+        .env("WINDLASS_STATE_DIR", home.path().join("state"))
+        .env("HERE", home.path());
+    command.env("PUPPET", windlass_testkit::puppet());
+    let output = command.output().expect("unshare starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Seen {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+fn json(seen: &Seen) -> Value {
+    serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error} in {seen:?}"))
+}
+
+#[test]
+fn a_full_disk_costs_the_middle_of_the_output_and_not_the_command() {
+    let home = Home::new("full");
+    let script = "mkdir $HERE/state; mount -t tmpfs -o size=2m none $HERE/state; \
+                  exec $WINDLASS run --json --max-tokens 100 -- $PUPPET flood 5 8000000 65536";
+    let answer = json(&in_own_world(&home, script));
+    assert_eq!(
+        (&answer["exit_code"], &answer["bytes"]["stdout"]),
+        (&0.into(), &8_000_000.into()),
+        "{answer}"
+    );
+    let degraded = answer["journal"]["degraded"].to_string();
+    assert!(degraded.contains("No space left on device"), "{answer}");
+    assert!(answer["journal"]["dropped"].as_u64().is_some_and(|dropped| dropped > 0), "{answer}");
+}
+
+#[test]
+fn a_state_directory_that_is_read_only_is_said_and_the_command_runs() {
+    let home = Home::new("readonly");
+    let script =
+        "mkdir $HERE/state; mount -t tmpfs -o ro none $HERE/state; exec $WINDLASS run -- echo still runs";
+    let seen = in_own_world(&home, script);
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, "still runs\n"), "{seen:?}");
+    assert!(seen.stderr.contains("state"), "{seen:?}");
+}
+
+#[test]
+fn running_out_of_terminals_is_a_clear_error() {
+    let home = Home::new("terminals");
+    // Room for one, and the shell has it.
+    let script = "mount -t devpts -o newinstance,ptmxmode=0666,max=1 none /dev/pts; \
+                  mount --bind /dev/pts/ptmx /dev/ptmx; exec 9<>/dev/ptmx; exec $WINDLASS run --tty -- true";
+    let seen = in_own_world(&home, script);
+    assert_ne!(seen.code, 0);
+    assert!(seen.stderr.contains("out of pseudo-terminals"), "{seen:?}");
+}
+
+#[test]
+fn a_reader_that_is_slow_gets_every_byte_of_a_flood() {
+    use std::io::Read;
+    let home = Home::new("slow");
+    let puppet = windlass_testkit::puppet().display().to_string();
+    // More than a journal keeps.
+    let length = 300_000_000;
+    let words = ["run", "--", &puppet, "flood", "9", &length.to_string(), "65536"];
+    let mut child = home.windlass(&words).stdout(Stdio::piped()).spawn().expect("windlass starts");
+    let mut stdout = child.stdout.take().expect("its output is piped");
+    let (mut print, mut buffer) = (Fingerprint::default(), vec![0; 1 << 20]);
+    // Nothing is read before the command has been held up: its journal no longer grows while another process lives.
+    let mut size = 0;
+    loop {
+        home.seen(&["ps"]);
+        let now = journal_size(&home);
+        if now > 1_000_000 && now == size {
+            break;
+        }
+        size = now;
+    }
+    assert!(size < 100_000_000, "it ran {size} bytes ahead");
+    loop {
+        let count = stdout.read(&mut buffer).expect("the output can be read");
+        if count == 0 {
+            break;
+        }
+        print.add(&buffer[..count]);
+    }
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(print, Fingerprint::of_noise(9, length));
+}
+
+fn journal_size(home: &Home) -> u64 {
+    let files = std::fs::read_dir(home.path()).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+#[test]
+fn a_windlass_inside_a_windlass_is_ended_with_all_that_it_started() {
+    let home = Home::new("nested");
+    let token = survivors::token("nested");
+    let inner = format!("'{WINDLASS}' run -- sh -c 'setsid \"{WINDLASS}\" demo-stray {token} & wait'");
+    let mut outer = home.start(&["run", "--", "sh", "-c", &inner]);
+    outer.printed("is up");
+    outer.signal(windlass_sys::signal::Signal::TERM);
+    let held = crate::rig::held(&survivors::bearing(&token));
+    windlass_sys::guardian::wait_until_gone(&held, windlass_testkit::HANG);
+    assert_eq!(outer.exit_code(), Some(143));
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
