@@ -4,6 +4,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("Windlass runs on Linux; another platform is a set of files in `sys` and `sandbox`");
 
+pub mod background;
 pub mod clock;
 pub mod guardian;
 pub mod limits;

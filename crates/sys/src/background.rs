@@ -1,0 +1,76 @@
+//! A process in the background: in a session of its own, so that no terminal, group or parent takes it along, with
+//! nothing inherited but what it is told to report on.
+
+use crate::pipes;
+use crate::process::{Ended, Process};
+use crate::spawn::{self, Launch, Stdio};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// What to start.
+#[derive(Debug)]
+pub struct BackgroundProgram {
+    /// The executable.
+    pub program: CString,
+    /// Its arguments, the name first.
+    pub arguments: Vec<CString>,
+    /// Its whole environment, `NAME=value`.
+    pub environment: Vec<CString>,
+}
+
+/// One that was started and has yet to report.
+#[derive(Debug)]
+pub struct Background {
+    process: Process,
+    report: File,
+}
+
+/// Starts it where we are. Both its output and its errors are the pipe it reports on, until it calls [`go_silent`].
+pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
+    let report = pipes::from_child()?;
+    let nothing = pipes::nothing()?;
+    let launch = Launch {
+        program: &plan.program,
+        arguments: &plan.arguments,
+        environment: &plan.environment,
+        directory: c".",
+        stdio: Stdio::Pipes {
+            stdin: nothing.as_fd(),
+            stdout: report.theirs.as_fd(),
+            stderr: report.theirs.as_fd(),
+        },
+        mark: None,
+        open_files: None,
+    };
+    let process = spawn::launch(&launch).map_err(|failure| failure.errno)?;
+    rustix::io::ioctl_fionbio(&report.ours, false)?;
+    Ok(Background { process, report: report.ours.into() })
+}
+
+impl Background {
+    /// Everything it reported, once it has gone silent or is dead.
+    pub fn report(&mut self) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        (&self.report).take(LONGEST_REPORT).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    /// Waits for one that is ending, and says how it did.
+    pub fn ended(self) -> Result<Ended, Errno> {
+        self.process.reap_blocking()
+    }
+}
+
+/// An explanation is a few lines; what is more than this is not read.
+const LONGEST_REPORT: u64 = 64 * 1024;
+
+/// Called by the one in the background: from now on nobody hears it, and whoever waits for its report has all of it.
+pub fn go_silent() -> Result<(), Errno> {
+    let nowhere: OwnedFd = open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)
+}
