@@ -27,6 +27,8 @@ Examples:
   windlass run --timeout 2m --json -- make       one JSON object with the receipt
   windlass log 1001 --grep 'error' --context 2   read it again later
   windlass ps                                    what ran and what became of it
+  windlass run --detach --name web -- ./server   start it and come back at once
+  windlass stop web                              end it, with everything it started
 
 Sessions are kept in $WINDLASS_STATE_DIR, else $XDG_STATE_HOME/windlass, else ~/.local/state/windlass.";
 
@@ -39,6 +41,8 @@ pub(crate) enum Verb {
     Log(Log),
     /// List sessions and what became of them
     Ps(Ps),
+    /// End a session that another windlass runs, and everything it started
+    Stop(Stop),
     /// Show what Windlass does, on this machine, in a few seconds
     Demo,
     /// Print completions for a shell
@@ -46,6 +50,9 @@ pub(crate) enum Verb {
         /// The shell to complete for
         shell: Shell,
     },
+    /// Run a detached session until it is over; takes what `run` takes
+    #[command(hide = true)]
+    Keep(Run),
     /// Serve a greeting on a free port of the loopback address
     #[command(hide = true)]
     DemoServer,
@@ -102,7 +109,7 @@ pub(crate) struct Run {
     #[arg(long, short = 'C', value_name = "DIRECTORY")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// A name that `log` takes instead of the session's number
+    /// A name that `log` and `stop` take instead of the session's number
     #[arg(long, short, value_name = "NAME", value_parser = values::session_name)]
     pub(crate) name: Option<String>,
 
@@ -110,9 +117,9 @@ pub(crate) struct Run {
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) stdin: StdinSource,
 
-    /// Leave the command running when windlass is done waiting. From then on nobody reads its output: what it prints
-    /// is not kept, and a program that minds will get SIGPIPE
-    #[arg(long, conflicts_with = "tty")]
+    /// Start the command in the background and come back at once. It has nothing to read, outlives this terminal, and
+    /// its output is kept for `log`; `stop` ends it
+    #[arg(long, conflicts_with_all = ["until", "idle", "max_tokens", "view", "tokenizer"])]
     pub(crate) detach: bool,
 
     /// The program and its arguments, or one string for the shell
@@ -126,7 +133,11 @@ Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
 Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when
 --until or --idle was met; with 127 or 126 when the program is missing or cannot be executed; with
 125 when windlass itself fails, or when its reader was so slow that output was lost.
-What the command leaves running is ended when windlass exits, unless --detach is given.
+What the command leaves running is ended when windlass exits.
+
+With --detach it exits with 0 once the command has started, and prints the session's number. The
+session is over when the command has exited and everything it left running has ended. Detached
+from within another session, it ends with that one.
 
 Examples:
   windlass run -- cargo test --workspace
@@ -134,6 +145,7 @@ Examples:
   windlass run --tty -- htop
   windlass run --until 'listening on' --json -- ./server
   windlass run --max-tokens 500 -- cargo build      the ends of the output, within a budget
+  windlass run --detach --name web -- ./server      and then: windlass log web --follow
   echo data | windlass run -- wc -c";
 
 /// How output is shown.
@@ -273,3 +285,23 @@ States:
 Examples:
   windlass ps --all
   windlass ps --json | jq '.[] | select(.state == \"lost\")'";
+
+#[derive(Debug, Args)]
+#[command(after_help = STOP_EXAMPLES)]
+pub(crate) struct Stop {
+    /// The session's number or name
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const STOP_EXAMPLES: &str = "\
+The windlass that runs the session is told to end it: TERM, two seconds of grace, KILL, for
+everything the command started. A session that is over already stays as it is, and that is no error.
+
+Examples:
+  windlass stop 1001
+  windlass stop web --json";

@@ -4,6 +4,8 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod guardian;
+pub(crate) mod keep;
 pub(crate) mod log;
 pub(crate) mod ps;
 pub(crate) mod run;
+pub(crate) mod stop;

@@ -68,18 +68,21 @@ impl Config {
 
     /// The state directory for writing. Where it cannot be used, that is said, and sessions are kept in memory.
     pub(crate) fn open_store(&self) -> Option<Store> {
-        let Some(directory) = &self.state_directory else {
-            eprintln!("windlass: no place for journals: neither HOME nor WINDLASS_STATE_DIR is set");
-            return None;
-        };
-        match Store::open(directory, StoreLimits::default()) {
+        match self.writing_store() {
             Ok(store) => Some(store),
             Err(error) => {
-                let error = anyhow::Error::new(error);
                 eprintln!("windlass: {error:#}; this session is kept in memory only");
                 None
             }
         }
+    }
+
+    /// The state directory for writing, where nothing else will do.
+    pub(crate) fn writing_store(&self) -> Result<Store> {
+        let directory = self.state_directory.as_deref();
+        let directory =
+            directory.context("no place for journals: neither HOME nor WINDLASS_STATE_DIR is set")?;
+        Ok(Store::open(directory, StoreLimits::default())?)
     }
 
     /// The state directory for reading.

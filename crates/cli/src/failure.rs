@@ -15,7 +15,7 @@ impl Exit {
     /// All is well.
     pub(crate) const SUCCESS: Self = Self(0);
     /// Windlass itself failed.
-    const FAILED: Self = Self(1);
+    pub(crate) const FAILED: Self = Self(1);
     /// The command line makes no sense.
     const USAGE: Self = Self(2);
     /// Windlass failed to run the command, or to pass on its output, for a reason that is not the command's.
@@ -50,6 +50,18 @@ impl std::fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// A session that nobody could read later is not worth detaching.
+#[derive(Debug)]
+pub(crate) struct Unremembered(pub(crate) String);
+
+impl std::fmt::Display for Unremembered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a detached session needs a state directory: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unremembered {}
 
 /// Says what went wrong and what to do about it.
 pub(crate) fn explain(error: &Error) -> Exit {
@@ -98,6 +110,9 @@ fn exit(error: &Error) -> Exit {
     if error.is::<Usage>() {
         return Exit::USAGE;
     }
+    if error.is::<Unremembered>() {
+        return Exit::CANNOT_RUN;
+    }
     match error.downcast_ref::<StartError>() {
         None => Exit::FAILED,
         Some(StartError::ProgramNotFound { .. }) => Exit::NOT_FOUND,
@@ -110,6 +125,9 @@ fn hint(error: &Error) -> Option<&'static str> {
     if error.is::<Unknown>() {
         return Some("`windlass ps --all` lists every session that is still remembered");
     }
+    if error.is::<Unremembered>() {
+        return Some("WINDLASS_STATE_DIR must name a directory that can be written");
+    }
     match error.downcast_ref::<StartError>()? {
         StartError::ProgramNotFound { .. } => Some(
             "check the spelling; what only a shell knows goes into one string: windlass run 'cd x && ls'",
@@ -121,7 +139,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         StartError::OutOfTerminals => Some("without --tty the command gets pipes instead"),
         StartError::OutOfFiles => Some("raise the limit with `ulimit -n`"),
         StartError::OutOfProcesses => Some("raise the limit with `ulimit -u`, or end something"),
-        StartError::NameTaken { .. } => Some("choose another --name, or wait for that session to end"),
+        StartError::NameTaken { .. } => {
+            Some("choose another --name, or end that session with `windlass stop`")
+        }
         _ => None,
     }
 }

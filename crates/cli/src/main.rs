@@ -36,9 +36,12 @@ fn main() -> ExitCode {
 
 fn obey(verb: Verb, config: Config) -> Result<Exit> {
     match verb {
+        Verb::Run(order) if order.detach => commands::keep::start(&order, &config),
         Verb::Run(order) => on_runtime(commands::run::run(order, config)),
         Verb::Log(order) => commands::log::run(&order, &config),
         Verb::Ps(order) => commands::ps::run(&order, &config),
+        Verb::Stop(order) => commands::stop::run(&order, &config),
+        Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),
         Verb::DemoStray { name } => commands::demo::stray(&name),

@@ -75,10 +75,15 @@ impl fmt::Display for State {
 
 /// Whether this very process, and not a later one of the same number, is alive.
 pub(crate) fn is_alive(key: ProcessKey) -> bool {
+    hold(key).is_some()
+}
+
+/// Takes hold of this very process, if it is alive.
+pub(crate) fn hold(key: ProcessKey) -> Option<Process> {
     let pid = Pid::new(key.pid);
     // Held first: from then on the number cannot change hands.
-    let process = Process::open(pid);
-    process.is_ok_and(|process| process::start_ticks(pid) == Some(key.start_ticks) && process.is_alive())
+    let process = Process::open(pid).ok()?;
+    (process::start_ticks(pid) == Some(key.start_ticks) && process.is_alive()).then_some(process)
 }
 
 /// There is no such session.

@@ -2,7 +2,7 @@
 
 mod front;
 mod input;
-mod plan;
+pub(crate) mod plan;
 mod signals;
 mod stream;
 mod telling;
@@ -27,7 +27,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let tokenizer = Tokenizer::from(order.shown.tokenizer);
     let plan = Plan::new(order, &config)?;
     let store = config.open_store();
-    refuse_taken_name(&plan, store.as_ref())?;
+    refuse_taken_name(plan.spec.name.as_deref(), store.as_ref())?;
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
     let engine = engine(store.clone(), Patience::default())?;
@@ -36,7 +36,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let turn = front.attend(&plan.until).await;
     front.carry_out(&turn, &engine).await;
     let turn = front.close(turn).await;
-    // What the session left running ends here, unless it is detached.
+    // What the session left running ends here.
     let swept = engine.shutdown().await;
     let telling = Telling { session: &session, store: store.as_ref(), turn: &turn, swept: &swept, tokenizer };
     telling.tell(plan.presentation)?;
@@ -50,17 +50,17 @@ pub(crate) fn engine(store: Option<Store>, patience: Patience) -> Result<Engine>
 }
 
 /// The engine knows the names of its own sessions only; other runtimes' are in the store.
-fn refuse_taken_name(plan: &Plan, store: Option<&Store>) -> Result<()> {
-    let (Some(name), Some(store)) = (&plan.spec.name, store) else { return Ok(()) };
+pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Result<()> {
+    let (Some(name), Some(store)) = (name, store) else { return Ok(()) };
     let holder = store.find_name(name)?.filter(|session| State::of(session).is_live());
     match holder {
-        Some(holder) => Err(StartError::NameTaken { name: name.clone(), holder: holder.start.id }.into()),
+        Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.start.id }.into()),
         None => Ok(()),
     }
 }
 
 /// Housekeeping beside the command. What it does not get to, the next run does; an error then is for that one to meet.
-fn forget_the_oldest(store: Option<&Store>) {
+pub(crate) fn forget_the_oldest(store: Option<&Store>) {
     if let Some(store) = store.cloned() {
         drop(tokio::task::spawn_blocking(move || store.prune(sessions::is_alive)));
     }

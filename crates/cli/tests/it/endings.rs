@@ -1,9 +1,9 @@
-//! However `windlass run` itself ends, nothing of its session survives but what is detached.
+//! However `windlass run` itself ends, nothing of its session survives.
 
 use windlass_sys::signal::Signal;
 use windlass_testkit::survivors;
 
-use crate::rig::{Doomed, Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
+use crate::rig::{Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
 
 /// Starts a tree that leaves in every way, signals windlass, and checks that the tree is gone.
 fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
@@ -117,21 +117,6 @@ fn what_windlass_was_started_to_ignore_it_ignores() {
     std::fs::write(&go, "went on\n").unwrap();
     running.printed("went on");
     assert_eq!(running.exit_code(), Some(0));
-}
-
-#[test]
-fn a_detached_session_survives_its_windlass() {
-    for signal in [Signal::KILL, Signal::TERM] {
-        let home = Home::new("detached");
-        let token = survivors::token("detached");
-        let mut running = home.start(&["run", "--detach", "--", WINDLASS, "demo-stray", &token]);
-        running.printed("is up");
-        let stray = Doomed::hold(&home.json(&["ps", "--json"])[0]["root_pid"]);
-        running.signal(signal);
-        running.exit_code();
-        assert_eq!(home.json(&["ps", "--json"])[0]["state"], "detached", "{signal}");
-        assert!(stray.process().is_alive(), "{signal}");
-    }
 }
 
 #[test]

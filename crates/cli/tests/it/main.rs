@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod demo;
+mod detached;
 mod endings;
 mod log;
 mod ps;

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 use windlass_testkit::survivors;
 
-use crate::rig::{Doomed, Home, WINDLASS};
+use crate::rig::Home;
 
 #[test]
 fn output_goes_to_the_stream_it_came_from_and_nothing_is_added() {
@@ -164,21 +164,6 @@ fn what_was_left_running_is_ended_and_named() {
     assert_eq!((seen.code, seen.stdout.as_str()), (0, "done\n"));
     assert!(seen.stderr.contains("left running") && seen.stderr.contains(&token), "{seen:?}");
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
-}
-
-#[test]
-fn detached_commands_stay() {
-    let home = Home::new("detach");
-    let token = survivors::token("detach");
-    let seen = home.seen(&["run", "--detach", "--until", "is up", "--", WINDLASS, "demo-stray", &token]);
-    let listed = &home.json(&["ps", "--json"])[0];
-    let stray = Doomed::hold(&listed["root_pid"]);
-    assert_eq!(seen.code, 0, "{seen:?}");
-    assert!(seen.stderr.contains("it goes on without windlass"), "{seen:?}");
-    assert!(seen.stderr.contains(&format!("left running: {}", listed["root_pid"])), "{seen:?}");
-    assert_eq!((&listed["state"], &listed["lifetime"]), (&json!("detached"), &json!("detached")));
-    stray.end();
-    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "lost");
 }
 
 #[test]

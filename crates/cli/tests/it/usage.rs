@@ -32,7 +32,11 @@ fn a_wrong_argument_is_named_with_exit_2() {
 #[test]
 fn options_that_do_not_go_together_say_so() {
     check(&["run", "--view", "screen", "true"], 2, &["--view screen needs --tty"]);
-    check(&["run", "--tty", "--detach", "true"], 2, &["--tty", "--detach"]);
+    for option in ["--until=x", "--idle=1s", "--max-tokens=9", "--view=text", "--tokenizer=bytes4"] {
+        let name = option.split('=').next().unwrap_or_default();
+        check(&["run", "--detach", option, "true"], 2, &[name, "--detach"]);
+    }
+    check(&["run", "--detach", "--stdin", "inherit", "true"], 2, &["--stdin inherit", "--detach"]);
     check(&["run", "--size", "24x80", "true"], 2, &["--tty"]);
     let home = Home::new("usage-log");
     home.seen(&["run", "--", "true"]);
@@ -55,7 +59,9 @@ fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
 #[test]
 fn help_has_examples() {
     let home = Home::new("help");
-    for words in [&["--help"][..], &["run", "--help"], &["log", "--help"], &["ps", "--help"]] {
+    for words in
+        [&["--help"][..], &["run", "--help"], &["log", "--help"], &["ps", "--help"], &["stop", "--help"]]
+    {
         let seen = home.seen(words);
         assert_eq!(seen.code, 0);
         assert!(seen.stdout.contains("Examples:\n  windlass "), "{words:?} {}", seen.stdout);

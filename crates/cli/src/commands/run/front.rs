@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use windlass_engine::{Engine, Lifetime, Session, Until};
+use windlass_engine::{Engine, Session, Until};
 use windlass_sys::terminal::RawMode;
 
 use super::input;
@@ -91,11 +91,9 @@ impl Front {
 
     /// What the turn means for the session.
     pub(crate) async fn carry_out(&self, turn: &Turn, engine: &Engine) {
-        let detached = self.session.facts().lifetime == Lifetime::Detached;
         match turn {
             Turn::Exited(_) => {}
             Turn::Ended(_) => drop(engine.shutdown().await),
-            Turn::Met(_) | Turn::ReaderGone if detached => {}
             _ => drop(self.session.stop().await),
         }
     }

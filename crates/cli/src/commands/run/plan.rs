@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Result;
-use windlass_engine::{CommandSpec, Io, Lifetime, Pace, PatternText, Queries, Stdin, Terminal, Until};
+use windlass_engine::{CommandSpec, Io, Pace, PatternText, Queries, Stdin, Terminal, Until};
 use windlass_output::Tokens;
 
 use super::stream::WINDOW;
@@ -59,6 +59,16 @@ impl Plan {
     }
 }
 
+/// The command of a detached session: it has nothing to read, and waits for no reader.
+pub(crate) fn detached(order: Run, config: &Config) -> Result<CommandSpec> {
+    if order.stdin == StdinSource::Inherit {
+        return Err(
+            Usage("--stdin inherit does not go with --detach: our input ends with us".to_owned()).into()
+        );
+    }
+    spec(order, config, Keyboard::Unused)
+}
+
 fn presentation(order: &Run) -> Result<Presentation> {
     let shown = &order.shown;
     let budget = shown.max_tokens.map(Tokens::new);
@@ -105,7 +115,6 @@ fn spec(order: Run, config: &Config, keyboard: Keyboard) -> Result<CommandSpec> 
     let mut spec = CommandSpec::new(argv(order.command, &config.shell), directory);
     spec.environment = environment;
     spec.io = io;
-    spec.lifetime = if order.detach { Lifetime::Detached } else { Lifetime::Runtime };
     spec.name = order.name;
     spec.timeout = order.timeout;
     Ok(spec)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use windlass_engine::{Cause, Exit as CommandExit, Lifetime, Met, Receipt, Session, Store, TreeEnd};
+use windlass_engine::{Cause, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
 use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
@@ -87,12 +87,12 @@ impl Telling<'_> {
 
     fn remark_on_turn(&self) {
         let id = self.session.id();
-        let detached = self.session.facts().lifetime == Lifetime::Detached;
-        let then = if detached { "it goes on without windlass" } else { "it was stopped" };
         match self.turn {
-            Turn::Met(Met::Pattern(found)) => say(&format!("session {id} printed {:?}; {then}", found.text)),
+            Turn::Met(Met::Pattern(found)) => {
+                say(&format!("session {id} printed {:?}; it was stopped", found.text));
+            }
             Turn::Met(Met::Idle(time)) => {
-                say(&format!("session {id} was silent for {}; {then}", report::duration(*time)));
+                say(&format!("session {id} was silent for {}; it was stopped", report::duration(*time)));
             }
             Turn::Exited(receipt) => self.remark_on_exit(receipt),
             Turn::Unwritable(reason) => say(&format!("cannot write the output of session {id}: {reason}")),
@@ -103,9 +103,6 @@ impl Telling<'_> {
                 ));
             }
             Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
-        }
-        if let (Turn::Met(_), true) = (self.turn, detached) {
-            say(&format!("left running: {}", report::processes(&self.session.processes())));
         }
     }
 
@@ -119,13 +116,7 @@ impl Telling<'_> {
     }
 
     fn remark_on_processes(&self) {
-        let receipt = self.receipt();
-        if self.session.facts().lifetime == Lifetime::Detached {
-            let left = receipt.map(|receipt| receipt.left_running.clone()).unwrap_or_default();
-            if !left.is_empty() {
-                say(&format!("left running: {}", report::processes(&left)));
-            }
-        } else if !self.swept.ended.is_empty() {
+        if !self.swept.ended.is_empty() {
             let number = report::plural(self.swept.ended.len(), "process");
             say(&format!("ended {number} left running: {}", report::processes(&self.swept.ended)));
         }
@@ -148,7 +139,7 @@ impl Telling<'_> {
         let id = self.session.id();
         match self.receipt() {
             Some(receipt) => say(&report::receipt_line(id, &receipt)),
-            None => say(&format!("session {id} goes on")),
+            None => say(&format!("session {id} could not be ended")),
         }
         if fitted.omitted.is_some() {
             let tokens = report::count(fitted.original.get());
@@ -176,7 +167,7 @@ impl Telling<'_> {
     }
 
     fn state(&self, receipt: Option<&Receipt>) -> State {
-        receipt.map_or(State::Detached, |receipt| State::Over(receipt.exit, receipt.cause))
+        receipt.map_or(State::Ending, |receipt| State::Over(receipt.exit, receipt.cause))
     }
 }
 

@@ -1,0 +1,186 @@
+//! Detached sessions, without a daemon: each has a *keeper*, this same program in the background, which runs an engine
+//! with that one session until it is over.
+//!
+//! `windlass run --detach` starts the keeper with the words that were typed, under the hidden verb `keep`, and waits for
+//! its report: one line once the session runs, or the usual explanation and exit code. A keeper that was started inside
+//! another windlass session bears that session's mark like everything there, and ends with it.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use anyhow::{Context, Error, Result, bail};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use serde_json::json;
+use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
+use windlass_engine::{CommandSpec, Engine, Patience, Session, SessionId};
+use windlass_sys::background::{self, Background, BackgroundProgram};
+use windlass_sys::process::{How, Pid, Process};
+
+use crate::args::Run;
+use crate::commands::run::{engine, forget_the_oldest, plan, refuse_taken_name};
+use crate::config::Config;
+use crate::failure::{Exit, Unremembered};
+use crate::printing::{print, write_all};
+use crate::sessions::State;
+
+const VERB: &str = "keep";
+const NAME: &str = "windlass-keeper";
+
+/// What a keeper reports once its session runs, before the number.
+const STARTED: &str = "started ";
+
+/// Starts a keeper, and says what it reports.
+pub(crate) fn start(order: &Run, config: &Config) -> Result<Exit> {
+    let mut keeper = background::start(&program(config)).context("cannot start the keeper")?;
+    let report = keeper.report().context("cannot read the keeper's report")?;
+    match started(&report) {
+        Some(id) => tell_started(id, order),
+        None => pass_on_failure(keeper, &report),
+    }
+}
+
+/// The same words under another verb: whoever parses them again finds the same order.
+fn program(config: &Config) -> BackgroundProgram {
+    let words = std::env::args_os().skip(2);
+    let variable = |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+    BackgroundProgram {
+        program: c_string(Config::own_program().as_os_str()),
+        arguments: [NAME.into(), VERB.into()].into_iter().chain(words).map(|word| c_string(&word)).collect(),
+        environment: config
+            .environment
+            .iter()
+            .map(variable)
+            .map(|text| c_string(OsStr::from_bytes(&text)))
+            .collect(),
+    }
+}
+
+/// What the kernel gave us holds no NUL byte.
+fn c_string(text: &OsStr) -> CString {
+    CString::new(text.as_bytes()).unwrap_or_default()
+}
+
+fn started(report: &[u8]) -> Option<SessionId> {
+    let line = std::str::from_utf8(report).ok()?.lines().last()?;
+    line.strip_prefix(STARTED)?.parse().ok().map(SessionId::new)
+}
+
+fn tell_started(id: SessionId, order: &Run) -> Result<Exit> {
+    let text = match (&order.name, order.shown.json) {
+        (name, true) => {
+            json!({"session": id.get(), "name": name, "state": State::Running.word()}).to_string()
+        }
+        (Some(name), false) => format!("session {id} ({name})"),
+        (None, false) => format!("session {id}"),
+    };
+    print(text + "\n")?;
+    Ok(Exit::SUCCESS)
+}
+
+/// A keeper that fails explains itself as `run` would, and exits as it would.
+fn pass_on_failure(keeper: Background, report: &[u8]) -> Result<Exit> {
+    write_all(rustix::stdio::stderr(), report)?;
+    match keeper.ended().context("cannot tell what became of the keeper")?.how {
+        How::Exited(code) if code != 0 => Ok(Exit::of_command(code)),
+        How::Exited(_) => bail!("the keeper ended without a report"),
+        How::Signalled(signal) => bail!("{signal} ended the keeper before it could report"),
+    }
+}
+
+/// The keeper's whole life.
+pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
+    let spec = plan::detached(order, &config)?;
+    let store = config.writing_store().map_err(|error| unremembered(&error))?;
+    refuse_taken_name(spec.name.as_deref(), Some(&store))?;
+    forget_the_oldest(Some(&store));
+    let mut told_to_end = catch_signals()?;
+    let engine = engine(Some(store), Patience::default())?;
+    let session = begin(&engine, spec).await?;
+    tokio::select! {
+        () = over(&session) => {}
+        // Asked for by name, so that the receipt says `stopped`; the shutdown finds nothing left to end.
+        _ = told_to_end.recv() => drop(session.stop().await),
+    }
+    engine.shutdown().await;
+    Ok(Exit::SUCCESS)
+}
+
+fn unremembered(error: &Error) -> Error {
+    Unremembered(format!("{error:#}")).into()
+}
+
+/// The request to end. What a terminal sends is caught and not listened to: a keeper has none, but anybody may signal.
+fn catch_signals() -> Result<Arrivals> {
+    let catch = |kind| signal(kind).context("cannot catch signals");
+    for kind in [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()] {
+        drop(catch(kind)?);
+    }
+    catch(SignalKind::terminate())
+}
+
+/// Starts the session and reports it. One that nobody could find later, or that nobody was told of, is ended again.
+async fn begin(engine: &Engine, spec: CommandSpec) -> Result<Session> {
+    let session = engine.start(spec)?;
+    let begun = match session.trouble() {
+        Some(trouble) => Err(Unremembered(trouble).into()),
+        None => report(session.id()),
+    };
+    if begun.is_err() {
+        session.stop().await;
+        engine.shutdown().await;
+    }
+    begun.map(|()| session)
+}
+
+fn report(id: SessionId) -> Result<()> {
+    print(format!("{STARTED}{id}\n"))?;
+    background::go_silent().context("cannot let go of the starter's pipe")
+}
+
+/// Waits until no more output can come and nothing that the session started is alive.
+async fn over(session: &Session) {
+    // An error means that nobody watches the session any more, which is an end too.
+    let _ = session.watch().wait_for(|progress| progress.closed).await;
+    loop {
+        let left = left_running(session);
+        if left.is_empty() {
+            return;
+        }
+        // A thread may stand in there while we are told to end; it is let go of when its processes are.
+        let _ = tokio::task::spawn_blocking(move || left.iter().for_each(wait_for_death)).await;
+    }
+}
+
+/// What is alive, each held first and then asked for again, so that no stranger of the same number is waited for.
+fn left_running(session: &Session) -> Vec<Process> {
+    let found = session.processes();
+    let mut held: Vec<_> = found.iter().filter_map(|line| Process::open(Pid::new(line.pid)).ok()).collect();
+    if !held.is_empty() {
+        let again = session.processes();
+        held.retain(|process| again.iter().any(|line| line.pid == process.pid().get()));
+    }
+    held
+}
+
+fn wait_for_death(process: &Process) {
+    while let Err(Errno::INTR) = poll(&mut [PollFd::new(process, PollFlags::IN)], None) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_start_only_if_it_says_so_in_its_last_line() {
+        let check = |report: &[u8], expected: Option<u64>| {
+            assert_eq!(started(report), expected.map(SessionId::new), "{}", String::from_utf8_lossy(report));
+        };
+        check(b"started 1001\n", Some(1001));
+        check(b"a warning\nstarted 1001\n", Some(1001));
+        check(b"windlass: program not found: started 7\n", None);
+        check(b"started \n", None);
+        check(b"", None);
+        check(b"\xff\n", None);
+    }
+}

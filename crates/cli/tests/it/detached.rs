@@ -1,0 +1,370 @@
+//! `windlass run --detach` and `windlass stop`: sessions that outlive whoever started them, and how they end.
+
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use windlass_engine::{
+    CommandSpec, Engine, EngineOptions, Lifetime, ProcessKey, StartRecord, Store, StoreLimits,
+};
+use windlass_sys::guardian::wait_until_gone;
+use windlass_sys::process::{Pid, Process, start_ticks};
+use windlass_sys::pty::{self, Size};
+use windlass_sys::signal::Signal;
+use windlass_sys::spawn::{self, Launch};
+use windlass_testkit::{HANG, survivors};
+
+use crate::rig::{Doomed, Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
+
+/// A detached session whose keeper does not outlive the test.
+struct Kept {
+    id: String,
+    keeper: Doomed,
+}
+
+impl Kept {
+    fn start(home: &Home, words: &[&str]) -> Self {
+        let told = home.json(&[&["run", "--detach", "--json"], words].concat());
+        assert_eq!(told["state"], "running");
+        Self::find(home, &told["session"])
+    }
+
+    fn find(home: &Home, session: &Value) -> Self {
+        let keeper = Doomed::hold(&listed(home, session)["runtime_pid"]);
+        Self { id: session.to_string(), keeper }
+    }
+
+    fn follow(&self, home: &Home) -> Running {
+        home.start(&["log", "--follow", &self.id])
+    }
+
+    fn state(&self, home: &Home) -> Value {
+        listed(home, &self.id.parse().unwrap())["state"].clone()
+    }
+}
+
+fn listed(home: &Home, session: &Value) -> Value {
+    let all = home.json(&["ps", "--all", "--json"]);
+    let found = all.as_array().unwrap().iter().find(|listed| listed["session"] == *session);
+    found.unwrap_or_else(|| panic!("no session {session} in {all}")).clone()
+}
+
+/// A named pipe: its reader stands still until somebody writes.
+fn fifo(home: &Home, name: &str) -> PathBuf {
+    let path = home.path().join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+fn wait_for(process: &Process) {
+    wait_until_gone(std::slice::from_ref(process), HANG);
+    assert!(!process.is_alive());
+}
+
+#[test]
+fn a_detached_session_is_told_at_once_and_has_nothing_to_read() {
+    let home = Home::new("detach");
+    let seen = home.seen(&["run", "--detach", "--name", "web", "cat; echo end of input; exec sleep 1000"]);
+    assert_eq!((seen.code, seen.stdout.as_str(), seen.stderr.as_str()), (0, "session 1001 (web)\n", ""));
+    let kept = Kept::find(&home, &json!(1001));
+    kept.follow(&home).printed("end of input");
+    let listed = listed(&home, &json!(1001));
+    assert_eq!((&listed["state"], &listed["name"]), (&json!("running"), &json!("web")));
+    let told = home.json(&["stop", "web", "--json"]);
+    assert_eq!((&told["state"], &told["already_over"]), (&json!("stopped"), &json!(false)));
+}
+
+/// Starts a shell that leads a session on a terminal of its own, as a window or a login does.
+fn at_a_terminal(home: &Home, script: &str) -> (pty::Pty, Process) {
+    let c_string = |text: &OsStr| CString::new(text.as_bytes()).unwrap();
+    let terminal = pty::open(Size::default()).unwrap();
+    let state = format!("WINDLASS_STATE_DIR={}", home.path().display());
+    let path = format!("PATH={}", std::env::var("PATH").unwrap());
+    let launch = Launch {
+        program: c"/bin/sh",
+        arguments: &["sh", "-c", script].map(|word| c_string(word.as_ref())),
+        environment: &[state, path].map(|variable| c_string(variable.as_ref())),
+        directory: c"/",
+        stdio: spawn::Stdio::Terminal { slave: rustix::fd::AsFd::as_fd(&terminal.slave) },
+        mark: None,
+        open_files: None,
+    };
+    let shell = spawn::launch(&launch).unwrap();
+    (terminal, shell)
+}
+
+#[test]
+fn a_detached_session_outlives_its_starter_and_its_starters_terminal() {
+    let home = Home::new("detach-terminal");
+    let (go, started) = (fifo(&home, "go"), fifo(&home, "started"));
+    let script = format!("echo up; read line < {}; echo $line; exec sleep 1000", go.display());
+    let typed =
+        format!("'{WINDLASS}' run --detach '{script}'; echo done > {}; exec sleep 1000", started.display());
+    let (terminal, shell) = at_a_terminal(&home, &typed);
+    assert_eq!(std::fs::read_to_string(&started).unwrap(), "done\n");
+    let kept = Kept::find(&home, &json!(1001));
+    let mut follow = kept.follow(&home);
+    follow.printed("up");
+    // The window is closed, and everything that belonged to it is killed.
+    drop(terminal);
+    shell.signal_group(Signal::KILL).unwrap();
+    shell.reap_blocking().unwrap();
+    std::fs::write(&go, "went on\n").unwrap();
+    follow.printed("went on");
+    assert_eq!(kept.state(&home), "running");
+    assert_eq!(home.seen(&["log", "1001"]).stdout, "up\nwent on\n");
+    assert_eq!(home.seen(&["stop", "1001"]).code, 0);
+    assert_eq!(follow.exit_code(), Some(0), "whoever follows is told of the end");
+}
+
+#[test]
+fn a_keeper_is_deaf_to_what_terminals_send() {
+    let home = Home::new("detach-deaf");
+    let go = fifo(&home, "go");
+    let kept = Kept::start(&home, &[&format!("echo up; read line < {}; echo $line", go.display())]);
+    let mut follow = kept.follow(&home);
+    follow.printed("up");
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT] {
+        kept.keeper.process().signal(signal).unwrap();
+    }
+    std::fs::write(&go, "went on\n").unwrap();
+    follow.printed("went on");
+    wait_for(kept.keeper.process());
+    assert_eq!(kept.state(&home), "exited");
+}
+
+#[test]
+fn a_detached_session_waits_for_no_reader() {
+    let home = Home::new("detach-flood");
+    let puppet = windlass_testkit::puppet().display().to_string();
+    let go = fifo(&home, "go");
+    // More than a streamed command may get ahead.
+    let script = format!("read line < {}; exec '{puppet}' flood 5 20000000 65536", go.display());
+    let kept = Kept::start(&home, &[&script]);
+    std::fs::write(&go, "go\n").unwrap();
+    wait_for(kept.keeper.process());
+    let listed = listed(&home, &json!(1001));
+    assert_eq!((&listed["state"], &listed["output_bytes"]), (&json!("exited"), &json!(20_000_000)));
+}
+
+#[test]
+fn a_detached_session_may_have_a_terminal() {
+    let home = Home::new("detach-tty");
+    let kept = Kept::start(&home, &["--tty", "--size", "30x100", "stty size; tty; exec sleep 1000"]);
+    kept.follow(&home).printed("/dev/pts/");
+    assert_eq!(home.seen(&["log", "1001", "--lines", "1"]).stdout, "30 100\n");
+    home.seen(&["stop", "1001"]);
+    assert_eq!(kept.state(&home), "stopped");
+}
+
+#[test]
+fn a_timeout_ends_a_detached_session() {
+    let home = Home::new("detach-timeout");
+    let kept = Kept::start(&home, &["--timeout", "200ms", "sleep 1000"]);
+    wait_for(kept.keeper.process());
+    assert_eq!(kept.state(&home), "timeout");
+}
+
+fn stop_ends_the_tree(name: &str, deaf: &str) {
+    let home = Home::new(name);
+    let token = survivors::token(name);
+    let kept = Kept::start(&home, &["--name", "tree", &escapees(&token, deaf)]);
+    let held = hold_escapees(&mut kept.follow(&home), &token);
+    let seen = home.seen(&["stop", "tree"]);
+    nothing_survives(&held, &token);
+    assert_eq!((seen.code, seen.stderr.as_str()), (0, ""));
+    assert!(seen.stdout.contains("session 1001 was stopped by SIG"), "{seen:?}");
+    assert!(seen.stdout.contains("processes: ") && seen.stdout.contains(&token), "{seen:?}");
+    let listed = listed(&home, &json!(1001));
+    assert_eq!((&listed["state"], &listed["cause"]), (&json!("stopped"), &json!("stopped")));
+    assert!(!kept.keeper.process().is_alive());
+}
+
+#[test]
+fn stop_ends_the_whole_tree_and_the_receipt_says_stopped() {
+    stop_ends_the_tree("stop", "HUP");
+}
+
+#[test]
+fn stop_ends_a_tree_that_is_deaf_to_it() {
+    stop_ends_the_tree("stop-deaf", "TERM HUP INT");
+}
+
+#[test]
+fn a_session_that_is_over_is_not_stopped_again_and_that_is_no_error() {
+    let home = Home::new("stop-over");
+    home.seen(&["run", "exit 3"]);
+    let seen = home.seen(&["stop", "1001"]);
+    assert_eq!(
+        (seen.code, seen.stdout.as_str()),
+        (0, "session 1001 is over already: it exited with code 3\n")
+    );
+    assert_eq!(home.json(&["stop", "1001", "--json"])["already_over"], true);
+    let seen = home.seen(&["stop", "nobody"]);
+    assert_eq!(seen.code, 1);
+    assert!(seen.stderr.contains("no session `nobody`; the newest are 1001"), "{seen:?}");
+}
+
+#[test]
+fn stop_ends_a_run_in_the_foreground_too() {
+    let home = Home::new("stop-front");
+    let mut running = home.start(&["run", "--name", "front", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    let seen = home.seen(&["stop", "front"]);
+    assert_eq!(
+        (seen.code, seen.stdout.as_str()),
+        (0, "session 1001 was ended by SIGTERM (shutdown)\n"),
+        "{seen:?}"
+    );
+    assert_eq!(running.exit_code(), Some(143));
+}
+
+#[test]
+fn a_name_that_is_live_is_refused_and_free_again_after_the_stop() {
+    let home = Home::new("detach-name");
+    let _first = Kept::start(&home, &["--name", "web", "--", "sleep", "1000"]);
+    let seen = home.seen(&["run", "--detach", "--name", "web", "--", "sleep", "1000"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (125, ""));
+    assert!(seen.stderr.contains("the name `web` is held by session 1001"), "{seen:?}");
+    assert!(seen.stderr.contains("windlass stop"), "{seen:?}");
+    home.seen(&["stop", "web"]);
+    let second = Kept::start(&home, &["--name", "web", "--", "sleep", "1000"]);
+    home.seen(&["stop", "web"]);
+    assert_eq!(second.state(&home), "stopped");
+}
+
+#[test]
+fn a_start_that_fails_is_told_in_the_foreground_and_leaves_nothing() {
+    let home = Home::new("detach-missing");
+    let token = survivors::token("detach-missing");
+    let seen = home.seen(&["run", "--detach", "--", &token]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (127, ""));
+    assert!(seen.stderr.starts_with(&format!("windlass: program not found: {token}")), "{seen:?}");
+    assert!(seen.stderr.contains("hint: "), "{seen:?}");
+    assert_eq!(home.seen(&["run", "--detach", "--", "/etc/passwd", &token]).code, 126);
+    let seen = home.seen(&["run", "--detach", "--cwd", "/no/such/directory", "--", "true", &token]);
+    assert_eq!(seen.code, 125);
+    assert_eq!(home.json(&["ps", "--json"]), json!([]));
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[test]
+fn a_session_that_nobody_could_read_later_is_not_detached() {
+    let home = Home::new("detach-nowhere");
+    let file = home.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let token = survivors::token("detach-nowhere");
+    let mut command = home.windlass(&["run", "--detach", "--", "sleep", "1000", &token]);
+    let output = command.env("WINDLASS_STATE_DIR", file.join("state")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("a detached session needs a state directory"), "{said}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_keeper_leaves_nothing_behind_and_its_session_is_lost() {
+    let home = Home::new("detach-kill");
+    let token = survivors::token("detach-kill");
+    let kept = Kept::start(&home, &[&escapees(&token, "HUP")]);
+    let mut follow = kept.follow(&home);
+    let held = hold_escapees(&mut follow, &token);
+    kept.keeper.end();
+    nothing_survives(&held, &token);
+    assert_eq!(kept.state(&home), "lost");
+    assert_eq!(follow.exit_code(), Some(0));
+    let seen = home.seen(&["stop", "1001"]);
+    assert_eq!(seen.code, 0);
+    assert!(seen.stdout.contains("is over already: its windlass died"), "{seen:?}");
+}
+
+#[test]
+fn a_keeper_stays_for_what_its_command_left_running_and_goes_when_that_does() {
+    let home = Home::new("detach-left");
+    let (go, up) = (fifo(&home, "go"), fifo(&home, "up"));
+    let script = left_behind(&go, &up);
+    let kept = Kept::start(&home, &[&script]);
+    std::fs::write(&up, "go\n").unwrap();
+    assert_eq!(kept.follow(&home).exit_code(), Some(0));
+    assert_eq!(kept.state(&home), "exited");
+    assert!(kept.keeper.process().is_alive());
+    std::fs::write(&go, "go\n").unwrap();
+    wait_for(kept.keeper.process());
+}
+
+#[test]
+fn stop_ends_what_a_command_left_running() {
+    let home = Home::new("stop-left");
+    let (go, up) = (fifo(&home, "go"), fifo(&home, "up"));
+    let token = survivors::token("stop-left");
+    let script = format!("{}; : {token}", left_behind(&go, &up));
+    let kept = Kept::start(&home, &[&script]);
+    std::fs::write(&up, "go\n").unwrap();
+    assert_eq!(kept.follow(&home).exit_code(), Some(0));
+    let held = held(&survivors::bearing(&token));
+    let seen = home.seen(&["stop", "1001"]);
+    assert!(seen.stdout.starts_with("session 1001 exited with code 0\nended 1 process: "), "{seen:?}");
+    nothing_survives(&held, &token);
+}
+
+/// A command that, once told, leaves behind a process without any output, which waits for its turn to end.
+fn left_behind(go: &Path, up: &Path) -> String {
+    let stray = format!("read line < {}", go.display());
+    format!("read line < {}; (setsid sh -c '{stray}' > /dev/null 2>&1 &)", up.display())
+}
+
+#[test]
+fn a_session_that_was_detached_within_another_ends_with_it() {
+    let home = Home::new("detach-nested");
+    let token = survivors::token("detach-nested");
+    let inner = format!("'{WINDLASS}' run --detach -- '{WINDLASS}' demo-stray {token}");
+    let seen = home.seen(&["run", &inner]);
+    assert!(seen.code == 0 && seen.stdout.starts_with("session 1"), "{seen:?}");
+    assert!(seen.stderr.contains("left running"), "{seen:?}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_session_that_shares_its_runtime_is_not_stopped_from_outside() {
+    let home = Home::new("stop-shared");
+    let store = Store::open(home.path(), StoreLimits::default()).unwrap();
+    // This test is the runtime: a signal would end it.
+    let engine = Engine::new(EngineOptions { store: Some(store), ..EngineOptions::default() }).unwrap();
+    let start = || engine.start(CommandSpec::new(["/bin/sleep", "1000"], "/")).unwrap();
+    let (first, second) = (start(), start());
+    let seen = home.seen(&["stop", &first.id().to_string()]);
+    assert_eq!(seen.code, 1);
+    assert!(seen.stderr.contains("cannot be stopped alone"), "{seen:?}");
+    assert!(seen.stderr.contains("also runs 1 other running session"), "{seen:?}");
+    assert!(first.receipt().is_none() && second.receipt().is_none());
+    engine.shutdown().await;
+}
+
+#[test]
+fn a_command_that_lost_its_windlass_is_ended_without_it() {
+    let home = Home::new("stop-orphan");
+    let store = Store::open(home.path(), StoreLimits::default()).unwrap();
+    let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
+    let root = ProcessKey { pid: command.id(), start_ticks: start_ticks(Pid::new(command.id())).unwrap() };
+    let record = StartRecord {
+        id: store.claim_id().unwrap(),
+        name: Some("orphan".to_owned()),
+        argv: vec!["sleep".into(), "1000".into()],
+        cwd: "/".into(),
+        terminal: false,
+        lifetime: Lifetime::Detached,
+        started: SystemTime::UNIX_EPOCH,
+        // A namesake of another time: the process that ran it is gone.
+        runtime: ProcessKey { pid: std::process::id(), start_ticks: 1 },
+        root,
+    };
+    store.begin(&record).unwrap();
+    let seen = home.seen(&["stop", "orphan"]);
+    assert!(seen.stdout.contains("had lost its windlass; its command was ended"), "{seen:?}");
+    assert!(seen.stdout.contains(&format!("ended 1 process: {} sleep 1000", root.pid)), "{seen:?}");
+    assert!(!command.wait().unwrap().success());
+    assert_eq!(seen.code, 0);
+}
