@@ -135,9 +135,9 @@ Windlass exits with the command's code, or with 128 plus the signal that ended i
 125 when windlass itself fails, or when its reader was so slow that output was lost.
 What the command leaves running is ended when windlass exits.
 
-With --detach it exits with 0 once the command has started, and prints the session's number. The
-session is over when the command has exited and everything it left running has ended. Detached
-from within another session, it ends with that one.
+With --detach it exits with 0 once the command has started, and prints the session's number. What
+such a command leaves running lives on, its output kept, until it ends or `windlass stop` ends it.
+A session that was detached from within another one ends with that one.
 
 Examples:
   windlass run -- cargo test --workspace
@@ -274,8 +274,8 @@ pub(crate) struct Ps {
 
 const PS_EXAMPLES: &str = "\
 States:
-  running     its windlass is alive
-  detached    it outlived its windlass, as it was meant to
+  running     its windlass is alive, at a terminal or in the background
+  detached    it outlived the program that ran it, as it was meant to
   exit N      it returned N
   SIGxxx      that signal ended it
   timeout, stopped, shutdown    windlass ended it, and why

@@ -86,6 +86,13 @@ pub(crate) fn hold(key: ProcessKey) -> Option<Process> {
     (process::start_ticks(pid) == Some(key.start_ticks) && process.is_alive()).then_some(process)
 }
 
+/// Whether more output of a session may come: as long as its runtime is there to read it and the root, or something
+/// the root left running, is there to print.
+pub(crate) fn may_print(record: &SessionRecord) -> bool {
+    let has_printers = record.receipt.as_ref().is_none_or(|receipt| !receipt.left_running.is_empty());
+    has_printers && is_alive(record.start.runtime)
+}
+
 /// There is no such session.
 #[derive(Debug)]
 pub(crate) struct Unknown {

@@ -17,7 +17,7 @@ use crate::failure::{Exit, Usage};
 use crate::printing::{print, write_all};
 use crate::reading::{Form, Part, Reader, Wanted, screen_text};
 use crate::report;
-use crate::sessions::{self, State};
+use crate::sessions::{self, may_print};
 
 /// What an answer in JSON holds unless told otherwise.
 const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
@@ -136,7 +136,7 @@ impl Reading<'_> {
     }
 
     fn follower(&self) -> Result<Option<Follower>> {
-        let follow = self.order.follow && State::of(&self.record).is_live();
+        let follow = self.order.follow && may_print(&self.record);
         follow.then(|| Follower::new(&self.store, self.record.clone())).transpose()
     }
 }

@@ -41,6 +41,12 @@ impl Kept {
         home.start(&["log", "--follow", &self.id])
     }
 
+    /// Looks until there is a receipt: what the root left running keeps every other event from coming.
+    fn exits(&self, home: &Home) {
+        while self.state(home) == "running" {}
+        assert_eq!(self.state(home), "exited");
+    }
+
     fn state(&self, home: &Home) -> Value {
         listed(home, &self.id.parse().unwrap())["state"].clone()
     }
@@ -163,9 +169,10 @@ fn a_detached_session_may_have_a_terminal() {
 #[test]
 fn a_timeout_ends_a_detached_session() {
     let home = Home::new("detach-timeout");
-    let kept = Kept::start(&home, &["--timeout", "200ms", "sleep 1000"]);
-    wait_for(kept.keeper.process());
-    assert_eq!(kept.state(&home), "timeout");
+    // It may be over before anybody could look for its keeper.
+    assert_eq!(home.seen(&["run", "--detach", "--timeout", "200ms", "sleep 1000"]).code, 0);
+    home.seen(&["log", "--follow", "1001"]);
+    assert_eq!(listed(&home, &json!(1001))["state"], "timeout");
 }
 
 fn stop_ends_the_tree(name: &str, deaf: &str) {
@@ -257,12 +264,25 @@ fn a_session_that_nobody_could_read_later_is_not_detached() {
     let file = home.path().join("file");
     std::fs::write(&file, "").unwrap();
     let token = survivors::token("detach-nowhere");
-    let mut command = home.windlass(&["run", "--detach", "--", "sleep", "1000", &token]);
+    let mut command = home.windlass(&["run", "--detach", "--", WINDLASS, "demo-stray", &token]);
     let output = command.env("WINDLASS_STATE_DIR", file.join("state")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("a detached session needs a state directory"), "{said}");
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[test]
+fn a_session_whose_starter_died_before_it_was_told_is_ended_again() {
+    let home = Home::new("detach-untold");
+    let token = survivors::token("detach-untold");
+    // The keeper itself, on a pipe that nobody reads any more.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut keeper = home.windlass(&["keep", "--detach", "--", WINDLASS, "demo-stray", &token]);
+    assert!(!keeper.stdout(writer).status().unwrap().success());
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+    assert_eq!(listed(&home, &json!(1001))["state"], "stopped");
 }
 
 #[test]
@@ -288,11 +308,27 @@ fn a_keeper_stays_for_what_its_command_left_running_and_goes_when_that_does() {
     let script = left_behind(&go, &up);
     let kept = Kept::start(&home, &[&script]);
     std::fs::write(&up, "go\n").unwrap();
-    assert_eq!(kept.follow(&home).exit_code(), Some(0));
-    assert_eq!(kept.state(&home), "exited");
+    kept.exits(&home);
     assert!(kept.keeper.process().is_alive());
     std::fs::write(&go, "go\n").unwrap();
     wait_for(kept.keeper.process());
+}
+
+#[test]
+fn what_a_command_left_running_is_still_read_and_followed() {
+    let home = Home::new("detach-printing");
+    let (go, up) = (fifo(&home, "go"), fifo(&home, "up"));
+    let script = format!("read line < {}; (setsid sh -c 'cat {}' &); echo left", up.display(), go.display());
+    let kept = Kept::start(&home, &[&script]);
+    std::fs::write(&up, "go\n").unwrap();
+    kept.exits(&home);
+    let mut follow = kept.follow(&home);
+    follow.printed("left");
+    std::fs::write(&go, "went on\n").unwrap();
+    follow.printed("went on");
+    assert_eq!(follow.exit_code(), Some(0));
+    wait_for(kept.keeper.process());
+    assert_eq!(home.seen(&["log", "1001"]).stdout, "left\nwent on\n");
 }
 
 #[test]
@@ -303,7 +339,7 @@ fn stop_ends_what_a_command_left_running() {
     let script = format!("{}; : {token}", left_behind(&go, &up));
     let kept = Kept::start(&home, &[&script]);
     std::fs::write(&up, "go\n").unwrap();
-    assert_eq!(kept.follow(&home).exit_code(), Some(0));
+    kept.exits(&home);
     let held = held(&survivors::bearing(&token));
     let seen = home.seen(&["stop", "1001"]);
     assert!(seen.stdout.starts_with("session 1001 exited with code 0\nended 1 process: "), "{seen:?}");

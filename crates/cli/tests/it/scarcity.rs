@@ -57,6 +57,21 @@ fn a_state_directory_that_is_read_only_is_said_and_the_command_runs() {
 }
 
 #[test]
+fn a_session_whose_record_cannot_be_written_is_not_detached() {
+    let home = Home::new("unrecorded");
+    let token = survivors::token("unrecorded");
+    // Room for the directory and the counter in it, and for no record.
+    let script = format!(
+        "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=2 none $HERE/state; \
+         exec $WINDLASS run --detach -- $WINDLASS demo-stray {token}"
+    );
+    let seen = in_own_world(&home, &script);
+    assert_eq!((seen.code, seen.stdout.as_str()), (125, ""), "{seen:?}");
+    assert!(seen.stderr.contains("a detached session needs a state directory: writing"), "{seen:?}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+}
+
+#[test]
 fn running_out_of_terminals_is_a_clear_error() {
     let home = Home::new("terminals");
     // Room for one, and the shell has it.

@@ -12,7 +12,7 @@ use windlass_engine::{Journal, SessionRecord, Store};
 use windlass_output::Offset;
 use windlass_sys::process::{Pid, Process};
 
-use crate::sessions::State;
+use crate::sessions::may_print;
 
 /// Waits for a session's files to change or its runtime to die.
 pub(crate) struct Follower {
@@ -54,8 +54,7 @@ impl Follower {
 
     fn is_over(&self) -> bool {
         let record = self.store.load(self.record.start.id);
-        // A runtime that is gone will print nothing more, even if its detached session lives on.
-        record.map_or(true, |record| !matches!(State::of(&record), State::Running))
+        record.map_or(true, |record| !may_print(&record))
     }
 
     fn sleep_until_something_changes(&self) -> Result<()> {
