@@ -28,7 +28,7 @@ use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_sys::tree;
+use windlass_sys::tree::{self, Adoption};
 
 /// How an engine works.
 #[derive(Debug, Default)]
@@ -67,6 +67,7 @@ struct Inner {
     own: ProcessKey,
     next_id: AtomicU64,
     spare: Arc<Spare>,
+    adoption: Arc<Adoption>,
     runtime: tokio::runtime::Handle,
     /// Told when a start that was under way at the shutdown is over.
     settled: Notify,
@@ -103,10 +104,10 @@ impl Engine {
             return Err(EngineError::CannotMark);
         }
         let open_files = limits::raise_open_files();
-        tree::adopt_orphans();
+        let adoption = Arc::new(tree::adopt_orphans());
         let guard = options.guard.stand(brand).map_err(|source| EngineError::Guardian { source })?;
         let roots = Arc::new(Roots::default());
-        tokio::spawn(orphans::collect(brand, Arc::clone(&roots)));
+        tokio::spawn(orphans::collect(brand, Arc::clone(&adoption), Arc::clone(&roots)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let inner = Inner {
             store: options.store.map(Arc::new),
@@ -121,6 +122,7 @@ impl Engine {
             own: process_key(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
             spare: Arc::new(Spare::keep()),
+            adoption,
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
             _guard: guard,
@@ -209,6 +211,7 @@ impl Engine {
             mark: seat.mark,
             root: Arc::downgrade(root),
             spare: Arc::clone(&self.inner.spare),
+            adoption: Arc::clone(&self.inner.adoption),
             store: seat.store,
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
@@ -317,7 +320,8 @@ impl Inner {
 
 impl Inner {
     fn everything(&self) -> Prey {
-        Prey { brand: self.brand, whose: Whose::Runtime, spare: Arc::clone(&self.spare), on_terminal: false }
+        let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
+        Prey { brand: self.brand, whose: Whose::Runtime, spare, adoption, on_terminal: false }
     }
 }
 

@@ -2,12 +2,12 @@
 //! they die, and it must never be the root of a session, whose exit belongs to its task.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use windlass_sys::mark::Brand;
 use windlass_sys::process::{self, Pid, Process};
-use windlass_sys::tree;
+use windlass_sys::tree::Adoption;
 
 /// The roots of all sessions, by the sequence number in their mark.
 #[derive(Debug, Default)]
@@ -76,11 +76,11 @@ impl Roots {
 
 /// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not
 /// which: several deaths may be one signal, so each signal is a look at all that were adopted.
-pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
+pub(crate) async fn collect(brand: Brand, adoption: Arc<Adoption>, roots: Arc<Roots>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
     let Ok(mut deaths) = signal(SignalKind::child()) else { return };
     while !roots.is_finished() {
-        collect_dead(brand, &roots);
+        collect_dead(brand, &adoption, &roots);
         tokio::select! {
             _ = deaths.recv() => {}
             () = roots.fewer.notified() => {}
@@ -88,12 +88,12 @@ pub(crate) async fn collect(brand: Brand, roots: std::sync::Arc<Roots>) {
         // Most deaths are of roots, and somebody waits for those: their sessions go first.
         tokio::task::yield_now().await;
     }
-    collect_dead(brand, &roots);
+    collect_dead(brand, &adoption, &roots);
 }
 
-fn collect_dead(brand: Brand, roots: &Roots) {
+fn collect_dead(brand: Brand, adoption: &Adoption, roots: &Roots) {
     // Where we cannot look now, the next death is another chance.
-    for pid in tree::adopted().unwrap_or_default() {
+    for pid in adoption.adopted().unwrap_or_default() {
         let Some(mark) = brand.on(pid) else { continue };
         let dead = Process::open(pid).is_ok_and(|process| !process.is_alive());
         if dead && roots.is_orphan(mark.sequence(), pid) {

@@ -34,7 +34,7 @@ use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
-use windlass_sys::tree;
+use windlass_sys::tree::{self, Adoption};
 
 /// A handle on a session. Cheap to clone; any number may exist.
 #[derive(Clone, Debug)]
@@ -59,6 +59,7 @@ pub(crate) struct Shared {
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
     pub(crate) spare: Arc<Spare>,
+    pub(crate) adoption: Arc<Adoption>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
@@ -282,8 +283,8 @@ impl WeakSession {
 impl Shared {
     pub(crate) fn prey(&self) -> Prey {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
-        let spare = Arc::clone(&self.spare);
-        Prey { brand: self.brand, whose, spare, on_terminal: self.facts.terminal.is_some() }
+        let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
+        Prey { brand: self.brand, whose, spare, adoption, on_terminal: self.facts.terminal.is_some() }
     }
 
     fn touch(&self) {

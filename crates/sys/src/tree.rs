@@ -7,24 +7,62 @@
 use crate::mark::{Brand, Mark};
 use crate::process::{Pid, Process};
 use rustix::io::Errno;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// From now on, descendants whose parent dies become children of this process instead of init's.
-pub fn adopt_orphans() {
-    // Every kernel since 3.4 has it; on failure orphans go to init, and the mark still finds them.
-    let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
+/// The right to every descendant whose parent died, and the list of those there are now.
+///
+/// The list is opened once and read again from its start: every session's end looks at it, and a look that needs no
+/// descriptor cannot fail for want of one.
+#[derive(Debug)]
+pub struct Adoption {
+    /// `None` on a kernel built without it: then everyone is looked at.
+    list: Option<File>,
 }
 
-/// The processes hanging on this process's main thread: orphans, and children it started itself.
-pub fn adopted() -> io::Result<Vec<Pid>> {
+/// From now on, descendants whose parent dies become children of this process instead of init's.
+pub fn adopt_orphans() -> Adoption {
+    // Every kernel since 3.4 has it; on failure orphans go to init, and the mark still finds them.
+    let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
     let me = Pid::of_this_process();
-    match fs::read_to_string(format!("/proc/self/task/{me}/children")) {
-        Ok(text) => Ok(text.split_whitespace().filter_map(|word| word.parse().ok().map(Pid::new)).collect()),
-        // A kernel built without that file: look at everyone.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => everyone()?.collect(),
-        Err(error) => Err(error),
+    Adoption { list: File::open(format!("/proc/self/task/{me}/children")).ok() }
+}
+
+impl Adoption {
+    /// The processes hanging on this process's main thread: orphans, and children it started itself.
+    pub fn adopted(&self) -> io::Result<Vec<Pid>> {
+        let Some(list) = &self.list else { return everyone()?.collect() };
+        let text = read_from_the_start(list)?;
+        let words = text.split(u8::is_ascii_whitespace).filter_map(|word| std::str::from_utf8(word).ok());
+        Ok(words.filter_map(|word| word.parse().ok().map(Pid::new)).collect())
+    }
+
+    /// Whether, besides its root (while that lives), a session has members that hang on this process; also `true` where
+    /// we could not look.
+    pub fn has_orphans(&self, brand: Brand, mark: Mark, root: Option<Pid>) -> bool {
+        let is_orphan = |pid: &Pid| Some(*pid) != root && brand.on(*pid) == Some(mark) && is_alive(*pid);
+        let look = || {
+            let adopted = self.adopted();
+            adopted.map_or((true, false), |adopted| (adopted.iter().any(is_orphan), adopted.is_empty()))
+        };
+        let (found, nobody) = look();
+        // The kernel may skip a child whose elder sibling is collected while the list is read. A list that is empty from
+        // the start skipped nobody; any other is read twice before it is believed.
+        found || !nobody && look().0
+    }
+}
+
+/// A file of the kernel's says nothing about its length: its end is where nothing more comes.
+fn read_from_the_start(file: &File) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut chunk = [0; 1024];
+    loop {
+        match file.read_at(&mut chunk, text.len() as u64)? {
+            0 => return Ok(text),
+            count => text.extend_from_slice(&chunk[..count]),
+        }
     }
 }
 
@@ -44,18 +82,6 @@ fn thread_has_children(thread: &Path) -> bool {
         // The thread ended meanwhile, or the kernel has no such file: then only the walk over all processes tells.
         Err(_) => true,
     }
-}
-
-/// Whether, besides its root (while that lives), a session has members that hang on this process; also `true` where we
-/// could not look.
-pub fn has_orphans(brand: Brand, mark: Mark, root: Option<Pid>) -> bool {
-    let is_orphan = |pid: &Pid| Some(*pid) != root && brand.on(*pid) == Some(mark) && is_alive(*pid);
-    let look =
-        || adopted().map_or((true, false), |adopted| (adopted.iter().any(is_orphan), adopted.is_empty()));
-    let (found, nobody) = look();
-    // The kernel may skip a child whose elder sibling is collected while the list is read. A list that is empty from the
-    // start skipped nobody; any other is read twice before it is believed.
-    found || !nobody && look().0
 }
 
 /// All living processes whose mark is wanted, each held so that its number cannot be reused. What could not be looked

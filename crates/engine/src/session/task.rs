@@ -405,7 +405,8 @@ impl Task {
             return Vec::new();
         };
         let exited = self.life.exit.is_some();
-        if self.life.swept || !tree::has_orphans(brand, mark, (!exited).then_some(root)) {
+        let adoption = &self.shared.adoption;
+        if self.life.swept || !adoption.has_orphans(brand, mark, (!exited).then_some(root)) {
             return Vec::new();
         }
         let look = || tree::living(brand, |found| found == mark).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_sys::tree;
+use windlass_sys::tree::{self, Adoption};
 
 /// The times of the ladder.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,7 @@ pub(crate) struct Prey {
     pub(crate) brand: Brand,
     pub(crate) whose: Whose,
     pub(crate) spare: Arc<Spare>,
+    pub(crate) adoption: Arc<Adoption>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
 }
@@ -189,7 +190,7 @@ impl Prey {
     /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
         let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
-        !has_more && !tree::has_orphans(self.brand, mark, held.then_some(root))
+        !has_more && !self.adoption.has_orphans(self.brand, mark, held.then_some(root))
     }
 
     fn signal(&self, member: &Process, blow: Blow) {
