@@ -13,11 +13,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let runner = Runner::at_hand()?;
     // Tests start programs of the workspace, and cargo builds for a test only the programs of its own package.
     step::run_all(&[Step::cargo("build", &["build", "--workspace", "--bins"])])?;
-    let tests = Step::call("tests", || runner.run(arguments));
-    let mut steps = vec![tests.or("run one again with `cargo xtask test <part of its name>`")];
+    let mut steps = Vec::new();
     if arguments.is_empty() {
         steps.push(Step::cargo("doc tests", &["test", "--workspace", "--doc"]));
     }
+    // Last, so that the run closes with the count of what it tested.
+    let tests = Step::call("tests", || runner.run(arguments));
+    steps.push(tests.or("run one again with `cargo xtask test <part of its name>`"));
     step::run_all(&steps)
 }
 

@@ -227,10 +227,20 @@ impl Task {
         self.life.ladder = None;
         self.life.tree_end.ended.extend(end.ended);
         self.life.tree_end.remaining = end.remaining;
+        self.admit_a_living_root();
         self.life.swept = self.life.tree_end.remaining.is_empty();
         self.happen(Happening::LadderDone);
         if self.life.ladder.is_none() && !self.receipt_will_come() {
             self.answer_stops();
+        }
+    }
+
+    /// Whatever the ladder found: a root that lives has not been ended, and nobody may wait for its receipt.
+    fn admit_a_living_root(&mut self) {
+        let root = self.root.get_ref();
+        let remaining = &mut self.life.tree_end.remaining;
+        if remaining.is_empty() && self.life.exit.is_none() && root.is_alive() {
+            remaining.push(terminate::describe(root.pid()).unwrap_or_else(terminate::unseen));
         }
     }
 
