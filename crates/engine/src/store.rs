@@ -150,8 +150,8 @@ pub struct Store {
 struct Writing {
     /// Ids claimed and not yet used.
     block: Block,
-    /// The newest ledger. Ends of sessions in older ones open their file for it.
-    ledger: Option<Ledger>,
+    /// The newest ledger, last, and before it those whose sessions have not all ended.
+    ledgers: Vec<Ledger>,
 }
 
 impl Store {
@@ -203,20 +203,21 @@ impl Store {
 
     /// Records how a session ended: one write, after which the session counts as finished.
     pub fn finish(&self, id: SessionId, receipt: &Receipt) -> Result<(), WriteRecord> {
-        self.append(id, &text::receipt_block(id, receipt))
+        self.append(id, Ledger::finish, &text::receipt_block(id, receipt))
     }
 
-    /// Adds a block to the ledger of a session that has begun.
-    fn append(&self, id: SessionId, block: &[u8]) -> Result<(), WriteRecord> {
+    /// Adds a block to the ledger of a session that has begun, in the way for a ledger that this process has open.
+    fn append(&self, id: SessionId, add: Adding, block: &[u8]) -> Result<(), WriteRecord> {
         let mut writing = self.writing();
         let range = writing.block.range_of(id);
         let first = match range {
             Some(range) => range.first,
             None => ledger::holding(&self.root, id).ok().flatten().unwrap_or(id),
         };
-        let written = match (&mut writing.ledger, range) {
-            (Some(ledger), Some(range)) if ledger.is_of(range) => ledger.append(block),
-            _ => ledger::append(&self.root, first, block),
+        let open = range.and_then(|range| writing.ledgers.iter_mut().find(|ledger| ledger.is_of(range)));
+        let written = match open {
+            Some(ledger) => add(ledger, block),
+            None => ledger::append(&self.root, first, block),
         };
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
@@ -271,11 +272,21 @@ impl Store {
 }
 
 impl Writing {
-    /// The ledger of these numbers: the current one, or a new one that becomes it.
+    /// The ledger of these numbers: one that is open, or a new one.
     fn ledger_of(&mut self, range: IdRange, root: &Path) -> io::Result<&mut Ledger> {
-        match self.ledger.take().filter(|ledger| ledger.is_of(range)) {
-            Some(current) => Ok(self.ledger.insert(current)),
-            None => Ok(self.ledger.insert(Ledger::create(root, range)?)),
-        }
+        let place = match self.ledgers.iter().rposition(|ledger| ledger.is_of(range)) {
+            Some(place) => place,
+            None => {
+                let new = Ledger::create(root, range)?;
+                // An older one in which every session has ended is opened again should anything come after all.
+                self.ledgers.retain(Ledger::is_awaited);
+                self.ledgers.push(new);
+                self.ledgers.len() - 1
+            }
+        };
+        Ok(&mut self.ledgers[place])
     }
 }
+
+/// How a block goes into an open ledger.
+type Adding = fn(&mut Ledger, &[u8]) -> io::Result<()>;

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The right to every descendant whose parent died, and the list of those there are now.
@@ -68,7 +69,19 @@ fn read_from_the_start(file: &File) -> io::Result<Vec<u8>> {
 
 /// Whether a process has children of its own right now; also `true` where we could not look.
 pub fn has_children(pid: Pid) -> bool {
-    match fs::read_dir(format!("/proc/{pid}/task")) {
+    let threads = format!("/proc/{pid}/task");
+    match fs::metadata(&threads) {
+        // A directory has two links and one for each directory in it: this is the usual process with one thread.
+        Ok(metadata) if metadata.nlink() == 3 => {
+            thread_has_children(&Path::new(&threads).join(pid.to_string()))
+        }
+        Ok(_) => any_thread_has_children(&threads),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+fn any_thread_has_children(threads: &str) -> bool {
+    match fs::read_dir(threads) {
         Ok(mut threads) => {
             threads.any(|thread| thread.map_or(true, |thread| thread_has_children(&thread.path())))
         }

@@ -15,12 +15,13 @@ use super::ids::IdRange;
 use super::text::{self, Records};
 use crate::SessionId;
 
-/// The ledger this process is writing.
+/// A ledger this process is writing.
 #[derive(Debug)]
 pub(super) struct Ledger {
     range: IdRange,
     file: File,
     begun: Vec<SessionId>,
+    finished: usize,
 }
 
 impl Ledger {
@@ -28,7 +29,7 @@ impl Ledger {
     pub(super) fn create(root: &Path, range: IdRange) -> io::Result<Self> {
         let path = path(root, range.first);
         let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)?;
-        Ok(Self { range, file, begun: Vec::new() })
+        Ok(Self { range, file, begun: Vec::new(), finished: 0 })
     }
 
     pub(super) fn is_of(&self, range: IdRange) -> bool {
@@ -45,9 +46,20 @@ impl Ledger {
         Ok(())
     }
 
+    /// Adds the block of a session that has ended: one write.
+    pub(super) fn finish(&mut self, block: &[u8]) -> io::Result<()> {
+        self.finished += 1;
+        self.append(block)
+    }
+
     /// Adds a later block: one write.
     pub(super) fn append(&mut self, block: &[u8]) -> io::Result<()> {
         self.file.write_all(block)
+    }
+
+    /// Whether some of its sessions have not ended.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.finished < self.begun.len()
     }
 }
 

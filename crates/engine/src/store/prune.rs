@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::files::{OwnFile, own_files};
+use super::ledger::Ledger;
 use super::record::{ProcessKey, SessionRecord};
 use super::text::{self, Records};
 use super::{Store, StoreLimits, ledger};
@@ -146,7 +147,7 @@ impl Store {
             return Ok(());
         }
         // Through the store's own way of writing: this process may be adding another session right now.
-        self.append(id, &text::forgotten_block(id)).map_err(|failure| Prune::Remove {
+        self.append(id, Ledger::append, &text::forgotten_block(id)).map_err(|failure| Prune::Remove {
             path: ledger::path(&self.root, first),
             source: failure.source,
         })

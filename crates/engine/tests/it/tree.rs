@@ -7,10 +7,14 @@ use windlass_testkit::{HANG, Scratch, survivors};
 
 /// Starts the script, waits until it says `ready`, stops it, and checks that nothing of it is left.
 async fn stop_leaves_nothing(name: &str, script: &str) -> (Session, windlass_engine::TreeEnd) {
+    stop_after(name, script, "ready").await
+}
+
+async fn stop_after(name: &str, script: &str, sign: &str) -> (Session, windlass_engine::TreeEnd) {
     let engine = engine();
     let token = survivors::token(name);
     let session = engine.start(tagged(sh(script), &token)).unwrap();
-    printed(&session, "ready").await;
+    printed(&session, sign).await;
     let end = tokio::time::timeout(HANG, session.stop()).await.expect("the stop is answered");
     assert_eq!(end.remaining, [], "{end:?}");
     assert_eq!(survivors::bearing(&token), Vec::<String>::new(), "{end:?}");
@@ -27,8 +31,11 @@ async fn a_plain_command_is_ended_by_term() {
 
 #[tokio::test]
 async fn setsid_and_double_forked_children_are_ended_even_with_an_empty_environment() {
-    let script = "setsid sleep 1001 & (setsid sleep 1002 &) ; env -i setsid sleep 1003 & (env -i setsid sh -c 'sleep 1004 & sleep 1005' & ) ; echo ready; wait";
-    let (_, end) = stop_leaves_nothing("setsid", script).await;
+    // Each says that it is there before it becomes what it is looked for as.
+    let script = "setsid sh -c 'echo up; exec sleep 1001' & (setsid sh -c 'echo up; exec sleep 1002' &) ; \
+                  env -i setsid sh -c 'echo up; exec sleep 1003' & \
+                  (env -i setsid sh -c '(echo up; exec sleep 1004) & echo up; exec sleep 1005' & ) ; wait; wait";
+    let (_, end) = stop_after("setsid", script, "(?s)(up.*){5}").await;
     for number in 1001..=1005 {
         let sleep = format!("sleep {number}");
         assert!(
