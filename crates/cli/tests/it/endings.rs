@@ -1,7 +1,11 @@
 //! However `windlass run` itself ends, nothing of its session survives.
 
+use std::time::{Duration, Instant};
+
+use windlass_sys::guardian::wait_until_gone;
 use windlass_sys::signal::Signal;
-use windlass_testkit::survivors;
+use windlass_testkit::bytes::Noise;
+use windlass_testkit::{HANG, survivors};
 
 use crate::rig::{Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
 
@@ -50,6 +54,43 @@ fn a_killed_windlass_leaves_nothing_behind() {
 #[test]
 fn a_killed_windlass_leaves_nothing_behind_even_if_it_is_deaf_to_term() {
     assert_eq!(ends_everything("kill-deaf", "TERM HUP INT", Signal::KILL), None);
+}
+
+/// Before the tree stands, while it grows, when it is whole: windlass is signalled wherever it happens to be.
+#[test]
+fn nothing_survives_a_signal_at_any_moment() {
+    let home = Home::new("moments");
+    let mut noise = Noise::new(u64::from(std::process::id()));
+    for round in 0..24 {
+        let token = survivors::token("moments");
+        let running = home.start(&["run", &escapees(&token, ["TERM HUP INT", "HUP"][round % 2])]);
+        let signal = [Signal::KILL, Signal::TERM, Signal::HUP, Signal::INT][round / 2 % 4];
+        let moment = Instant::now() + Duration::from_micros(noise.word() % 40_000);
+        while Instant::now() < moment {}
+        running.signal(signal);
+        if signal == Signal::INT {
+            // The first is the command's to handle; this one is not.
+            running.signal(Signal::TERM);
+        }
+        running.exit_code();
+        vanishes(&token);
+    }
+}
+
+/// Waits until no process bears the token, and looks again after other processes have come and gone.
+fn vanishes(token: &str) {
+    let deadline = Instant::now() + HANG;
+    for _ in 0..3 {
+        loop {
+            let found = survivors::bearing(token);
+            if found.is_empty() {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{found:?}");
+            wait_until_gone(&held(&found), HANG);
+        }
+        std::process::Command::new("true").status().expect("a process can be started");
+    }
 }
 
 #[test]
