@@ -82,3 +82,19 @@ fn the_record_has_what_was_typed_and_when() {
     assert!(started.starts_with("20") && started.ends_with('Z'), "{started}");
     assert!(home.seen(&["ps"]).stdout.contains("echo 'two words'"));
 }
+
+/// Durations come from the monotonic clock; the wall clock is only shown, and may have been wrong or set back since.
+#[test]
+fn a_clock_that_was_set_back_confuses_nobody() {
+    let home = Home::new("clock");
+    home.seen(&["run", "--", "echo", "printed"]);
+    let ledger = home.path().join("1001.rec");
+    let text = std::fs::read_to_string(&ledger).expect("the record can be read");
+    let started = text.lines().find(|line| line.starts_with("started=")).expect("it says when");
+    for moment in ["started=4000000000000000000", "started=-4000000000000000000", "started=0"] {
+        std::fs::write(&ledger, text.replace(started, moment)).expect("the record can be written");
+        let seen = home.seen(&["ps"]);
+        assert!(seen.code == 0 && seen.stdout.contains("exit 0"), "{seen:?}");
+        assert_eq!(home.seen(&["log", "1001"]).stdout, "printed\n");
+    }
+}
