@@ -39,11 +39,6 @@ impl Cursor {
         self.position = reading.next;
         reading
     }
-
-    /// Moves without reading: to the end of a span somebody else has shown, for example.
-    pub fn move_to(&mut self, position: Offset) {
-        self.position = position;
-    }
 }
 
 /// The bounds of a subscription.

@@ -1,7 +1,7 @@
 //! Pipes between the runtime and a child: our end never blocks, the child's end does, and neither leaks into an exec.
 
 use crate::descriptor::above_stdio;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
@@ -32,11 +32,6 @@ pub fn to_child() -> Result<Pipe, Errno> {
 pub fn nothing() -> Result<OwnedFd, Errno> {
     use rustix::fs::{Mode, OFlags, open};
     above_stdio(open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
-}
-
-/// How many bytes the kernel may hold between the writer and us.
-pub fn capacity(fd: impl AsFd) -> usize {
-    rustix::pipe::fcntl_getpipe_size(fd).unwrap_or(65536)
 }
 
 fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
