@@ -29,12 +29,13 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
     let exit = match receipt.exit {
         Exit::Code(code) => format!("exited with code {code}"),
         Exit::Signal(number) => format!("was ended by {}", Signal::from(number)),
+        Exit::Unknown => "ended in a way that is not known".into(),
     };
     match (receipt.cause, receipt.exit) {
         (Cause::Itself, _) => exit,
         (Cause::Timeout(limit), _) => format!("timed out after {} and {exit}", duration(limit)),
         (Cause::Stopped, Exit::Signal(number)) => format!("was stopped by {}", Signal::from(number)),
-        (Cause::Stopped, Exit::Code(_)) => format!("was stopped and {exit}"),
+        (Cause::Stopped, Exit::Code(_) | Exit::Unknown) => format!("was stopped and {exit}"),
         (cause, _) => format!("{exit} ({cause})"),
     }
 }

@@ -52,6 +52,7 @@ impl State {
             Self::Lost => "lost",
             Self::Over(Exit::Code(_), Cause::Itself) => "exited",
             Self::Over(Exit::Signal(_), Cause::Itself) => "signalled",
+            Self::Over(Exit::Unknown, Cause::Itself) => "unknown",
             Self::Over(_, Cause::Timeout(_)) => "timeout",
             Self::Over(_, Cause::Stopped) => "stopped",
             Self::Over(_, Cause::Limit) => "limit",

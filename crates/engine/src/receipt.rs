@@ -10,14 +10,17 @@ pub enum Exit {
     Code(i32),
     /// This signal ended it.
     Signal(i32),
+    /// It has ended, but something else in this process collected it, and how it ended with it.
+    Unknown,
 }
 
 impl Exit {
-    /// One number for a shell or a model: the code, or 128 plus the signal.
+    /// One number for a shell or a model: the code, 128 plus the signal, or 255 where it is not known.
     pub fn code(self) -> i32 {
         match self {
             Self::Code(code) => code,
             Self::Signal(signal) => 128 + signal,
+            Self::Unknown => 255,
         }
     }
 

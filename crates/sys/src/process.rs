@@ -143,6 +143,14 @@ pub enum How {
     Exited(i32),
     /// A signal ended it.
     Signalled(Signal),
+    /// Somebody else collected it, and the answer with it.
+    Unknown,
+}
+
+impl Ended {
+    /// The end of a child that somebody else collected.
+    pub const UNKNOWN: Self =
+        Self { how: How::Unknown, cpu_user: Duration::ZERO, cpu_system: Duration::ZERO, peak_memory: 0 };
 }
 
 /// The raw call, because it alone returns the usage of this one child together with its status.

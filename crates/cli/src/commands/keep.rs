@@ -83,7 +83,7 @@ fn pass_on_failure(keeper: Background, report: &[u8]) -> Result<Exit> {
     write_all(rustix::stdio::stderr(), report)?;
     match keeper.ended().context("cannot tell what became of the keeper")?.how {
         How::Exited(code) if code != 0 => Ok(Exit::of_command(code)),
-        How::Exited(_) => bail!("the keeper ended without a report"),
+        How::Exited(_) | How::Unknown => bail!("the keeper ended without a report"),
         How::Signalled(signal) => bail!("{signal} ended the keeper before it could report"),
     }
 }

@@ -60,7 +60,7 @@ fn span(span: Span) -> Value {
 
 fn signal(exit: Exit) -> Option<String> {
     match exit {
-        Exit::Code(_) => None,
+        Exit::Code(_) | Exit::Unknown => None,
         Exit::Signal(number) => Some(Signal::from(number).to_string()),
     }
 }

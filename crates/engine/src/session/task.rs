@@ -211,16 +211,11 @@ impl Task {
         match reaped {
             Ok(None) => return,
             Ok(Some(ended)) => self.life.exit = Some((ended, Instant::now())),
-            // Somebody else collected our child. The truth is lost; say the least false thing.
-            Err(_) => self.life.exit = Some((Self::unknown_end(), Instant::now())),
+            // Something else in this process waits for any child, and got ours.
+            Err(_) => self.life.exit = Some((Ended::UNKNOWN, Instant::now())),
         }
         self.outputs.root_exited();
         self.happen(Happening::RootExited);
-    }
-
-    fn unknown_end() -> Ended {
-        let how = How::Signalled(Signal::KILL);
-        Ended { how, cpu_user: Duration::ZERO, cpu_system: Duration::ZERO, peak_memory: 0 }
     }
 
     fn ladder_done(&mut self, end: TreeEnd) {
@@ -390,12 +385,13 @@ impl Task {
     }
 
     fn receipt(&mut self, cause: Cause) -> Receipt {
-        let (ended, at) = self.life.exit.unwrap_or_else(|| (Self::unknown_end(), Instant::now()));
+        let (ended, at) = self.life.exit.unwrap_or_else(|| (Ended::UNKNOWN, Instant::now()));
         let TreeEnd { ended: ended_processes, remaining } = self.life.tree_end.clone();
         Receipt {
             exit: match ended.how {
                 How::Exited(code) => Exit::Code(code),
                 How::Signalled(signal) => Exit::Signal(signal.number()),
+                How::Unknown => Exit::Unknown,
             },
             cause,
             wall: at.duration_since(self.shared.started),

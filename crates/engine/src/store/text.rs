@@ -318,10 +318,14 @@ fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
+        Exit::Unknown => "unknown".into(),
     }
 }
 
 fn exit_from(text: &str) -> Option<Exit> {
+    if text == "unknown" {
+        return Some(Exit::Unknown);
+    }
     match text.split_once(' ')? {
         ("code", code) => code.parse().ok().map(Exit::Code),
         ("signal", signal) => signal.parse().ok().map(Exit::Signal),

@@ -132,6 +132,18 @@ async fn stops_that_are_repeated_do_not_put_off_the_kill() {
     assert!(!first.await.unwrap().ended.is_empty());
 }
 
+/// An embedding program that waits for any child may collect a session's root: then nobody knows how it ended.
+#[tokio::test]
+async fn an_exit_that_somebody_else_collected_is_unknown_and_not_invented() {
+    let engine = engine();
+    let session = engine.start(sh("exit 3")).unwrap();
+    let root = Process::open(session.facts().root).unwrap();
+    while root.is_alive() {}
+    windlass_sys::process::reap_orphan(root.pid());
+    let receipt = receipt(&session).await;
+    assert_eq!((receipt.exit, receipt.exit.code(), receipt.cause), (Exit::Unknown, 255, Cause::Itself));
+}
+
 #[tokio::test]
 async fn no_duration_is_too_long() {
     let engine = engine();
