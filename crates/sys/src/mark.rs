@@ -23,7 +23,7 @@ enum Place {
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
     SoftOnly { hard: u64 },
-    /// The hard half was lowered too far to hold a mark: lineage alone must do.
+    /// The hard half was lowered too far to hold a mark: nothing can be marked, and an engine says so.
     Nowhere,
 }
 

@@ -23,6 +23,20 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// The names of all files in it, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("a scratch directory can be listed").flatten();
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// How many bytes all its files hold together.
+    pub fn size(&self) -> u64 {
+        let lengths = self.names().into_iter().filter_map(|name| self.0.join(name).metadata().ok());
+        lengths.map(|metadata| metadata.len()).sum()
+    }
 }
 
 impl Drop for Scratch {

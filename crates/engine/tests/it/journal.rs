@@ -12,7 +12,7 @@ use std::time::Duration;
 use windlass_engine::{Journal, OpenJournal, Piece, Reading, Retention, SessionId, Stream};
 use windlass_output::{Offset, Span};
 
-use crate::scratch::Scratch;
+use windlass_testkit::Scratch;
 
 const ID: SessionId = SessionId::new(1001);
 const EVERYTHING: usize = usize::MAX;
@@ -40,7 +40,7 @@ fn fill(journal: &Journal, total: u64, chunk: usize) {
 
 #[test]
 fn retention_keeps_the_beginning_and_the_newest_and_counts_the_gap() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let retention = Retention { limit: 1 << 20, head: 256 << 10 };
     for journal in [Journal::in_memory(retention), Journal::on_disk(scratch.path(), ID, retention)] {
         fill(&journal, 10 << 20, 10_000);
@@ -59,7 +59,7 @@ fn retention_keeps_the_beginning_and_the_newest_and_counts_the_gap() {
 
 #[test]
 fn an_index_cannot_outgrow_the_limit() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention::new(64 << 10));
     for number in 0..20_000 {
         journal.append(Stream::Terminal, Duration::from_millis(2 * number), b".");
@@ -70,7 +70,7 @@ fn an_index_cannot_outgrow_the_limit() {
 
 #[test]
 fn the_data_files_of_a_session_put_together_are_its_output() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention { limit: 1 << 20, head: 64 << 10 });
     fill(&journal, 600 << 10, 1000);
     let data = scratch.names().into_iter().filter(|name| name.ends_with(".out"));
@@ -83,7 +83,7 @@ fn the_data_files_of_a_session_put_together_are_its_output() {
 
 #[test]
 fn nothing_is_created_before_the_first_byte_and_files_are_private() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention::default());
     journal.append(Stream::Stdout, Duration::ZERO, b"");
     assert!(scratch.names().is_empty());
@@ -97,7 +97,7 @@ fn nothing_is_created_before_the_first_byte_and_files_are_private() {
 
 #[test]
 fn the_format_on_disk_is_as_documented() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention::default());
     journal.append(Stream::Stdout, Duration::from_nanos(5), b"out");
     journal.append(Stream::Stderr, Duration::from_nanos(258), b"err");
@@ -129,7 +129,7 @@ fn the_format_on_disk_is_as_documented() {
 
 #[test]
 fn a_session_that_printed_nothing_has_an_empty_journal_and_may_print_later() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let reader = Journal::open(scratch.path(), ID).unwrap();
     assert_eq!(reader.refresh(), Offset::ZERO);
     let journal = Journal::on_disk(scratch.path(), ID, Retention::default());
@@ -140,7 +140,7 @@ fn a_session_that_printed_nothing_has_an_empty_journal_and_may_print_later() {
 
 #[test]
 fn a_sealed_journal_reads_as_before_and_even_takes_more() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention::default());
     journal.append(Stream::Stdout, Duration::ZERO, b"one ");
     journal.seal();
@@ -152,7 +152,7 @@ fn a_sealed_journal_reads_as_before_and_even_takes_more() {
 
 #[test]
 fn a_journal_of_a_later_version_is_refused_by_name() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     write_small_journal(scratch.path());
     let path = scratch.path().join("1001-0000000000000000.idx");
     let mut index = fs::read(&path).unwrap();
@@ -170,7 +170,7 @@ fn opening_a_journal_in_a_directory_that_is_not_there_names_it() {
 
 #[test]
 fn appending_to_a_journal_opened_for_reading_leaves_the_files_alone() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     write_small_journal(scratch.path());
     let size = scratch.size();
     let reader = Journal::open(scratch.path(), ID).unwrap();
@@ -216,7 +216,7 @@ fn streams(reading: &Reading) -> Vec<Stream> {
 fn an_index_cut_at_any_byte_loses_no_output_and_no_whole_record() {
     const ALL: [Stream; 4] = [Stream::Stdout, Stream::Stderr, Stream::Terminal, Stream::Stdout];
     for len in 0..=48 + 4 * 24 {
-        let scratch = Scratch::new();
+        let scratch = Scratch::new("engine");
         write_small_journal(scratch.path());
         truncate(&scratch.path().join("1001-0000000000000000.idx"), len);
         let journal = Journal::open(scratch.path(), ID).unwrap();
@@ -230,7 +230,7 @@ fn an_index_cut_at_any_byte_loses_no_output_and_no_whole_record() {
 #[test]
 fn data_cut_at_any_byte_reads_up_to_there() {
     for len in 0..=SMALL.len() {
-        let scratch = Scratch::new();
+        let scratch = Scratch::new("engine");
         write_small_journal(scratch.path());
         truncate(&scratch.path().join("1001-0000000000000000.out"), len as u64);
         let journal = Journal::open(scratch.path(), ID).unwrap();
@@ -241,7 +241,7 @@ fn data_cut_at_any_byte_reads_up_to_there() {
 
 #[test]
 fn an_index_of_garbage_loses_no_output() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     write_small_journal(scratch.path());
     let path = scratch.path().join("1001-0000000000000000.idx");
     for garbage in [&[0u8; 200][..], &[0xff; 200], b"", b"windlass"] {
@@ -254,7 +254,7 @@ fn an_index_of_garbage_loses_no_output() {
 
 #[test]
 fn a_vanished_file_is_unreadable_to_its_writer_and_dropped_to_others() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let journal = Journal::on_disk(scratch.path(), ID, Retention::default());
     journal.append(Stream::Stdout, Duration::ZERO, b"gone");
     journal.seal();
@@ -280,7 +280,7 @@ fn a_vanished_file_is_unreadable_to_its_writer_and_dropped_to_others() {
 
 #[test]
 fn a_directory_that_cannot_be_written_degrades_to_memory_and_says_why() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let file = scratch.path().join("file");
     fs::write(&file, "").unwrap();
     let taken = scratch.path().join("1001-0000000000000000.idx");
@@ -304,7 +304,7 @@ fn a_directory_that_cannot_be_written_degrades_to_memory_and_says_why() {
 
 #[test]
 fn a_directory_that_disappears_degrades_when_the_next_segment_begins() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let dir = scratch.path().join("state");
     fs::create_dir(&dir).unwrap();
     let retention = Retention { limit: 64 << 10, head: 16 << 10 };
@@ -324,7 +324,7 @@ fn a_directory_that_disappears_degrades_when_the_next_segment_begins() {
 /// The kernel's own refusal in mid-write: a limit on file sizes, in a process of its own.
 #[test]
 fn a_write_that_the_kernel_cuts_short_is_continued_in_memory() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let status = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact journal::fills_its_disk --ignored"])
         .arg(std::env::current_exe().unwrap())

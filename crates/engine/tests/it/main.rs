@@ -6,7 +6,6 @@ mod model;
 mod registry;
 mod regressions;
 mod rig;
-mod scratch;
 mod start;
 mod store;
 mod survive;

@@ -17,7 +17,7 @@ use windlass_engine::{
     SessionId, SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
 };
 
-use crate::scratch::Scratch;
+use windlass_testkit::Scratch;
 
 const RUNTIME: ProcessKey = ProcessKey { pid: 10, start_ticks: 100 };
 const ROOT: ProcessKey = ProcessKey { pid: 20, start_ticks: 200 };
@@ -63,7 +63,7 @@ fn receipt() -> Receipt {
 
 #[test]
 fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = store.claim_id().unwrap();
     store.begin(&start(id)).unwrap();
@@ -74,7 +74,7 @@ fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
 
 #[test]
 fn a_record_is_text_that_people_can_read() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = SessionId::new(1001);
     store.begin(&StartRecord { name: Some("café\n".into()), ..start(id) }).unwrap();
@@ -118,7 +118,7 @@ proptest! {
         lifetime in prop::sample::select(Lifetime::ALL.to_vec()),
         commands in prop::collection::vec(any::<String>(), 0..4),
     ) {
-        let scratch = Scratch::new();
+        let scratch = Scratch::new("engine");
         let store = open(&scratch);
         let id = store.claim_id().unwrap();
         let distance = Duration::from_nanos(u64::from(started.unsigned_abs()));
@@ -134,7 +134,7 @@ proptest! {
 
     #[test]
     fn a_record_of_any_bytes_is_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let scratch = Scratch::new();
+        let scratch = Scratch::new("engine");
         let store = open(&scratch);
         fs::write(scratch.path().join("1001.rec"), bytes).unwrap();
         prop_assert!(store.load(SessionId::new(1001)).is_err());
@@ -144,7 +144,7 @@ proptest! {
 
 #[test]
 fn a_record_cut_at_any_byte_has_no_start_or_no_receipt_but_is_never_wrong() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = SessionId::new(1001);
     store.begin(&start(id)).unwrap();
@@ -169,7 +169,7 @@ fn a_record_cut_at_any_byte_has_no_start_or_no_receipt_but_is_never_wrong() {
 
 #[test]
 fn a_record_of_a_later_version_is_refused_by_name_and_never_pruned() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = Store::open(scratch.path(), nothing_kept()).unwrap();
     fs::write(scratch.path().join("1001.rec"), "windlass session 2\nend\n").unwrap();
     let error = store.load(SessionId::new(1001)).unwrap_err();
@@ -180,7 +180,7 @@ fn a_record_of_a_later_version_is_refused_by_name_and_never_pruned() {
 
 #[test]
 fn unknown_keys_are_skipped() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = SessionId::new(1001);
     store.begin(&start(id)).unwrap();
@@ -192,7 +192,7 @@ fn unknown_keys_are_skipped() {
 
 #[test]
 fn the_newest_session_of_a_name_is_found() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     for (number, name) in [(1001, "web"), (1002, "web"), (1003, "db")] {
         store.begin(&StartRecord { name: Some(name.into()), ..start(SessionId::new(number)) }).unwrap();
@@ -204,7 +204,7 @@ fn the_newest_session_of_a_name_is_found() {
 
 #[test]
 fn sessions_are_listed_by_number_not_by_spelling() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     for number in [10_000, 1001, 9999] {
         store.begin(&start(SessionId::new(number))).unwrap();
@@ -215,7 +215,7 @@ fn sessions_are_listed_by_number_not_by_spelling() {
 
 #[test]
 fn beginning_a_session_twice_is_an_error_that_names_the_record() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = SessionId::new(1001);
     store.begin(&start(id)).unwrap();
@@ -226,14 +226,14 @@ fn beginning_a_session_twice_is_an_error_that_names_the_record() {
 
 #[test]
 fn an_unknown_session_is_said_to_be_so() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let error = open(&scratch).load(SessionId::new(5)).unwrap_err();
     assert_eq!(error.to_string(), "session 5 is not known");
 }
 
 #[test]
 fn sessions_claimed_together_share_a_file_and_are_forgotten_one_by_one() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let ids: Vec<_> = (0..40).map(|_| store.claim_id().unwrap()).collect();
     ids.iter().for_each(|id| store.begin(&start(*id)).unwrap());
@@ -262,7 +262,7 @@ fn sessions_claimed_together_share_a_file_and_are_forgotten_one_by_one() {
 
 #[test]
 fn ids_begin_at_1001_and_are_never_given_out_twice_by_any_thread_or_store() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1001));
     let stores: Vec<_> = (0..8).map(|_| open(&scratch)).collect();
     let claimed: Vec<SessionId> = thread::scope(|scope| {
@@ -278,7 +278,7 @@ fn ids_begin_at_1001_and_are_never_given_out_twice_by_any_thread_or_store() {
 
 #[test]
 fn ids_are_never_given_out_twice_by_any_process() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let child = || {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "store::claims_ids_for_its_parent", "--ignored", "--nocapture"])
@@ -310,7 +310,7 @@ fn claims_ids_for_its_parent() {
 
 #[test]
 fn a_lost_or_damaged_counter_does_not_bring_ids_back() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     store.begin(&start(SessionId::new(1500))).unwrap();
     fs::write(scratch.path().join("1600-0000000000000000.out"), "x").unwrap();
@@ -342,7 +342,7 @@ fn numbers(ids: &[SessionId]) -> Vec<u64> {
 
 #[test]
 fn pruning_removes_the_oldest_sessions_beyond_the_count_with_all_their_files() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let limits = StoreLimits { keep_sessions: 2, ..StoreLimits::default() };
     let store = Store::open(scratch.path(), limits).unwrap();
     (1001..1006).for_each(|number| finished(&store, number));
@@ -358,7 +358,7 @@ fn pruning_removes_the_oldest_sessions_beyond_the_count_with_all_their_files() {
 
 #[test]
 fn pruning_removes_the_oldest_sessions_beyond_the_bytes() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let limits = StoreLimits { keep_bytes: 3500, ..StoreLimits::default() };
     let store = Store::open(scratch.path(), limits).unwrap();
     (1001..1006).for_each(|number| finished(&store, number));
@@ -367,7 +367,7 @@ fn pruning_removes_the_oldest_sessions_beyond_the_bytes() {
 
 #[test]
 fn a_session_whose_runtime_lives_is_not_pruned_nor_one_whose_root_may_still_run() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = Store::open(scratch.path(), nothing_kept()).unwrap();
     finished(&store, 1001);
     store.begin(&start(SessionId::new(1002))).unwrap();
@@ -378,7 +378,7 @@ fn a_session_whose_runtime_lives_is_not_pruned_nor_one_whose_root_may_still_run(
 
 #[test]
 fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let limits = StoreLimits { stray_age: Duration::from_secs(3600), ..StoreLimits::default() };
     let store = Store::open(scratch.path(), limits).unwrap();
     let strays = ["1001-0000000000000000.out", "1001-0000000000000000.idx", "1002.rec"];
@@ -397,7 +397,7 @@ fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
 
 #[test]
 fn one_session_can_be_removed_by_its_owner() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     finished(&store, 1001);
     finished(&store, 1002);
@@ -411,7 +411,7 @@ fn one_session_can_be_removed_by_its_owner() {
 
 #[test]
 fn the_directory_and_its_files_belong_to_their_owner_alone() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let root = scratch.path().join("deep/state");
     let store = Store::open(&root, StoreLimits::default()).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -425,7 +425,7 @@ fn the_directory_and_its_files_belong_to_their_owner_alone() {
 
 #[test]
 fn a_directory_that_cannot_be_used_is_named() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let file = scratch.path().join("file");
     fs::write(&file, "").unwrap();
     let error = Store::open(&file.join("state"), StoreLimits::default()).err().unwrap();
@@ -437,7 +437,7 @@ fn a_directory_that_cannot_be_used_is_named() {
 
 #[test]
 fn looking_things_up_makes_nothing() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let root = scratch.path().join("state");
     let store = Store::reading(&root, StoreLimits::default());
     assert!(store.list().is_err());
@@ -447,7 +447,7 @@ fn looking_things_up_makes_nothing() {
 
 #[test]
 fn a_session_s_journal_is_found_again_through_the_store() {
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let store = open(&scratch);
     finished(&store, 1001);
     let journal = open(&scratch).open_journal(SessionId::new(1001)).unwrap();

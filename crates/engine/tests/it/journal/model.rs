@@ -7,7 +7,7 @@ use windlass_engine::{Journal, Piece, Retention, Stream, StreamBytes};
 use windlass_output::{Offset, Span};
 
 use super::{EVERYTHING, ID, bytes_from, index};
-use crate::scratch::Scratch;
+use windlass_testkit::Scratch;
 
 /// What a journal should hold: every byte, who printed it, and when.
 #[derive(Default)]
@@ -179,7 +179,7 @@ proptest! {
         actions in prop::collection::vec(action(), 1..60),
         retention in retention(),
     ) {
-        let scratch = Scratch::new();
+        let scratch = Scratch::new("engine");
         let journal = Journal::on_disk(scratch.path(), ID, retention);
         let follower = Journal::open(scratch.path(), ID).unwrap();
         let model = run_actions(&actions, &journal, Some(&follower));

@@ -8,7 +8,7 @@ use windlass_engine::{Journal, Piece, Reading, Retention, Stream};
 use windlass_output::{Offset, Span};
 
 use super::{ID, bytes_from, index};
-use crate::scratch::Scratch;
+use windlass_testkit::Scratch;
 
 /// Follows the journal to each level it is told of. Every byte it gets must be the one that belongs there.
 fn follow(journal: &Journal, levels: &mpsc::Receiver<Offset>) -> Following {
@@ -87,7 +87,7 @@ fn append_and_tell(writer: &Journal, senders: &[mpsc::Sender<Offset>], total: u6
 #[test]
 fn readers_of_every_kind_get_every_byte_while_it_is_appended() {
     const TOTAL: u64 = 8 << 20;
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let on_disk = Journal::on_disk(scratch.path(), ID, Retention { limit: 64 << 20, head: 1 << 20 });
     let opened = Journal::open(scratch.path(), ID).unwrap();
     let in_memory = Journal::in_memory(Retention::default());
@@ -107,7 +107,7 @@ fn readers_of_every_kind_get_every_byte_while_it_is_appended() {
 #[test]
 fn a_reader_that_retention_overtakes_is_told_and_never_gets_a_wrong_byte() {
     const TOTAL: u64 = 8 << 20;
-    let scratch = Scratch::new();
+    let scratch = Scratch::new("engine");
     let retention = Retention { limit: 128 << 10, head: 8 << 10 };
     let on_disk = Journal::on_disk(scratch.path(), ID, retention);
     let opened = Journal::open(scratch.path(), ID).unwrap();
