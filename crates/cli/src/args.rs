@@ -1,5 +1,6 @@
 //! The command line: every verb, option and word of help. Nothing here does anything.
 
+mod mcp;
 mod values;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
+pub(crate) use self::mcp::{McpArgs, McpCommand, McpInstall};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.
@@ -43,6 +45,10 @@ pub(crate) enum Verb {
     Ps(Ps),
     /// End a session that another windlass runs, and everything it started
     Stop(Stop),
+    /// Serve the tools to an MCP client, or tell a client to start us
+    Mcp(McpArgs),
+    /// Check what this machine supports and what is missing
+    Doctor(Doctor),
     /// Show what Windlass does, on this machine, in a few seconds
     Demo,
     /// Print completions for a shell
@@ -305,3 +311,19 @@ everything the command started. A session that is over already stays as it is, a
 Examples:
   windlass stop 1001
   windlass stop web --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct Doctor {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+One line per check: `ok`, `note` for what is worth knowing, `problem` for what will not work, with
+what to do. It exits with 0 when nothing is a problem, else with 1, and uses no network.
+
+Examples:
+  windlass doctor
+  windlass doctor --json | jq '.checks[] | select(.verdict == \"problem\")'";

@@ -3,9 +3,11 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod docs;
+pub(crate) mod doctor;
 pub(crate) mod guardian;
 pub(crate) mod keep;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod ps;
 pub(crate) mod run;
 pub(crate) mod stop;

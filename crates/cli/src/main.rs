@@ -42,6 +42,8 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Ps(order) => commands::ps::run(&order, &config),
         Verb::Stop(order) => commands::stop::run(&order, &config),
         Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
+        Verb::Mcp(order) => commands::mcp::run(order, &config),
+        Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),
         Verb::DemoStray { name } => commands::demo::stray(&name),

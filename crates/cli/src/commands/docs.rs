@@ -23,17 +23,18 @@ fn page() -> Result<String> {
     windlass.build();
     let mut page = String::from("# The command line\n\nPrinted by the program itself; do not edit.\n");
     describe(&mut windlass, &mut page)?;
-    for verb in windlass.get_subcommands_mut().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help")
-    {
-        describe(verb, &mut page)?;
-    }
     Ok(page)
 }
 
+/// A command, then the verbs below it.
 fn describe(command: &mut Command, page: &mut String) -> Result<()> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
     let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n"))?;
+    for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help")
+    {
+        describe(verb, page)?;
+    }
     Ok(())
 }
