@@ -1,0 +1,133 @@
+//! What crosses the border between a tool and whoever carries its calls.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// One call of a tool.
+#[derive(Clone)]
+pub struct Call {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+    /// The longest the answer may take when the arguments ask for more.
+    pub ceiling: Duration,
+    /// Who is told how a long call gets on, about once a second.
+    pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// Who can type what nobody else may see.
+    pub person: Option<Arc<dyn Person>>,
+}
+
+impl Call {
+    /// The longest a call takes when its host cuts calls off after a minute and hears nothing meanwhile.
+    pub const QUIET_CEILING: Duration = Duration::from_secs(45);
+    /// The longest a call takes when its host is told of progress, or does not wait at all.
+    pub const PATIENT_CEILING: Duration = Duration::from_secs(300);
+
+    /// A call with nobody to tell or to ask.
+    pub fn new(tool: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        Self { tool: tool.into(), arguments, ceiling: Self::PATIENT_CEILING, progress: None, person: None }
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("tool", &self.tool).field("ceiling", &self.ceiling).finish_non_exhaustive()
+    }
+}
+
+/// How far a call got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Since the call began.
+    pub elapsed: Duration,
+    /// Printed by the session so far, in all.
+    pub bytes: u64,
+    /// The last line it printed, shortened.
+    pub last_line: String,
+}
+
+/// What a call is answered with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// For a model to read.
+    pub text: String,
+    /// The same, for programs.
+    pub structured: Value,
+    /// The call was wrong or could not be carried out. A command that fails is not an error.
+    pub is_error: bool,
+}
+
+impl Reply {
+    /// A refusal that says why.
+    pub fn error(message: impl fmt::Display) -> Self {
+        let text = message.to_string();
+        let structured = serde_json::json!({ "error": text });
+        Self { text, structured, is_error: true }
+    }
+}
+
+/// There is no tool of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tool `{0}`")]
+pub struct UnknownTool(pub String);
+
+/// Something happened to a session, whoever was waiting for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It was started.
+    Started {
+        /// Its id, as the caller writes it.
+        session: String,
+    },
+    /// It printed something. Told at most about once a second for each session.
+    Output {
+        /// Its id.
+        session: String,
+    },
+    /// It ended.
+    Ended {
+        /// Its id.
+        session: String,
+        /// One sentence about how.
+        line: String,
+    },
+}
+
+/// A session in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// Its id, as the caller writes it.
+    pub id: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The script it was started with.
+    pub command: String,
+    /// What it does now, or how it ended.
+    pub state: String,
+}
+
+/// A program asks for something that must stay between it and the person who types it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The session's id.
+    pub session: String,
+    /// The script it runs.
+    pub command: String,
+    /// The line the program shows, as far as it has one.
+    pub prompt: String,
+}
+
+/// What a person is waited for with.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+
+/// Somebody who can answer a program's hidden prompt.
+pub trait Person: Send + Sync {
+    /// Asks. `None`: nobody answered, or they declined.
+    fn ask(&self, question: Question) -> Answer<'_>;
+}

@@ -1,0 +1,13 @@
+//! The verbs a model can use, defined once: every protocol iterates the same list and calls the same functions.
+//!
+//! A [`Toolbox`] is one caller's view of an engine: the sessions it started, how far it has read each of them, and what
+//! it still has to be told. It knows no transport and no model; whoever carries its calls translates [`Reply`].
+#![forbid(unsafe_code)]
+
+mod call;
+mod catalogue;
+mod toolbox;
+
+pub use call::{Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool};
+pub use catalogue::{Hints, Profile, Tool};
+pub use toolbox::{Toolbox, ToolboxOptions};
