@@ -9,6 +9,7 @@ mod check;
 mod command;
 mod fuzz;
 mod generated;
+mod peers;
 mod step;
 mod test;
 mod tidy;
@@ -23,6 +24,7 @@ Usage: cargo xtask <verb> [arguments]
 
   check                everything a change must pass, cheapest first
   test [arguments]     build all, run all tests and doc tests; arguments go to the test runner, e.g. `-p windlass-sys`
+  peers [bench]        install what the tests need of other people's programs, or what the measurements need
   tidy                 the mechanical style rules: what a reviewer should never have to say
   generate             write the files that are generated from the program, where they are out of date
   bench [arguments]    build for release and run `windlass-bench` with the arguments
@@ -49,6 +51,8 @@ fn run(verb: &str, rest: &[String]) -> Result<()> {
         ("check", []) => check::run(),
         ("tidy", []) => tidy::run(),
         ("generate", []) => generated::run(),
+        ("peers", []) => peers::for_tests(),
+        ("peers", [which]) if which == "bench" => peers::for_bench(),
         ("test", arguments) => test::run(arguments),
         ("bench", arguments) => bench::run(arguments),
         ("fuzz", arguments) => fuzz::run(arguments),
@@ -57,6 +61,7 @@ fn run(verb: &str, rest: &[String]) -> Result<()> {
             Ok(())
         }
         ("check" | "tidy" | "generate", _) => bail!("`{verb}` takes no arguments"),
+        ("peers", _) => bail!("`peers` takes no argument but `bench`"),
         _ => bail!("there is no such verb; `cargo xtask help` lists them"),
     }
 }

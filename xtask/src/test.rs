@@ -1,15 +1,17 @@
-//! `cargo xtask test`: builds everything, then runs every test. This is what the README gives and what CI calls.
+//! `cargo xtask test`: brings what is missing, builds everything, then runs every test. This is what the README gives
+//! and what CI calls.
 //!
 //! Tests run under `cargo nextest`, which gives each its own process and ends those that hang. Where it is missing it is
 //! installed; where that is impossible, plain `cargo test` runs the same tests without those two guarantees.
 
 use anyhow::Result;
 
-use crate::command;
 use crate::step::{self, Step};
+use crate::{command, peers};
 
 /// Runs the tests. Arguments go to the test runner and select what runs; doc tests run only when nothing is selected.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    peers::for_tests()?;
     let runner = Runner::at_hand()?;
     // Tests start programs of the workspace, and cargo builds for a test only the programs of its own package.
     step::run_all(&[Step::cargo("build", &["build", "--workspace", "--bins"])])?;

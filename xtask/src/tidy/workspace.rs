@@ -60,7 +60,8 @@ impl Workspace {
             let entry = entry?;
             let path = join(relative, &entry.file_name().to_string_lossy());
             let kind = entry.file_type()?;
-            if kind.is_dir() && !is_ours(&path) {
+            // Also as a file: in a linked work tree `.git` is one.
+            if !is_ours(&path) {
                 continue;
             }
             if kind.is_dir() {
