@@ -6,6 +6,7 @@ compile_error!("Windlass runs on Linux; another platform is a set of files in `s
 
 pub mod background;
 pub mod clock;
+pub mod evidence;
 pub mod guardian;
 pub mod limits;
 pub mod mark;

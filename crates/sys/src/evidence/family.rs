@@ -1,0 +1,169 @@
+//! Who is there to look at: a process and everything below it, or a whole process group. What the kernel says of each is
+//! read once and handed on.
+
+use super::file::{Small, decimal, words};
+use crate::process::Pid;
+use rustix::io::Errno;
+use std::fs;
+use std::ops::ControlFlow;
+
+/// What `/proc/PID/stat` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// The letter of its main thread: `S` sleeps and can be woken.
+    pub(super) state: u8,
+    /// Its process group.
+    pub(super) group: Pid,
+    /// Its controlling terminal; 0: none.
+    pub(super) terminal: u32,
+    /// How many threads it has.
+    pub(super) threads: u32,
+}
+
+impl Facts {
+    /// `None`: there is no such process (any more), or it is hidden from us.
+    pub(super) fn of(pid: Pid) -> Option<Self> {
+        Self::parse(Small::<512>::read(format_args!("/proc/{pid}/stat")).ok()?.bytes())
+    }
+
+    /// Of one thread, whose state is its own.
+    pub(super) fn of_thread(pid: Pid, thread: u32) -> Option<Self> {
+        Self::parse(Small::<512>::read(format_args!("/proc/{pid}/task/{thread}/stat")).ok()?.bytes())
+    }
+
+    fn parse(stat: &[u8]) -> Option<Self> {
+        // The name in brackets may hold anything, spaces and brackets too: the fields count from the last bracket.
+        let mut fields = words(&stat[stat.iter().rposition(|byte| *byte == b')')? + 1..]);
+        Some(Self {
+            state: *fields.next()?.first()?,
+            group: Pid::new(decimal(fields.nth(1)?)?),
+            terminal: decimal::<i32>(fields.nth(1)?)?.cast_unsigned(),
+            threads: decimal(fields.nth(12)?)?,
+        })
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X')
+    }
+}
+
+/// More processes than any session we could usefully look at, so that a walk over a tree that grows meanwhile ends.
+const LARGEST: usize = 4096;
+
+/// A process and its descendants, the process itself first. Whose parent died is no longer among them.
+pub(super) fn family_of(root: Pid) -> Family {
+    Family { next: vec![root], seen: 0, incomplete: false }
+}
+
+/// See [`family_of`].
+pub(super) struct Family {
+    next: Vec<Pid>,
+    seen: usize,
+    incomplete: bool,
+}
+
+impl Family {
+    /// Whether the kernel would not say who the children are: then only the whole process table tells.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.incomplete
+    }
+
+    fn add_children(&mut self, pid: Pid, threads: u32) {
+        let mut add = |thread| match children_of(pid, thread, &mut self.next) {
+            Ok(()) => {}
+            // Gone meanwhile, or a kernel without this file.
+            Err(_) => self.incomplete |= Facts::of_thread(pid, thread).is_some(),
+        };
+        if threads == 1 {
+            add(pid.get());
+        } else {
+            for_each_thread(pid, |thread| {
+                add(thread);
+                ControlFlow::Continue(())
+            });
+        }
+    }
+}
+
+impl Iterator for Family {
+    type Item = (Pid, Facts);
+
+    fn next(&mut self) -> Option<(Pid, Facts)> {
+        while self.seen < LARGEST {
+            let pid = self.next.pop()?;
+            self.seen += 1;
+            if let Some(facts) = Facts::of(pid) {
+                self.add_children(pid, facts.threads);
+                return Some((pid, facts));
+            }
+        }
+        None
+    }
+}
+
+/// Every living process of a group, from the whole process table.
+pub(super) fn everyone_in(group: Pid) -> impl Iterator<Item = (Pid, Facts)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new));
+    let known = pids.filter_map(|pid| Some((pid, Facts::of(pid)?)));
+    known.filter(move |(_, facts)| facts.group == group && facts.is_alive())
+}
+
+/// The threads of a process, until `work` has seen enough.
+pub(super) fn for_each_thread(pid: Pid, mut work: impl FnMut(u32) -> ControlFlow<()>) {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let threads = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for thread in threads {
+        if work(thread).is_break() {
+            return;
+        }
+    }
+}
+
+fn children_of(pid: Pid, thread: u32, children: &mut Vec<Pid>) -> Result<(), Errno> {
+    const USUAL: usize = 1024;
+    let list = Small::<USUAL>::read(format_args!("/proc/{pid}/task/{thread}/children"))?;
+    if list.bytes().len() < USUAL {
+        children.extend(words(list.bytes()).filter_map(decimal).map(Pid::new));
+        return Ok(());
+    }
+    // The kernel gives a page at most in one read, and a number may be cut in two at the end of ours.
+    let whole = fs::read(format!("/proc/{pid}/task/{thread}/children"));
+    let whole = whole.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    children.extend(words(&whole).filter_map(decimal).map(Pid::new));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, family_of};
+    use crate::process::Pid;
+
+    const TAIL: &str = "0 -1 4194304 100 0 0 0 1 2 0 0 20 0 3 0 12345 1000 100";
+
+    #[test]
+    fn the_fields_count_from_the_last_bracket() {
+        let expected = Facts { state: b'S', group: Pid::new(40), terminal: 34823, threads: 3 };
+        for name in ["cat", "a) S 1 2", "(", ") ("] {
+            let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
+            assert_eq!(Facts::parse(stat.as_bytes()), Some(expected), "{stat}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_nothing() {
+        let stat = format!("42 (cat) S 7 40 39 {TAIL}");
+        for length in 0..40 {
+            assert_eq!(Facts::parse(&stat.as_bytes()[..length]), None);
+        }
+    }
+
+    #[test]
+    fn a_family_begins_with_its_root() {
+        let me = Pid::of_this_process();
+        let (first, facts) = family_of(me).next().unwrap();
+        assert_eq!(first, me);
+        assert!(facts.threads >= 1);
+        assert!(facts.is_alive());
+    }
+}

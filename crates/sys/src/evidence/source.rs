@@ -1,0 +1,82 @@
+//! The thing that input comes from, and whether a descriptor of another process is that thing.
+
+use super::file::ProcPath;
+use crate::process::Pid;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, makedev, statx};
+use rustix::io::Errno;
+
+/// A terminal's far end or a pipe.
+pub(super) struct Source {
+    file: Identity,
+    /// The terminal's device as `/proc/PID/stat` writes it; `None` for a pipe.
+    terminal: Option<u32>,
+}
+
+/// What makes two descriptors the same file.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+/// `/dev/tty`: whatever terminal controls the process that opened it.
+const CONTROLLING_TERMINAL: (u32, u32) = (5, 0);
+
+impl Source {
+    pub(super) fn terminal(slave: &OwnedFd) -> Option<Self> {
+        let facts = facts_of(slave.as_fd(), b"", AtFlags::EMPTY_PATH).ok()?;
+        let terminal = Some(encoded(facts.stx_rdev_major, facts.stx_rdev_minor));
+        Some(Self { file: Identity::of(&facts), terminal })
+    }
+
+    pub(super) fn pipe(end: BorrowedFd<'_>) -> Option<Self> {
+        let facts = facts_of(end, b"", AtFlags::EMPTY_PATH).ok()?;
+        Some(Self { file: Identity::of(&facts), terminal: None })
+    }
+
+    /// Whether descriptor `number` of a process is this, given the terminal that controls the process. A descriptor that
+    /// is closed by now is nothing.
+    pub(super) fn is(&self, pid: Pid, number: u64, controlling: u32) -> Result<bool, Errno> {
+        let path = ProcPath::new(format_args!("/proc/{pid}/fd/{number}"));
+        match facts_of(CWD, path.bytes(), AtFlags::empty()) {
+            Ok(facts) => Ok(self.matches(&facts, controlling)),
+            Err(Errno::NOENT | Errno::SRCH) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn matches(&self, facts: &Statx, controlling: u32) -> bool {
+        let is_alias = (facts.stx_rdev_major, facts.stx_rdev_minor) == CONTROLLING_TERMINAL;
+        Identity::of(facts) == self.file || is_alias && self.terminal == Some(controlling)
+    }
+}
+
+impl Identity {
+    fn of(facts: &Statx) -> Self {
+        Self { device: makedev(facts.stx_dev_major, facts.stx_dev_minor), inode: facts.stx_ino }
+    }
+}
+
+/// Without asking a server: a process may read from a network file system that no longer answers, and looking at it must
+/// not hang us as well.
+fn facts_of(directory: BorrowedFd<'_>, path: &[u8], flags: AtFlags) -> Result<Statx, Errno> {
+    statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::TYPE)
+}
+
+/// The kernel's way of putting a device into 32 bits.
+fn encoded(major: u32, minor: u32) -> u32 {
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn a_device_is_encoded_as_the_kernel_writes_it() {
+        assert_eq!(encoded(136, 7), 34823);
+        assert_eq!(encoded(136, 256), 0x0010_8800);
+        assert_eq!(encoded(4, 1), 1025);
+    }
+}

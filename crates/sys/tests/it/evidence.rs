@@ -1,0 +1,354 @@
+//! Kernel evidence against real processes: every call it decodes, every state that looks like waiting and is not.
+
+use crate::stage::{Play, Stage, reader};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use std::path::Path;
+use std::time::Instant;
+use windlass_sys::evidence::{InputKind, Reading, input_kind, listening, terminal_reading};
+use windlass_sys::signal::Signal;
+use windlass_testkit::{Scratch, hang_deadline};
+
+/// How often a verdict must hold.
+const LOOKS: u32 = 200;
+
+const WAYS: &[&str] = &[
+    "read",
+    "readv",
+    "pselect6",
+    "ppoll",
+    "epoll_pwait",
+    "epoll_pwait2",
+    #[cfg(target_arch = "x86_64")]
+    "select",
+    #[cfg(target_arch = "x86_64")]
+    "poll",
+    #[cfg(target_arch = "x86_64")]
+    "epoll_wait",
+    "thread",
+    "child",
+];
+
+const OTHER_WAYS: &[&str] = &[
+    "poll for output",
+    "poll switched off",
+    "select for exceptions",
+    "epoll for exceptions",
+    "select another",
+    "another terminal",
+    "nothing",
+];
+
+fn way(program: &Path, way: &str) -> Play {
+    Play::new([program.as_os_str(), way.as_ref()])
+}
+
+fn stays_waiting(stage: &mut Stage, what: &str) {
+    stage.wait_until_waiting();
+    for _ in 0..LOOKS {
+        assert!(stage.is_waiting(), "{what}: {:?}", stage.reading());
+    }
+}
+
+fn stays_busy(stage: &mut Stage, what: &str) {
+    stage.wait_for("ready");
+    for _ in 0..LOOKS {
+        assert_eq!(stage.reading(), Reading::Busy, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn every_way_to_wait_for_a_terminal_is_seen() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for name in WAYS.iter().chain(&["orphan", "new session"]) {
+        let mut stage = Stage::on_terminal(&way(&program, name));
+        stage.wait_for("ready");
+        stays_waiting(&mut stage, name);
+        stage.send(b"x\n");
+    }
+}
+
+#[test]
+fn a_terminal_under_its_other_name_is_the_same_terminal() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for name in ["read", "pselect6", "ppoll"] {
+        let mut stage =
+            Stage::on_terminal(&Play::new([program.as_os_str(), name.as_ref(), "/dev/tty".as_ref()]));
+        stays_waiting(&mut stage, name);
+    }
+}
+
+#[test]
+fn every_way_to_wait_for_a_pipe_is_seen() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for name in WAYS.iter().chain(&["splice", "new session"]) {
+        let mut stage = Stage::on_pipes(&way(&program, name));
+        stage.wait_for("ready");
+        stays_waiting(&mut stage, name);
+        stage.send(b"x");
+    }
+}
+
+#[test]
+fn waiting_for_anything_else_is_busy() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for name in OTHER_WAYS {
+        stays_busy(&mut Stage::on_terminal(&way(&program, name)), name);
+        stays_busy(&mut Stage::on_pipes(&way(&program, name)), name);
+    }
+}
+
+/// The kernel hands typed bytes over in a work queue of its own. Without flushing it, a reader that is about to be woken
+/// looks like one that waits.
+#[test]
+fn nobody_is_said_to_wait_before_the_answer_to_the_last_input_is_there() {
+    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    stage.drain();
+    let mut looks = 0;
+    for round in 0..3000 {
+        let line = format!("round {round}");
+        stage.send(format!("{line}\n").as_bytes());
+        let deadline = hang_deadline();
+        while !stage.is_waiting() {
+            looks += 1;
+            assert!(Instant::now() < deadline, "{line}: {:?}", stage.reading());
+        }
+        let printed = String::from_utf8(stage.drain()).unwrap();
+        assert_eq!(printed, format!("{line}\r\n{line}\r\n"), "echo and copy");
+    }
+    println!("{looks} looks found the reader busy");
+}
+
+#[test]
+fn nobody_is_said_to_wait_before_a_pipe_was_answered() {
+    let mut stage = Stage::on_pipes(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    for round in 0..3000 {
+        let line = format!("round {round}\n");
+        stage.send(line.as_bytes());
+        let deadline = hang_deadline();
+        while !stage.is_waiting() {
+            assert!(Instant::now() < deadline, "{line}: {:?}", stage.reading());
+        }
+        assert_eq!(String::from_utf8(stage.drain()).unwrap(), line);
+    }
+}
+
+#[test]
+fn input_that_nobody_took_is_not_waited_for() {
+    let mut stage = Stage::on_terminal(&Play::shell("echo ready; sleep 1000; cat"));
+    stage.wait_for("ready");
+    stage.send(b"typed ahead\n");
+    for _ in 0..LOOKS {
+        assert_eq!(stage.reading(), Reading::Busy);
+    }
+}
+
+#[test]
+fn half_a_line_leaves_its_reader_waiting() {
+    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    stage.send(b"half a li");
+    stays_waiting(&mut stage, "half a line");
+    stage.send(b"ne\n");
+    stage.wait_for("half a line\r\nhalf a line\r\n");
+}
+
+#[test]
+fn the_kind_of_input_follows_the_terminal() {
+    let check = |script: &str, expected| {
+        let mut stage = Stage::on_terminal(&Play::shell(script));
+        stage.wait_for("ready");
+        stage.wait_until_waiting();
+        assert_eq!(input_kind(stage.output()), Ok(expected), "{script}");
+    };
+    check("echo ready; cat", InputKind::Line);
+    check("stty -echo; echo ready; cat", InputKind::Hidden);
+    check("stty raw -echo; echo ready; cat", InputKind::FullScreen);
+    check("stty -icanon; echo ready; cat", InputKind::Line);
+}
+
+#[test]
+fn a_stopped_reader_does_not_wait() {
+    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    stage.process().signal(Signal::STOP).unwrap();
+    let deadline = hang_deadline();
+    while stage.is_waiting() {
+        assert!(Instant::now() < deadline, "the signal has stopped it");
+    }
+    for _ in 0..LOOKS {
+        assert_eq!(stage.reading(), Reading::Busy);
+    }
+    stage.process().signal(Signal::CONT).unwrap();
+    stays_waiting(&mut stage, "continued");
+}
+
+#[test]
+fn a_job_of_a_shell_reads_in_its_place() {
+    let mut stage = Stage::on_terminal(&Play::new(["bash", "--norc", "-i"]).with("PS1=prompt>"));
+    stage.wait_for("prompt>");
+    let shell = stage.wait_until_waiting();
+    assert_eq!(shell, stage.pid());
+    stage.send(b"echo begin; cat\r");
+    stage.wait_for("begin\r\n");
+    let deadline = hang_deadline();
+    let job = loop {
+        match stage.wait_until_waiting() {
+            // Before it starts the job, the shell itself may read once more.
+            pid if pid == shell => assert!(Instant::now() < deadline),
+            job => break job,
+        }
+    };
+    assert_ne!(job, shell);
+    stage.send(b"\x03");
+    stage.wait_for("^C");
+    while stage.wait_until_waiting() != shell {
+        assert!(Instant::now() < deadline);
+    }
+}
+
+/// A look holds the terminal's far end for a moment. It must neither hide the end of the terminal nor undo it.
+#[test]
+fn looking_does_not_change_how_a_terminal_ends() {
+    for round in 0..200 {
+        let mut stage = Stage::on_terminal(&Play::shell("echo last words"));
+        while stage.process().is_alive() {
+            stage.reading();
+        }
+        stage.drain();
+        assert_eq!(stage.text(), "last words\r\n", "round {round}");
+        for _ in 0..3 {
+            assert_eq!(rustix::io::read(stage.output(), &mut [0; 16]), Err(Errno::IO), "round {round}");
+            assert_eq!(stage.reading(), Reading::Busy);
+        }
+    }
+}
+
+#[test]
+fn looking_leaves_no_descriptor_open() {
+    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    let before = windlass_testkit::survivors::open_descriptors();
+    for _ in 0..LOOKS {
+        stage.reading();
+    }
+    assert_eq!(windlass_testkit::survivors::open_descriptors(), before);
+}
+
+#[test]
+fn what_a_session_listens_on_is_found_in_all_its_processes() {
+    let scratch = Scratch::new("listening");
+    let script = r#"
+import os, socket, sys
+def bound(family, address):
+    s = socket.socket(family, socket.SOCK_STREAM)
+    s.bind(address)
+    return s
+four = bound(socket.AF_INET, ("127.0.0.1", 0)); four.listen()
+only_bound = bound(socket.AF_INET, ("127.0.0.1", 0))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); udp.bind(("127.0.0.1", 0))
+client = socket.create_connection(four.getsockname())
+print("four", four.getsockname()[1], flush=True)
+os.set_inheritable(four.fileno(), True)
+if os.fork() == 0:
+    four.close()
+    if os.fork() == 0:
+        six = bound(socket.AF_INET6, ("::1", 0)); six.listen()
+        path = bound(socket.AF_UNIX, sys.argv[1]); path.listen()
+        abstract = bound(socket.AF_UNIX, "\0" + sys.argv[2]); abstract.listen()
+        print("six", six.getsockname()[1], flush=True)
+        print("ready", flush=True)
+    sys.stdin.read()
+sys.stdin.read()
+"#;
+    let socket = scratch.path().join("a socket");
+    let name = windlass_testkit::survivors::token("abstract");
+    let play =
+        Play::new(["python3".as_ref(), "-c".as_ref(), script.as_ref(), socket.as_os_str(), name.as_ref()]);
+    let mut stage = Stage::on_terminal(&play);
+    stage.wait_for("ready");
+    let port = |word: &str| {
+        let text = stage.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(word).map(str::trim)).unwrap().to_owned();
+        line.parse::<u16>().unwrap()
+    };
+    let expected = [
+        format!("127.0.0.1:{}", port("four")),
+        format!("[::1]:{}", port("six")),
+        format!("unix:{}", socket.display()),
+        format!("unix:@{name}"),
+    ];
+    let mut found: Vec<_> = listening(&stage.members()).iter().map(ToString::to_string).collect();
+    found.sort();
+    let mut expected = expected.to_vec();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_eq!(listening(&[]), []);
+}
+
+#[test]
+fn who_cannot_be_inspected_is_unknown() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for mut stage in
+        [Stage::on_terminal(&way(&program, "undumpable")), Stage::on_pipes(&way(&program, "undumpable"))]
+    {
+        stage.wait_for("ready");
+        let unknown = Reading::Unknown { pid: stage.pid() };
+        assert_eq!(without_rights(|| stage.reading()), unknown);
+        // Unread input is proof enough without a look at anybody.
+        stage.process().signal(Signal::STOP).unwrap();
+        stage.send(b"x\n");
+        assert_eq!(without_rights(|| stage.reading()), Reading::Busy);
+    }
+}
+
+/// Does the work in a thread that has given up root's rights, where there are any: the kernel keeps them per thread.
+fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    const NOBODY: libc::uid_t = 65534;
+    let thread = || {
+        if rustix::process::geteuid().is_root() {
+            // SAFETY: the raw call takes three numbers and changes this thread alone, which ends here.
+            let answer = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+            assert_eq!(answer, 0, "root may become nobody");
+        }
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(thread).join().expect("the work does not fail"))
+}
+
+#[test]
+fn a_terminal_nobody_lives_on_has_no_reader() {
+    let pty = windlass_sys::pty::open(windlass_sys::pty::Size::default()).unwrap();
+    let me = windlass_sys::process::Pid::of_this_process();
+    assert_eq!(terminal_reading(pty.master.as_fd(), me), Reading::Busy);
+    drop(pty.slave);
+    assert_eq!(terminal_reading(pty.master.as_fd(), me), Reading::Busy);
+}
+
+/// Printed, not judged: machines differ.
+#[test]
+fn the_price_of_a_look_is_known() {
+    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
+    stage.wait_until_waiting();
+    let price = |what: &str, stage: &Stage| {
+        let begin = Instant::now();
+        let count = (0..LOOKS).filter(|_| stage.is_waiting()).count();
+        println!("{what}: {:?} a look ({count} of {LOOKS} waiting)", begin.elapsed() / LOOKS);
+        count
+    };
+    assert_eq!(price("waiting on a terminal", &stage), LOOKS as usize);
+    let mut busy = Stage::on_terminal(&Play::shell("echo ready; sleep 1000; :"));
+    busy.wait_for("ready");
+    assert_eq!(price("busy on a terminal", &busy), 0);
+    let mut pipe = Stage::on_pipes(&Play::new(["cat"]));
+    pipe.wait_until_waiting();
+    assert_eq!(price("waiting on a pipe", &pipe), LOOKS as usize);
+}

@@ -1,0 +1,4 @@
+//! The operating system's integration tests: real programs on real terminals and pipes.
+
+mod evidence;
+mod stage;

@@ -1,0 +1,250 @@
+//! A program on a terminal or on pipes, watched from outside. Whatever it started is gone when the test is.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Instant;
+use windlass_sys::evidence::{Reading, pipe_reading, terminal_reading};
+use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::process::{Pid, Process, reap_orphan};
+use windlass_sys::signal::Signal;
+use windlass_sys::spawn::{Launch, Stdio, launch};
+use windlass_sys::{pipes, pty, tree};
+use windlass_testkit::{Scratch, hang_deadline};
+
+/// How a program is started.
+pub(crate) struct Play {
+    words: Vec<CString>,
+    environment: Vec<CString>,
+    directory: PathBuf,
+}
+
+impl Play {
+    /// The program is looked up in the usual directories.
+    pub(crate) fn new<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Self {
+        let words: Vec<_> = words.into_iter().map(|word| text(word.as_ref())).collect();
+        let usual = [
+            "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "TERM=xterm",
+            "LANG=C.UTF-8",
+        ];
+        let environment = usual.iter().map(|word| text(OsStr::new(word))).collect();
+        Self { words, environment, directory: "/".into() }
+    }
+
+    pub(crate) fn shell(script: &str) -> Self {
+        Self::new(["/bin/sh", "-c", script])
+    }
+
+    /// Adds `NAME=value` to the environment.
+    pub(crate) fn with(mut self, variable: &str) -> Self {
+        self.environment.push(text(OsStr::new(variable)));
+        self
+    }
+}
+
+/// A running program.
+pub(crate) struct Stage {
+    process: Process,
+    input: Option<OwnedFd>,
+    output: OwnedFd,
+    brand: Brand,
+    mark: Mark,
+    /// Everything it printed that was read.
+    printed: Vec<u8>,
+}
+
+impl Stage {
+    pub(crate) fn on_terminal(play: &Play) -> Self {
+        let pty = pty::open(pty::Size::default()).expect("a terminal can be opened");
+        let (process, brand, mark) = start(play, Stdio::Terminal { slave: pty.slave.as_fd() });
+        Self { process, input: None, output: pty.master, brand, mark, printed: Vec::new() }
+    }
+
+    pub(crate) fn on_pipes(play: &Play) -> Self {
+        let (input, output) = (pipes::to_child().unwrap(), pipes::from_child().unwrap());
+        let stdio = Stdio::Pipes {
+            stdin: input.theirs.as_fd(),
+            stdout: output.theirs.as_fd(),
+            stderr: output.theirs.as_fd(),
+        };
+        let (process, brand, mark) = start(play, stdio);
+        let (input, output) = (Some(input.ours), output.ours);
+        Self { process, input, output, brand, mark, printed: Vec::new() }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        self.process.pid()
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// The terminal's master, or the pipe's reading end.
+    pub(crate) fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+
+    /// One look.
+    pub(crate) fn reading(&self) -> Reading {
+        match &self.input {
+            Some(stdin) => pipe_reading(stdin.as_fd(), self.pid()),
+            None => terminal_reading(self.output.as_fd(), self.pid()),
+        }
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.reading(), Reading::Waiting { .. })
+    }
+
+    /// Looks, and reads what was printed, until somebody waits; says who.
+    pub(crate) fn wait_until_waiting(&mut self) -> Pid {
+        self.try_until_waiting().unwrap_or_else(|last| panic!("nobody waits: {last:?}\n{}", self.text()))
+    }
+
+    pub(crate) fn try_until_waiting(&mut self) -> Result<Pid, Reading> {
+        let deadline = hang_deadline();
+        loop {
+            match self.reading() {
+                Reading::Waiting { pid } => return Ok(pid),
+                last if Instant::now() > deadline => return Err(last),
+                // timer: a thread that blocks tells nobody, so all one can do is look again.
+                last => {
+                    if self.read_within(Timespec { tv_sec: 0, tv_nsec: 1_000_000 }) == Progress::End {
+                        return Err(last);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads until a text was printed.
+    pub(crate) fn wait_for(&mut self, marker: &str) {
+        assert!(self.try_wait_for(marker), "{marker:?} was never printed:\n{}", self.text());
+    }
+
+    pub(crate) fn try_wait_for(&mut self, marker: &str) -> bool {
+        let deadline = hang_deadline();
+        while !self.text().contains(marker) {
+            if Instant::now() > deadline
+                || self.read_within(Timespec { tv_sec: 1, tv_nsec: 0 }) == Progress::End
+            {
+                return self.text().contains(marker);
+            }
+        }
+        true
+    }
+
+    /// Types, or writes into the pipe.
+    pub(crate) fn send(&self, bytes: &[u8]) {
+        let fd = self.input.as_ref().unwrap_or(&self.output);
+        assert_eq!(rustix::io::write(fd, bytes), Ok(bytes.len()));
+    }
+
+    /// Reads all there is, without waiting, and gives back what was read.
+    pub(crate) fn drain(&mut self) -> Vec<u8> {
+        let before = self.printed.len();
+        while self.read_once() == Progress::Some {}
+        self.printed[before..].to_vec()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.printed).into_owned()
+    }
+
+    pub(crate) fn members(&self) -> Vec<Pid> {
+        tree::members(self.brand, |mark| mark == self.mark).iter().map(Process::pid).collect()
+    }
+
+    fn read_within(&mut self, time: Timespec) -> Progress {
+        let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
+        let _ = poll(&mut fds, Some(&time));
+        self.read_once()
+    }
+
+    fn read_once(&mut self) -> Progress {
+        let mut chunk = [0; 4096];
+        match rustix::io::read(&self.output, &mut chunk) {
+            Ok(0) | Err(Errno::IO) => Progress::End,
+            Ok(count) => {
+                self.printed.extend_from_slice(&chunk[..count]);
+                Progress::Some
+            }
+            Err(_) => Progress::None,
+        }
+    }
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Some,
+    None,
+    End,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        loop {
+            let members = tree::members(self.brand, |mark| mark == self.mark);
+            if members.is_empty() {
+                break;
+            }
+            for member in members {
+                let _ = member.signal(Signal::KILL);
+                let mut fds = [PollFd::new(&member, PollFlags::IN)];
+                let _ = poll(&mut fds, None);
+                if member.pid() != self.process.pid() {
+                    reap_orphan(member.pid());
+                }
+            }
+        }
+        let _ = self.process.reap_blocking();
+    }
+}
+
+fn start(play: &Play, stdio: Stdio<'_>) -> (Process, Brand, Mark) {
+    static ADOPTION: OnceLock<tree::Adoption> = OnceLock::new();
+    ADOPTION.get_or_init(tree::adopt_orphans);
+    let brand = Brand::forge();
+    let mark = brand.mark(1, Fate::WithRuntime);
+    let program = find(&play.words[0]);
+    let directory = text(play.directory.as_os_str());
+    let launched = launch(&Launch {
+        program: &program,
+        arguments: &play.words,
+        environment: &play.environment,
+        directory: &directory,
+        stdio,
+        mark: Some((brand, mark)),
+        open_files: None,
+    });
+    (launched.unwrap_or_else(|failure| panic!("{program:?}: {failure}")), brand, mark)
+}
+
+fn find(name: &CString) -> CString {
+    let name = Path::new(OsStr::from_bytes(name.as_bytes()));
+    // The system's own programs, not what a version manager put in front of them.
+    let directories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"].map(Path::new);
+    let found = directories.iter().map(|directory| directory.join(name)).find(|path| path.exists());
+    text(found.as_deref().unwrap_or(name).as_os_str())
+}
+
+/// The program that waits in every way there is, compiled once per test.
+pub(crate) fn reader(scratch: &Scratch) -> PathBuf {
+    let (source, program) = (scratch.path().join("reader.c"), scratch.path().join("reader"));
+    std::fs::write(&source, include_str!("reader.c")).unwrap();
+    let compiled = Command::new("gcc").args(["-Wall", "-pthread", "-o"]).args([&program, &source]).status();
+    assert!(compiled.is_ok_and(|status| status.success()), "a C compiler (gcc) compiles the reader");
+    program
+}
+
+fn text(text: &OsStr) -> CString {
+    CString::new(text.as_bytes()).expect("no zero byte in a word")
+}
