@@ -37,7 +37,10 @@ impl Call {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("tool", &self.tool).field("ceiling", &self.ceiling).finish_non_exhaustive()
+        f.debug_struct("Call")
+            .field("tool", &self.tool)
+            .field("ceiling", &self.ceiling)
+            .finish_non_exhaustive()
     }
 }
 
