@@ -6,7 +6,6 @@ mod commands;
 mod config;
 mod failure;
 mod printing;
-mod reading;
 mod report;
 mod sessions;
 

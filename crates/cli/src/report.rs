@@ -7,10 +7,20 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use windlass_engine::{Cause, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
+use windlass_output::{Marker, Tokenizer};
 use windlass_sys::signal::Signal;
 
 pub(crate) use self::json::{excerpt_fields, journal_fields, processes as processes_json, receipt_fields};
 pub(crate) use self::numbers::{age, bytes, count, seconds, timestamp};
+
+/// What stands where output was left out: the command that reads it.
+pub(crate) fn marker(tokenizer: Tokenizer, id: &SessionId) -> Marker<'_> {
+    match tokenizer {
+        // Whoever counts bytes wants the plain marker that goes with that.
+        Tokenizer::Bytes4 => Marker::Count,
+        Tokenizer::O200k | Tokenizer::Cl100k => Marker::Command { session: id },
+    }
+}
 
 /// One line on how a session ended and what it took.
 pub(crate) fn receipt_line(id: SessionId, receipt: &Receipt) -> String {

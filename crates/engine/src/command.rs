@@ -27,6 +27,10 @@ pub struct CommandSpec {
     pub timeout: Option<Duration>,
     /// Who sets its speed when it prints.
     pub pace: Pace,
+    /// The variable in which it finds its session's number.
+    pub number_in: Option<OsString>,
+    /// Where its output and its record go.
+    pub keeping: Keeping,
 }
 
 impl CommandSpec {
@@ -42,12 +46,24 @@ impl CommandSpec {
             name: None,
             timeout: None,
             pace: Pace::Free,
+            number_in: None,
+            keeping: Keeping::Store,
         }
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
         self.environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
+}
+
+/// Where a session's output and record go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeping {
+    /// The engine's store, if it has one.
+    #[default]
+    Store,
+    /// Memory: it is nobody's work, and is listed nowhere once it is over.
+    Memory,
 }
 
 /// Who sets the speed of a command that prints.

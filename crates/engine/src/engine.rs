@@ -1,6 +1,6 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
-use crate::command::{CommandSpec, Io, Queries, Stdin};
+use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::guard::{Guard, Standing};
 use crate::orphans::{self, Roots};
 use crate::progress::Progress;
@@ -66,6 +66,7 @@ struct Inner {
     open_files: OpenFiles,
     own: ProcessKey,
     next_id: AtomicU64,
+    next_unlisted: AtomicU64,
     spare: Arc<Spare>,
     adoption: Arc<Adoption>,
     runtime: tokio::runtime::Handle,
@@ -95,6 +96,8 @@ pub enum EngineError {
 const FIRST_IN_MEMORY: u64 = 1001;
 /// The first number of a session whose state directory gave none: far from any it will ever give.
 const FIRST_WITHOUT_STORE: u64 = 9_000_000_001;
+/// The first number of a session that is kept in memory by its own wish: it must not leave a hole among the others.
+const FIRST_UNLISTED: u64 = 8_000_000_001;
 
 impl Engine {
     /// Makes an engine. Must be called inside a tokio runtime, which runs its sessions.
@@ -121,6 +124,7 @@ impl Engine {
             open_files,
             own: process_key(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
+            next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
             adoption,
             runtime: tokio::runtime::Handle::current(),
@@ -132,11 +136,14 @@ impl Engine {
 
     /// Starts a command, on the runtime the engine was made in. On error nothing of it is left: no process, no file, no
     /// name.
-    pub fn start(&self, spec: CommandSpec) -> Result<Session, StartError> {
+    pub fn start(&self, mut spec: CommandSpec) -> Result<Session, StartError> {
         let _runtime = self.inner.runtime.enter();
         let name = spec.name.clone();
         let evicted = self.registry().admit(name.as_deref())?;
-        let seat = self.inner.seat(spec.lifetime);
+        let seat = self.inner.seat(spec.lifetime, spec.keeping);
+        if let Some(variable) = spec.number_in.take() {
+            spec.environment.push((variable, seat.id.to_string().into()));
+        }
         let sequence = seat.mark.sequence();
         self.inner.roots.starting(sequence);
         let started = self.launch(spec, seat);
@@ -303,9 +310,13 @@ impl Engine {
 }
 
 impl Inner {
-    fn seat(&self, lifetime: Lifetime) -> Seat {
+    fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> Seat {
         let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
         let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
+        if keeping == Keeping::Memory {
+            let id = SessionId::new(self.next_unlisted.fetch_add(1, Ordering::Relaxed));
+            return Seat { id, mark, store: None, trouble: None };
+        }
         let volatile = || SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed));
         match self.store.as_ref().map(|store| (store, store.claim_id())) {
             Some((store, Ok(id))) => Seat { id, mark, store: Some(Arc::clone(store)), trouble: None },

@@ -16,6 +16,7 @@ mod lifetime;
 mod orphans;
 mod progress;
 mod reactor;
+mod reading;
 mod receipt;
 mod registry;
 mod session;
@@ -24,7 +25,7 @@ mod start;
 mod store;
 mod wait;
 
-pub use command::{CommandSpec, Io, Pace, Queries, Stdin, Terminal};
+pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use engine::{Engine, EngineError, EngineOptions};
 pub use guard::Guard;
@@ -32,14 +33,19 @@ pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
 pub use lifetime::Lifetime;
 pub use progress::{InputProgress, Phase, Progress};
+pub use reading::{Fitted, Fitting, Form, Part, Reader, Wanted, screen_text};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
 pub use registry::RegistryLimits;
 pub use session::{
-    Abandoned, Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd, Written,
+    Abandoned, Attention, Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd,
+    Written,
 };
 pub use start::StartError;
 pub use store::{
     ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord,
     Store, StoreLimits, WriteRecord,
 };
-pub use wait::{Met, PatternText, Until, wait_any, wait_unless};
+pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
+pub use windlass_sys::evidence::{Endpoint, InputKind};
+pub use windlass_sys::pty::Size;
+pub use windlass_sys::signal::Signal;

@@ -1,5 +1,6 @@
 //! A session as everyone but its task sees it: a handle that asks, watches and reads.
 
+mod attention;
 mod input;
 mod output;
 mod screen;
@@ -7,6 +8,7 @@ mod state;
 mod task;
 mod terminate;
 
+pub use attention::Attention;
 pub use input::{InputError, QUEUE_LIMIT};
 pub use screen::ScreenView;
 pub use task::Drain;
@@ -30,6 +32,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_output::Offset;
+use windlass_sys::evidence::{self, Endpoint};
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
@@ -112,6 +115,11 @@ impl Session {
     /// Its number.
     pub fn id(&self) -> SessionId {
         self.shared.facts.id
+    }
+
+    /// When it started, by the clock that durations come from.
+    pub fn started(&self) -> Instant {
+        self.shared.started
     }
 
     /// Every byte it printed.
@@ -199,6 +207,19 @@ impl Session {
     /// Ends the input: closes the pipe, or types the terminal's end-of-file character.
     pub async fn end_input(&self) -> Result<(), InputError> {
         self.ask(|reply| Request::End { reply }).await.unwrap_or(Err(InputError::Gone))
+    }
+
+    /// Whether it waits for input right now.
+    pub async fn attention(&self) -> Attention {
+        self.ask(|reply| Request::Look { reply }).await.unwrap_or(Attention::Busy)
+    }
+
+    /// What its processes listen on right now.
+    pub fn listening(&self) -> Vec<Endpoint> {
+        let (brand, mark) = (self.shared.brand, self.shared.mark);
+        let members = tree::members(brand, |found| found == mark);
+        let members: Vec<Pid> = members.iter().map(Process::pid).collect();
+        evidence::listening(&members)
     }
 
     /// Changes the terminal's size.

@@ -4,13 +4,14 @@
 use crate::Receipt;
 use crate::deadline::after;
 use crate::progress::Progress;
-use crate::session::Session;
+use crate::session::{Attention, Session};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use windlass_output::{DEFAULT_ROWS, Match, Offset, Pattern, RawMatcher, SettledMatcher, Span};
+use windlass_sys::evidence::{Endpoint, InputKind};
 
 /// What is waited for: the first of these that holds.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,10 @@ pub struct Until {
     pub idle: Option<Duration>,
     /// The output has reached this offset.
     pub reached: Option<Offset>,
+    /// The session has taken all its input and waits for more.
+    pub input: bool,
+    /// One of its processes listens on one of these ports.
+    pub ports: Vec<u16>,
     /// Where the patterns begin to look.
     pub from: Offset,
     /// The wait is over at this moment in any case.
@@ -70,10 +75,23 @@ pub enum Met {
     Idle(Duration),
     /// The output got that far.
     Reached(Offset),
+    /// It waits for input.
+    Input(InputWanted),
+    /// It listens on this port.
+    Port(u16),
     /// Nothing of it, and nothing more can come: the output has ended, or nobody watches the session any more.
     Closed,
     /// Nothing of it, by the deadline.
     Deadline,
+}
+
+/// What is known about a session that waits for input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputWanted {
+    /// How it reads.
+    pub kind: InputKind,
+    /// It could not be inspected, and only its silence speaks for it.
+    pub probably: bool,
 }
 
 /// How much is searched at a time.
@@ -85,6 +103,7 @@ impl Session {
         let called = Instant::now();
         let mut progress = self.watch();
         let mut search = Search::new(until);
+        let mut looks = Looks::new(called);
         loop {
             let level = progress.borrow_and_update().clone();
             // Patterns before the exit: output that matches was printed before it.
@@ -97,9 +116,12 @@ impl Session {
             if level.closed && until.idle.is_none() {
                 return Met::Closed;
             }
+            if let Some(met) = looks.look(self, until, &level).await {
+                return met;
+            }
             let idle_at = until.idle.map(|idle| after(level.last_output.max(called), idle));
-            let wake = [idle_at, until.deadline].into_iter().flatten().min();
-            // timer: the next moment at which silence or the deadline would hold.
+            let wake = [idle_at, until.deadline, looks.next(until)].into_iter().flatten().min();
+            // timer: the next moment at which silence or the deadline would hold, or at which to look again.
             let changed = match wake {
                 Some(at) => tokio::time::timeout_at(at.into(), progress.changed()).await.is_ok(),
                 None => progress.changed().await.is_ok(),
@@ -129,6 +151,84 @@ fn holds(level: &Progress, until: &Until) -> Option<Met> {
         return Some(Met::Exit(Arc::clone(receipt)));
     }
     until.reached.filter(|target| level.end >= *target).map(|_| Met::Reached(level.end))
+}
+
+/// Looks at what the kernel tells only those who ask: who waits for input, who listens. The longer nothing happens, the
+/// less often it is asked.
+struct Looks {
+    called: Instant,
+    /// The last sign of life, as far as looks are concerned.
+    activity: Instant,
+    input_at: Instant,
+    ports_at: Instant,
+}
+
+/// Looks are at least this far apart, and at most that far.
+const NEXT_LOOK: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(100);
+/// For a process that cannot be inspected, this much silence stands for waiting.
+const TELLING_SILENCE: Duration = Duration::from_millis(500);
+
+impl Looks {
+    fn new(called: Instant) -> Self {
+        Self { called, activity: called, input_at: called, ports_at: called }
+    }
+
+    async fn look(&mut self, session: &Session, until: &Until, level: &Progress) -> Option<Met> {
+        if until.input && level.receipt.is_none() {
+            self.notice(level);
+            if Instant::now() >= self.input_at {
+                let attention = session.attention().await;
+                self.input_at = later(self.activity);
+                if let Some(wanted) = self.wanted(attention) {
+                    return Some(Met::Input(wanted));
+                }
+            }
+        }
+        if !until.ports.is_empty() && Instant::now() >= self.ports_at {
+            self.ports_at = later(self.called);
+            return port_of(session, &until.ports).map(Met::Port);
+        }
+        None
+    }
+
+    /// Output is a reason to look again soon.
+    fn notice(&mut self, level: &Progress) {
+        if level.last_output > self.activity {
+            self.activity = level.last_output;
+            self.input_at = self.input_at.min(after(Instant::now(), *NEXT_LOOK.start()));
+        }
+    }
+
+    fn wanted(&self, attention: Attention) -> Option<InputWanted> {
+        match attention {
+            Attention::Busy => None,
+            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
+            Attention::Unknown(kind) if self.activity.elapsed() >= TELLING_SILENCE => {
+                Some(InputWanted { kind, probably: true })
+            }
+            Attention::Unknown(_) => None,
+        }
+    }
+
+    fn next(&self, until: &Until) -> Option<Instant> {
+        let input = until.input.then_some(self.input_at);
+        let ports = (!until.ports.is_empty()).then_some(self.ports_at);
+        [input, ports].into_iter().flatten().min()
+    }
+}
+
+/// The next look: an eighth of the time that nothing has happened.
+fn later(since: Instant) -> Instant {
+    after(Instant::now(), (since.elapsed() / 8).clamp(*NEXT_LOOK.start(), *NEXT_LOOK.end()))
+}
+
+fn port_of(session: &Session, ports: &[u16]) -> Option<u16> {
+    let listening = session.listening();
+    let port = |endpoint: &Endpoint| match endpoint {
+        Endpoint::Tcp(address) => Some(address.port()),
+        Endpoint::Unix(_) => None,
+    };
+    listening.iter().filter_map(port).find(|port| ports.contains(port))
 }
 
 /// Waits for the first of several sessions to meet its conditions, and says which.

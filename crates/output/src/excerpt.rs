@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::budget::{Budget, Meter};
-use crate::offset::{Offset, Span};
+use crate::offset::Span;
 use crate::tokens::{Tokenizer, Tokens};
 use crate::view::View;
 
@@ -32,19 +32,8 @@ pub enum ExcerptSource<'a> {
 pub struct Gap {
     /// Where it is.
     pub span: Span,
-    /// How many tokens it probably has.
+    /// How many tokens it has.
     pub tokens: Tokens,
-}
-
-impl Gap {
-    /// Assumes that `span` has as many tokens to the byte as the loaded ends have.
-    #[must_use]
-    pub fn estimate(span: Span, head: &View, tail: &View, tokenizer: Tokenizer) -> Self {
-        let tokens = tokenizer.count(head.text()) + tokenizer.count(tail.text());
-        let bytes = raw_len(head) + raw_len(tail);
-        let scaled = u128::from(span.len()) * u128::from(tokens.get()) / u128::from(bytes.max(1));
-        Self { span, tokens: Tokens::new(u64::try_from(scaled).unwrap_or(u64::MAX)) }
-    }
 }
 
 /// How an excerpt is made.
@@ -91,7 +80,7 @@ pub struct Excerpt {
 pub struct Omitted {
     /// Where to read it.
     pub span: Span,
-    /// How many tokens it has; an estimate if part of it was not loaded.
+    /// How many tokens it has.
     pub tokens: Tokens,
     /// How many bytes of text are kept before it.
     pub head: usize,
@@ -311,14 +300,10 @@ fn last_that_fits(len: usize, fits: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-fn raw_len(view: &View) -> u64 {
-    let start: Offset = view.raw_at(0);
-    view.end().since(start)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offset::Offset;
 
     fn plain(text: &str, budget: Budget) -> Excerpt {
         let view = View::verbatim(text, Offset::ZERO);
@@ -405,7 +390,7 @@ mod tests {
         let end = 1 << 30;
         let tail = View::verbatim("z1\nz2\nz3\n", Offset::new(end - 9));
         let span = Span::new(head.end(), Offset::new(end - 9));
-        let gap = Gap::estimate(span, &head, &tail, Tokenizer::Bytes4);
+        let gap = Gap { span, tokens: Tokens::new(span.len() / 4) };
         let options =
             ExcerptOptions { budget: Budget::Bytes(50), tokenizer: Tokenizer::Bytes4, marker: Marker::Count };
         let result = excerpt(ExcerptSource::Ends { head: &head, gap, tail: &tail }, options);

@@ -29,6 +29,6 @@ pub use offset::{Offset, Span};
 pub use pattern::{LONGEST_OVERLAP, Match, Pattern, PatternError, RawMatcher, SettledMatcher};
 pub use query::QueryScanner;
 pub use screen::{CursorPosition, Screen, ScreenSize};
-pub use text::{DEFAULT_ROWS, Settler, Utf8, settle};
-pub use tokens::{Tokenizer, Tokens};
+pub use text::{DEFAULT_ROWS, Settler, Utf8, settle, unfinished};
+pub use tokens::{TokenCounter, Tokenizer, Tokens};
 pub use view::{LineNumber, View, ViewLine};

@@ -12,6 +12,8 @@ mod line;
 mod page;
 mod settler;
 mod utf8;
+mod whole;
 
 pub use settler::{DEFAULT_ROWS, Settler, settle};
 pub use utf8::Utf8;
+pub use whole::unfinished;

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
-pub mod model;
 pub mod peers;
 mod puppet;
 mod scratch;

@@ -8,6 +8,6 @@ mod call;
 mod catalogue;
 mod toolbox;
 
-pub use call::{Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool};
+pub use call::{Answer, Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool};
 pub use catalogue::{Hints, Profile, Tool};
 pub use toolbox::{Toolbox, ToolboxOptions};

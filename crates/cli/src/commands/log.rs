@@ -15,9 +15,9 @@ use crate::args::{Log, ViewKind};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
 use crate::printing::{print, write_all};
-use crate::reading::{Form, Part, Reader, Wanted, screen_text};
 use crate::report;
 use crate::sessions::{self, may_print};
+use windlass_engine::{Form, Part, Reader, Wanted, screen_text};
 
 /// What an answer in JSON holds unless told otherwise.
 const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);

@@ -5,8 +5,8 @@ use windlass_engine::{Account, Exit, PeakMemory, ProcessLine, Receipt, SessionId
 use windlass_output::Span;
 use windlass_sys::signal::Signal;
 
-use crate::reading::Fitted;
 use std::path::Path;
+use windlass_engine::Fitted;
 
 /// What a receipt says; all of it `null` while there is none.
 pub(crate) fn receipt_fields(receipt: Option<&Receipt>, into: &mut Map<String, Value>) {

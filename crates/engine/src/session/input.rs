@@ -133,6 +133,14 @@ impl Input {
         if self.queue.is_empty() { None } else { self.fd() }
     }
 
+    /// Our end of the pipe that the process reads, if it is one.
+    pub(crate) fn pipe_end(&self) -> Option<&OwnedFd> {
+        match &self.target {
+            Target::Pipe(fd) => Some(fd.get_ref()),
+            Target::Terminal(_) | Target::Closed | Target::Gone => None,
+        }
+    }
+
     fn fd(&self) -> Option<&AsyncFd<OwnedFd>> {
         match &self.target {
             Target::Pipe(fd) => Some(fd),

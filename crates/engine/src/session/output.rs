@@ -156,6 +156,11 @@ impl Outputs {
         }
     }
 
+    /// Our end of the terminal, if there is one.
+    pub(crate) fn master(&self) -> Option<&OwnedFd> {
+        self.terminal.as_ref().map(|terminal| terminal.master.get_ref())
+    }
+
     pub(crate) fn resize(&self, size: Size) -> Result<(), Errno> {
         match &self.terminal {
             Some(terminal) => pty::resize(terminal.master.get_ref(), size),

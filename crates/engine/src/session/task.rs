@@ -2,6 +2,7 @@
 //! progress it publishes, and reads the journal.
 
 use super::Shared;
+use super::attention::Attention;
 use super::input::{EndReply, Input, InputError};
 use super::output::{Outputs, ReadOutcome};
 use super::state::{Happening, Order, State};
@@ -33,6 +34,7 @@ pub(crate) enum Request {
     Signal { signal: Signal, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
     Stop { cause: Cause, reply: oneshot::Sender<TreeEnd> },
     Confirm { taken: Offset },
+    Look { reply: oneshot::Sender<Attention> },
 }
 
 /// How long the output is waited for once the root is gone and somebody else still holds the pipe.
@@ -170,6 +172,9 @@ impl Task {
                 self.stop(cause);
             }
             Request::Confirm { taken } => self.life.confirmed = taken,
+            Request::Look { reply } => {
+                let _ = reply.send(self.look());
+            }
         }
     }
 
@@ -319,7 +324,7 @@ impl Task {
         }
     }
 
-    fn state(&self) -> State {
+    pub(super) fn state(&self) -> State {
         self.life.state.unwrap_or(State::Running)
     }
 
@@ -356,6 +361,17 @@ impl Task {
                 ReadOutcome::Output | ReadOutcome::Question => {}
             }
         }
+    }
+
+    /// Reads what there is, and says whether that was nothing.
+    pub(super) fn has_read_everything(&mut self) -> bool {
+        let mut quiet = true;
+        for source in 0..Outputs::SOURCES {
+            let outcome = self.outputs.read_now(source, &self.shared);
+            quiet &= outcome == ReadOutcome::Nothing;
+            self.after_read(outcome);
+        }
+        quiet
     }
 
     fn keep_draining(&mut self, outcome: ReadOutcome) {

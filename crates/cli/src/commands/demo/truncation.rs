@@ -5,8 +5,8 @@ use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
 use super::stage::{Scene, Stage};
 use super::{Saving, Theatre, bytes, exited, raw_text};
-use crate::reading::{Fitting, Form};
 use crate::report;
+use windlass_engine::{Fitting, Form};
 
 /// Four thousand lines, one of which matters.
 const TESTS: &str = r#"
@@ -25,7 +25,8 @@ pub(crate) async fn play(theatre: &Theatre, stage: &Stage) -> Result<Saving> {
     exited(&session).await?;
     let (id, journal) = (session.id(), session.journal());
     let raw = raw_text(journal, Offset::ZERO);
-    let fitting = Fitting { session: id, form: Form::Settled, budget: BUDGET, tokenizer: Tokenizer::O200k };
+    let (form, tokenizer) = (Form::Settled, Tokenizer::O200k);
+    let fitting = Fitting { form, budget: BUDGET, tokenizer, marker: report::marker(tokenizer, &id) };
     let fitted = fitting.fit(journal, Span::new(Offset::ZERO, journal.end()));
     let (omitted, tokens) = fitted.omitted.context("nothing was left out")?;
     let rest = String::from_utf8(bytes(journal, omitted))?;

@@ -8,9 +8,9 @@ use super::choice::{Chosen, numbered};
 use super::{Chooser, Reading};
 use crate::args::ViewKind;
 use crate::printing::print;
-use crate::reading::{Fitted, Fitting, Form, Part, Reader, Wanted};
 use crate::report;
 use crate::sessions::State;
+use windlass_engine::{Fitted, Fitting, Form, Part, Reader, Wanted};
 
 /// What was asked for, within a budget.
 enum Answer {
@@ -81,7 +81,8 @@ impl Reading<'_> {
     fn fit(&self, budget: Tokens) -> Result<Answer> {
         let tokenizer = Tokenizer::from(self.order.shown.tokenizer);
         let form = if self.view() == ViewKind::Raw { Form::Raw } else { Form::Settled };
-        let fitting = Fitting { session: self.record.start.id, form, budget, tokenizer };
+        let marker = report::marker(tokenizer, &self.record.start.id);
+        let fitting = Fitting { form, budget, tokenizer, marker };
         if self.view() == ViewKind::Screen {
             let all = Span::new(Offset::ZERO, self.journal.end());
             let screen = View::verbatim(self.screen(), Offset::ZERO);
@@ -93,7 +94,7 @@ impl Reading<'_> {
         }
     }
 
-    fn choose(&self, mut chooser: Chooser, fitting: &Fitting) -> Result<Answer> {
+    fn choose(&self, mut chooser: Chooser, fitting: &Fitting<'_>) -> Result<Answer> {
         let (left, tokenizer) = (fitting.budget.get(), fitting.tokenizer);
         let mut matches = Matches { lines: Vec::new(), omitted: 0, left, tokenizer };
         let mut take = |part: Part<'_>| -> Result<Wanted> {

@@ -12,9 +12,9 @@ use super::plan::Presentation;
 use super::turn::Turn;
 use crate::args::ViewKind;
 use crate::printing::print;
-use crate::reading::{Fitted, Fitting, Form, Part, Reader, Wanted};
 use crate::report;
 use crate::sessions::State;
+use windlass_engine::{Fitted, Fitting, Form, Part, Reader, Wanted};
 
 /// A run that is over, as far as windlass is concerned.
 pub(crate) struct Telling<'a> {
@@ -53,7 +53,8 @@ impl Telling<'_> {
     fn fit(&self, view: ViewKind, budget: windlass_output::Tokens) -> Fitted {
         let journal = self.session.journal();
         let form = if view == ViewKind::Raw { Form::Raw } else { Form::Settled };
-        let fitting = Fitting { session: self.session.id(), form, budget, tokenizer: self.tokenizer };
+        let (id, tokenizer) = (self.session.id(), self.tokenizer);
+        let fitting = Fitting { form, budget, tokenizer, marker: report::marker(tokenizer, &id) };
         let all = Span::new(Offset::ZERO, journal.end());
         match self.session.screen().filter(|_| view == ViewKind::Screen) {
             Some(screen) => fitting.fit_view(&View::verbatim(screen.text, Offset::ZERO), all),

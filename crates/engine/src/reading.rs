@@ -1,9 +1,10 @@
 //! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
 
-use windlass_engine::{Journal, Piece, SessionId};
+use crate::journal::{Journal, Piece};
+use std::convert::Infallible;
 use windlass_output::{
     Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Screen, ScreenSize, Settler, Span,
-    Tokenizer, Tokens, Utf8, View, excerpt, settle,
+    TokenCounter, Tokenizer, Tokens, Utf8, View, excerpt, settle,
 };
 use windlass_sys::pty::Size;
 
@@ -12,7 +13,7 @@ const STEP: usize = 256 * 1024;
 
 /// How bytes become text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// As a terminal would finally show it.
     Settled,
     /// The same, but a line is told as soon as it ends: for readers who follow.
@@ -22,7 +23,7 @@ pub(crate) enum Form {
 }
 
 /// What a reader is handed.
-pub(crate) enum Part<'a> {
+pub enum Part<'a> {
     /// Text, and where it came from.
     Text(&'a View),
     /// Output that is no longer there.
@@ -30,7 +31,7 @@ pub(crate) enum Part<'a> {
 }
 
 /// Reads a journal from some place on, keeping what must be known from one step to the next.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     journal: &'a Journal,
     position: Offset,
     form: Form,
@@ -45,12 +46,12 @@ enum Decoder {
 
 impl<'a> Reader<'a> {
     /// A reader of everything from `from` on.
-    pub(crate) fn new(journal: &'a Journal, from: Offset, form: Form) -> Self {
+    pub fn new(journal: &'a Journal, from: Offset, form: Form) -> Self {
         Self { journal, position: from, form, decoder: Decoder::new(form, from), view: View::new(from) }
     }
 
     /// Hands out what lies before `end`, for as long as it is wanted.
-    pub(crate) fn advance<E>(
+    pub fn advance<E>(
         &mut self,
         end: Offset,
         mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>,
@@ -71,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Hands out what was held back because it could still have changed.
-    pub(crate) fn finish<E>(mut self, mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>) -> Result<(), E> {
+    pub fn finish<E>(mut self, mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>) -> Result<(), E> {
         self.settle_rest(self.position, &mut take).map(drop)
     }
 
@@ -125,8 +126,10 @@ impl<'a> Reader<'a> {
 
 /// Whether a reader has seen enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
+    /// Not yet.
     More,
+    /// It has.
     NoMore,
 }
 
@@ -141,29 +144,34 @@ impl Decoder {
 }
 
 /// How output is fitted into a budget.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fitting {
-    pub(crate) session: SessionId,
-    pub(crate) form: Form,
-    pub(crate) budget: Tokens,
-    pub(crate) tokenizer: Tokenizer,
+#[derive(Clone, Copy)]
+pub struct Fitting<'a> {
+    /// How bytes become text.
+    pub form: Form,
+    /// The most the text may have.
+    pub budget: Tokens,
+    /// How tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// What stands where text was left out.
+    pub marker: Marker<'a>,
 }
 
 /// Text within a budget, and what it stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct Fitted {
-    pub(crate) text: String,
+pub struct Fitted {
+    /// What fits, with a marker where something was left out.
+    pub text: String,
     /// How many tokens the whole has.
-    pub(crate) original: Tokens,
+    pub original: Tokens,
     /// The output it is an excerpt of.
-    pub(crate) span: Span,
+    pub span: Span,
     /// What was left out, with its tokens.
-    pub(crate) omitted: Option<(Span, Tokens)>,
+    pub omitted: Option<(Span, Tokens)>,
 }
 
-impl Fitting {
-    /// Fits a part of a journal. Of an output too large to load, the ends are loaded and the middle is estimated.
-    pub(crate) fn fit(&self, journal: &Journal, span: Span) -> Fitted {
+impl Fitting<'_> {
+    /// Fits a part of a journal. Of an output too large to load, the ends are loaded and the middle is only counted.
+    pub fn fit(&self, journal: &Journal, span: Span) -> Fitted {
         let span = span.intersect(Span::new(Offset::ZERO, journal.end()));
         let ends = Ends::read(journal, span, Budget::Tokens(self.budget).reach());
         let head = self.decode(&ends.head, ends.head_span.from());
@@ -172,25 +180,35 @@ impl Fitting {
         }
         let tail = self.decode(&ends.tail, ends.tail_span.from());
         let between = Span::new(ends.head_span.to(), ends.tail_span.from());
-        let gap = Gap::estimate(between, &head, &tail, self.tokenizer);
+        let gap = Gap { span: between, tokens: self.count(journal, between) };
         self.fitted(ExcerptSource::Ends { head: &head, gap, tail: &tail }, span)
     }
 
     /// Fits text that is already there.
-    pub(crate) fn fit_view(&self, view: &View, span: Span) -> Fitted {
+    pub fn fit_view(&self, view: &View, span: Span) -> Fitted {
         self.fitted(ExcerptSource::Whole(view), span)
     }
 
     fn fitted(&self, source: ExcerptSource<'_>, span: Span) -> Fitted {
-        let marker = match self.tokenizer {
-            // Whoever counts bytes wants the plain marker that goes with that.
-            Tokenizer::Bytes4 => Marker::Count,
-            Tokenizer::O200k | Tokenizer::Cl100k => Marker::Command { session: &self.session },
-        };
         let budget = Budget::Tokens(self.budget);
-        let options = ExcerptOptions { budget, tokenizer: self.tokenizer, marker };
+        let options = ExcerptOptions { budget, tokenizer: self.tokenizer, marker: self.marker };
         let Excerpt { text, original, omitted } = excerpt(source, options);
         Fitted { text, original, span, omitted: omitted.map(|omitted| (omitted.span, omitted.tokens)) }
+    }
+
+    /// How many tokens a part of a journal has as text. Output that is gone has none.
+    pub fn count(&self, journal: &Journal, span: Span) -> Tokens {
+        let mut counter = TokenCounter::new(self.tokenizer);
+        let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
+            if let Part::Text(view) = part {
+                counter.feed(view.text());
+            }
+            Ok(Wanted::More)
+        };
+        let mut reader = Reader::new(journal, span.from(), self.form);
+        let Ok(_) = reader.advance(span.to(), &mut take);
+        let Ok(()) = reader.finish(&mut take);
+        counter.finish()
     }
 
     fn decode(&self, bytes: &[u8], base: Offset) -> View {
@@ -230,7 +248,7 @@ impl Ends {
 }
 
 /// What a terminal of this size shows at the end of an output.
-pub(crate) fn screen_text(journal: &Journal, size: Size) -> String {
+pub fn screen_text(journal: &Journal, size: Size) -> String {
     /// Beyond this, a screenful has long scrolled away.
     const REPLAY: u64 = 1024 * 1024;
     let mut screen = Screen::new(ScreenSize::new(size.rows, size.cols));
@@ -251,8 +269,8 @@ pub(crate) fn screen_text(journal: &Journal, size: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Retention, Stream};
     use std::time::Duration;
-    use windlass_engine::{Retention, Stream};
 
     fn journal(text: &[u8], limit: u64) -> Journal {
         let journal = Journal::in_memory(Retention::new(limit));
@@ -266,12 +284,12 @@ mod tests {
         (1..=lines).map(|n| format!("line {n:06}\n")).collect()
     }
 
-    fn fitting(budget: u64) -> Fitting {
+    fn fitting(budget: u64) -> Fitting<'static> {
         Fitting {
-            session: SessionId::new(7),
             form: Form::Settled,
             budget: Tokens::new(budget),
             tokenizer: Tokenizer::Bytes4,
+            marker: Marker::Count,
         }
     }
 

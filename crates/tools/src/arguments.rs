@@ -1,0 +1,241 @@
+//! Reading a call's arguments: every complaint names the argument, what came and what is wanted, and nothing is guessed.
+//!
+//! The same table of fields makes the schema that models are shown, so the two cannot differ.
+
+use serde_json::{Map, Value, json};
+
+/// One argument of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) about: &'static str,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Texts,
+    /// Strings by name; `null` removes.
+    TextMap,
+    Flag,
+    /// A whole number that is not negative.
+    Whole,
+    /// A session's number or name.
+    Session,
+    Sessions,
+    Choice(&'static [&'static str]),
+    Until,
+}
+
+/// An argument that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {complaint}")]
+pub(crate) struct BadArgument {
+    pub(crate) field: String,
+    pub(crate) complaint: String,
+}
+
+impl BadArgument {
+    pub(crate) fn new(field: impl Into<String>, complaint: impl Into<String>) -> Self {
+        Self { field: field.into(), complaint: complaint.into() }
+    }
+}
+
+/// A session, as somebody named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SessionRef {
+    Number(u64),
+    Name(String),
+}
+
+impl std::fmt::Display for SessionRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+/// The schema of a table of fields.
+pub(crate) fn schema(fields: &[Field], required: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+impl Field {
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            Kind::TextMap => json!({ "type": "object", "additionalProperties": { "type": ["string", "null"] } }),
+            Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Whole => json!({ "type": "integer" }),
+            Kind::Session => json!({ "type": ["integer", "string"] }),
+            Kind::Sessions => json!({ "type": "array", "items": { "type": ["integer", "string"] } }),
+            Kind::Choice(names) => json!({ "enum": names }),
+            Kind::Until => json!({ "type": ["object", "array"] }),
+        };
+        if !self.about.is_empty() {
+            schema["description"] = self.about.into();
+        }
+        schema
+    }
+}
+
+/// A call's arguments, taken out one by one.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    rest: Map<String, Value>,
+}
+
+impl Arguments {
+    /// Arguments that are `null` are taken as not given: many clients fill in what they do not use.
+    pub(crate) fn new(mut arguments: Map<String, Value>) -> Self {
+        arguments.retain(|_, value| !value.is_null());
+        Self { rest: arguments }
+    }
+
+    /// The names of what nobody took: most often a misspelling.
+    pub(crate) fn unknown(&self) -> Vec<String> {
+        self.rest.keys().cloned().collect()
+    }
+
+    pub(crate) fn take(&mut self, field: &str) -> Option<Value> {
+        self.rest.remove(field)
+    }
+
+    pub(crate) fn text(&mut self, field: &str) -> Result<Option<String>, BadArgument> {
+        self.take(field).map(|value| string(field, value)).transpose()
+    }
+
+    pub(crate) fn required_text(&mut self, field: &str) -> Result<String, BadArgument> {
+        self.text(field)?.ok_or_else(|| missing(field))
+    }
+
+    pub(crate) fn texts(&mut self, field: &str) -> Result<Option<Vec<String>>, BadArgument> {
+        let Some(value) = self.take(field) else { return Ok(None) };
+        let Value::Array(items) = value else { return Err(unfit(field, &value, "a list of strings")) };
+        let item = |(place, value)| string(&format!("{field}[{place}]"), value);
+        items.into_iter().enumerate().map(item).collect::<Result<_, _>>().map(Some)
+    }
+
+    pub(crate) fn flag(&mut self, field: &str) -> Result<Option<bool>, BadArgument> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(value) => Err(unfit(field, &value, "true or false")),
+        }
+    }
+
+    pub(crate) fn whole(&mut self, field: &str) -> Result<Option<u64>, BadArgument> {
+        self.take(field).map(|value| whole(field, &value)).transpose()
+    }
+
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        field: &str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, BadArgument> {
+        let Some(value) = self.take(field) else { return Ok(None) };
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let found = value.as_str().and_then(|text| choices.iter().find(|(name, _)| *name == text));
+        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| unfit(field, &value, &one_of(&names)))
+    }
+
+    pub(crate) fn session(&mut self, field: &str) -> Result<SessionRef, BadArgument> {
+        let value = self.take(field).ok_or_else(|| missing(field))?;
+        session(field, value)
+    }
+
+    pub(crate) fn sessions(&mut self, field: &str) -> Result<Vec<SessionRef>, BadArgument> {
+        let value = self.take(field).ok_or_else(|| missing(field))?;
+        let items = match value {
+            Value::Array(items) => items,
+            one => vec![one],
+        };
+        if items.is_empty() {
+            return Err(BadArgument::new(field, "is empty; name at least one session"));
+        }
+        let item = |(place, value)| session(&format!("{field}[{place}]"), value);
+        items.into_iter().enumerate().map(item).collect()
+    }
+
+    /// Strings by name, with `None` for what is to be removed.
+    pub(crate) fn text_map(&mut self, field: &str) -> Result<Vec<(String, Option<String>)>, BadArgument> {
+        let Some(value) = self.take(field) else { return Ok(Vec::new()) };
+        let Value::Object(map) = value else { return Err(unfit(field, &value, "an object of strings")) };
+        map.into_iter().map(|(name, value)| variable(field, name, value)).collect()
+    }
+}
+
+fn variable(field: &str, name: String, value: Value) -> Result<(String, Option<String>), BadArgument> {
+    let place = format!("{field}.{name}");
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(BadArgument::new(place, "a variable's name is not empty and has no `=` in it"));
+    }
+    match value {
+        Value::Null => Ok((name, None)),
+        value => Ok((name, Some(string(&place, value)?))),
+    }
+}
+
+/// A number without a fraction, whichever way it is written.
+pub(crate) fn whole(field: &str, value: &Value) -> Result<u64, BadArgument> {
+    /// The largest number up to which every whole number has its own floating-point form.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let from_float = |number: f64| {
+        let is_whole = number.fract() == 0.0 && (0.0..=EXACT).contains(&number);
+        // The range was checked, so nothing is cut off.
+        is_whole.then_some(number as u64)
+    };
+    let number = value.as_u64().or_else(|| value.as_f64().and_then(from_float));
+    number.ok_or_else(|| unfit(field, value, "a whole number that is not negative"))
+}
+
+fn string(field: &str, value: Value) -> Result<String, BadArgument> {
+    match value {
+        Value::String(text) => Ok(text),
+        value => Err(unfit(field, &value, "a string")),
+    }
+}
+
+fn session(field: &str, value: Value) -> Result<SessionRef, BadArgument> {
+    match value {
+        Value::String(text) if is_number(&text) => {
+            Err(BadArgument::new(field, format!("is the string \"{text}\"; give the number {text}")))
+        }
+        Value::String(name) => Ok(SessionRef::Name(name)),
+        Value::Number(_) => whole(field, &value).map(SessionRef::Number),
+        value => Err(unfit(field, &value, "a session's number or name")),
+    }
+}
+
+/// Whether a text could be taken for a number; no session is named so.
+pub(crate) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+pub(crate) fn missing(field: &str) -> BadArgument {
+    BadArgument::new(field, "is missing")
+}
+
+pub(crate) fn unfit(field: &str, value: &Value, wanted: &str) -> BadArgument {
+    BadArgument::new(field, format!("is {}, but must be {wanted}", shown(value)))
+}
+
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
+fn one_of(names: &[&str]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" or ")
+}

@@ -1,0 +1,247 @@
+//! The environment a command runs in: what it inherits, what is kept from it, and what makes output readable.
+
+use std::ffi::{OsStr, OsString};
+
+/// Variables, in order; a later one of the same name wins.
+pub type Variables = Vec<(OsString, OsString)>;
+
+/// What commands find in their environment.
+#[derive(Clone, Debug)]
+pub struct EnvironmentPolicy {
+    /// How much of the login environment they get.
+    pub inherit: Inherit,
+    /// Names that are kept from them; `*` stands for anything, case does not matter.
+    pub exclude: Vec<String>,
+    /// What is set for all of them, after everything but a call's own `env`.
+    pub set: Variables,
+}
+
+/// How much is inherited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inherit {
+    /// Everything.
+    #[default]
+    All,
+    /// What a program needs to find its files: home, path, user, locale.
+    Core,
+    /// Nothing.
+    None,
+}
+
+impl Default for EnvironmentPolicy {
+    fn default() -> Self {
+        let exclude = ["*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*"].map(str::to_owned).to_vec();
+        Self { inherit: Inherit::All, exclude, set: Variables::new() }
+    }
+}
+
+/// What a command is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connection {
+    Terminal,
+    Pipes,
+}
+
+/// An environment, and what was kept from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Composed {
+    pub(crate) variables: Variables,
+    /// The names that the policy removed, sorted.
+    pub(crate) removed: Vec<String>,
+}
+
+/// Changes that one call asks for; `None` removes.
+pub(crate) type Overrides = [(String, Option<String>)];
+
+impl EnvironmentPolicy {
+    pub(crate) fn compose(
+        &self,
+        base: &[(OsString, OsString)],
+        connection: Connection,
+        overrides: &Overrides,
+    ) -> Composed {
+        let (mut variables, mut removed) = self.inherited(base);
+        readable(&mut variables, connection);
+        for (name, value) in &self.set {
+            put(&mut variables, name, Some(value));
+        }
+        for (name, value) in overrides {
+            put(&mut variables, name.as_ref(), value.as_ref().map(OsStr::new));
+        }
+        let asked_for = |name: &String| overrides.iter().any(|(asked, _)| asked == name);
+        removed.retain(|name| !asked_for(name));
+        Composed { variables, removed }
+    }
+
+    fn inherited(&self, base: &[(OsString, OsString)]) -> (Variables, Vec<String>) {
+        let (mut kept, mut removed) = (Variables::new(), Vec::new());
+        for (name, value) in base.iter().filter(|(name, _)| self.inherit.takes(name)) {
+            if self.exclude.iter().any(|pattern| matches(pattern, name)) {
+                removed.push(name.to_string_lossy().into_owned());
+            } else {
+                put(&mut kept, name, Some(value));
+            }
+        }
+        removed.sort();
+        removed.dedup();
+        (kept, removed)
+    }
+}
+
+impl Inherit {
+    fn takes(self, name: &OsStr) -> bool {
+        const CORE: [&str; 10] =
+            ["HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ", "TERM", "PWD"];
+        match self {
+            Self::All => true,
+            Self::Core => name.to_str().is_some_and(|name| CORE.contains(&name) || name.starts_with("LC_")),
+            Self::None => false,
+        }
+    }
+}
+
+/// Nobody pages, colours are for those who see them, and text is UTF-8.
+fn readable(variables: &mut Variables, connection: Connection) {
+    let mut set = |name: &str, value: &str| put(variables, name.as_ref(), Some(value.as_ref()));
+    match connection {
+        Connection::Terminal => set("TERM", "xterm-256color"),
+        Connection::Pipes => {
+            set("TERM", "dumb");
+            set("NO_COLOR", "1");
+        }
+    }
+    for pager in ["PAGER", "GIT_PAGER", "GH_PAGER"] {
+        set(pager, "cat");
+    }
+    speak_utf8(variables);
+}
+
+/// The first of these that is set decides how characters are encoded.
+fn speak_utf8(variables: &mut Variables) {
+    let is_set = |name: &&str| get(variables, name).is_some_and(|value| !value.is_empty());
+    let deciding = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(is_set);
+    let speaks = deciding.and_then(|name| get(variables, name)).is_some_and(is_utf8);
+    if !speaks {
+        put(variables, deciding.unwrap_or("LANG").as_ref(), Some("C.UTF-8".as_ref()));
+    }
+}
+
+fn is_utf8(locale: &OsStr) -> bool {
+    let locale = locale.to_string_lossy().to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+pub(crate) fn get<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    variables.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_os_str())
+}
+
+fn put(variables: &mut Variables, name: &OsStr, value: Option<&OsStr>) {
+    variables.retain(|(found, _)| found != name);
+    variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything. Case does not matter.
+fn matches(pattern: &str, name: &OsStr) -> bool {
+    let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_string_lossy().to_ascii_uppercase());
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Variables {
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn composed(policy: &EnvironmentPolicy, base: &[(&str, &str)], overrides: &Overrides) -> Composed {
+        policy.compose(&variables(base), Connection::Pipes, overrides)
+    }
+
+    #[test]
+    fn patterns_match_whole_names_with_stars_for_anything() {
+        for (pattern, name, expected) in [
+            ("*KEY*", "API_KEY", true),
+            ("*KEY*", "keyboard", true),
+            ("*KEY*", "KE", false),
+            ("AWS_*", "AWS_REGION", true),
+            ("AWS_*", "MY_AWS_", false),
+            ("*_ID", "AWS_ID", true),
+            ("HOME", "HOME", true),
+            ("HOME", "HOMER", false),
+            ("A*B*C", "AxBxC", true),
+            ("A*B*C", "AxCxB", false),
+            ("*", "", true),
+            ("AB*BA", "ABA", false),
+        ] {
+            assert_eq!(matches(pattern, name.as_ref()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_kept_out_and_named_unless_a_call_asks_for_them() {
+        let policy = EnvironmentPolicy::default();
+        let base = [("API_KEY", "k"), ("GH_TOKEN", "t"), ("PATH", "/bin")];
+        let plain = composed(&policy, &base, &[]);
+        assert_eq!(plain.removed, ["API_KEY", "GH_TOKEN"]);
+        assert_eq!(get(&plain.variables, "PATH"), Some("/bin".as_ref()));
+        let asked = composed(&policy, &base, &[("API_KEY".into(), Some("mine".into())), ("PATH".into(), None)]);
+        assert_eq!(asked.removed, ["GH_TOKEN"]);
+        assert_eq!(get(&asked.variables, "API_KEY"), Some("mine".as_ref()));
+        assert_eq!(get(&asked.variables, "PATH"), None);
+    }
+
+    #[test]
+    fn what_is_inherited_is_all_the_core_or_nothing() {
+        let base = [("HOME", "/h"), ("LC_TIME", "de"), ("EDITOR", "vi")];
+        let names = |inherit| {
+            let policy = EnvironmentPolicy { inherit, ..EnvironmentPolicy::default() };
+            let composed = composed(&policy, &base, &[]);
+            ["HOME", "LC_TIME", "EDITOR"].map(|name| get(&composed.variables, name).is_some())
+        };
+        assert_eq!(names(Inherit::All), [true, true, true]);
+        assert_eq!(names(Inherit::Core), [true, true, false]);
+        assert_eq!(names(Inherit::None), [false, false, false]);
+    }
+
+    #[test]
+    fn the_terminal_decides_term_and_colour_and_what_is_set_wins() {
+        let mut policy = EnvironmentPolicy::default();
+        let of = |policy: &EnvironmentPolicy, connection, name: &str| {
+            let composed = policy.compose(&variables(&[("TERM", "vt52"), ("PAGER", "less")]), connection, &[]);
+            get(&composed.variables, name).map(|value| value.to_string_lossy().into_owned())
+        };
+        assert_eq!(of(&policy, Connection::Terminal, "TERM").unwrap(), "xterm-256color");
+        assert_eq!(of(&policy, Connection::Terminal, "NO_COLOR"), None);
+        assert_eq!(of(&policy, Connection::Pipes, "TERM").unwrap(), "dumb");
+        assert_eq!(of(&policy, Connection::Pipes, "NO_COLOR").unwrap(), "1");
+        assert_eq!(of(&policy, Connection::Pipes, "PAGER").unwrap(), "cat");
+        policy.set = variables(&[("PAGER", "more")]);
+        assert_eq!(of(&policy, Connection::Pipes, "PAGER").unwrap(), "more");
+    }
+
+    #[test]
+    fn the_locale_speaks_utf8() {
+        let policy = EnvironmentPolicy::default();
+        for (base, name, value) in [
+            (vec![], "LANG", "C.UTF-8"),
+            (vec![("LANG", "de_DE.UTF-8")], "LANG", "de_DE.UTF-8"),
+            (vec![("LANG", "C")], "LANG", "C.UTF-8"),
+            (vec![("LANG", "C"), ("LC_ALL", "POSIX")], "LC_ALL", "C.UTF-8"),
+            (vec![("LANG", "C"), ("LC_ALL", "en_GB.utf8")], "LC_ALL", "en_GB.utf8"),
+        ] {
+            let composed = composed(&policy, &base, &[]);
+            assert_eq!(get(&composed.variables, name), Some(value.as_ref()), "{base:?}");
+        }
+    }
+}
