@@ -9,6 +9,8 @@ use windlass_engine::{Store, StoreLimits};
 use windlass_sys::pty::Size;
 use windlass_sys::terminal;
 
+use crate::clients::Places;
+
 /// Everything Windlass takes from outside its command line.
 #[derive(Debug)]
 pub(crate) struct Config {
@@ -51,6 +53,23 @@ impl Config {
             colour: if plain || terminals.stdout.is_none() { Colour::Off } else { Colour::On },
             terminals,
         }
+    }
+
+    /// A variable of our own environment; one that is empty counts as not set.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.environment.iter().find(|(variable, _)| variable == name);
+        found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Where MCP clients keep their configuration.
+    pub(crate) fn client_places(&self) -> Places {
+        Places::from_variables(|name| self.variable(name).map(OsStr::to_owned))
+    }
+
+    /// The first executable file of this name on PATH.
+    pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let candidates = std::env::split_paths(self.variable("PATH")?).map(|directory| directory.join(name));
+        candidates.filter(|path| path.is_absolute()).find(|path| is_executable(path))
     }
 
     /// The directory windlass was started in.
@@ -101,6 +120,11 @@ impl Terminals {
             stdout: terminal::is_terminal(rustix::stdio::stdout()).then(own_size),
         }
     }
+}
+
+/// Whether this is a file that we may execute.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// The size of the terminal we are shown on.

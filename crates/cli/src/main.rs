@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod clients;
 mod commands;
 mod config;
 mod failure;

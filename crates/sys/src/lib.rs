@@ -11,6 +11,7 @@ pub mod guardian;
 pub mod limits;
 pub mod mark;
 pub mod pipes;
+pub mod probe;
 pub mod process;
 pub mod pty;
 pub mod signal;

@@ -1,12 +1,116 @@
-//! `windlass doctor`: what this machine supports and what is missing.
+//! `windlass doctor`: what this machine supports and what is missing, one line per check, in plain words. It looks and
+//! changes nothing, and it uses no network.
 
-use anyhow::{Result, bail};
+mod clients;
+mod kernel;
+mod resources;
+mod sandbox;
+mod shell;
+
+use anyhow::Result;
+use serde_json::{Value, json};
 
 use crate::args::Doctor;
-use crate::config::Config;
+use crate::config::{Colour, Config};
 use crate::failure::Exit;
+use crate::printing::print;
 
-/// Looks at everything.
-pub(crate) fn run(_order: &Doctor, _config: &Config) -> Result<Exit> {
-    bail!("looking at this machine is not built yet")
+/// Looks at everything, and says it.
+pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
+    let checks = checks(config);
+    let problems = checks.iter().filter(|check| check.verdict == Verdict::Problem).count();
+    if order.json {
+        print(json(&checks, problems).to_string() + "\n")?;
+    } else {
+        print(checks.iter().map(|check| check.line(config.colour)).collect::<String>())?;
+    }
+    Ok(if problems == 0 { Exit::SUCCESS } else { Exit::FAILED })
+}
+
+fn checks(config: &Config) -> Vec<Check> {
+    let mut checks = kernel::checks();
+    checks.extend(resources::checks(config));
+    checks.extend(shell::checks(config));
+    checks.extend(sandbox::checks());
+    checks.extend(clients::checks(config));
+    checks
+}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+struct Check {
+    name: &'static str,
+    verdict: Verdict,
+    /// What is so.
+    message: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+/// What it means for windlass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Worth knowing; nothing fails for it.
+    Note,
+    /// Something will not work.
+    Problem,
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, verdict: Verdict::Ok, message: message.into(), advice: None }
+    }
+
+    fn note(name: &'static str, message: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Note, ..Self::ok(name, message) }
+    }
+
+    fn problem(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Problem, ..Self::ok(name, message) }.advise(advice)
+    }
+
+    fn advise(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+
+    fn line(&self, colour: Colour) -> String {
+        let word = format!("{:<7}", self.verdict.word());
+        let word = match (colour, self.verdict) {
+            (Colour::Off, _) => word,
+            (Colour::On, Verdict::Ok) => format!("\x1b[32m{word}\x1b[0m"),
+            (Colour::On, Verdict::Note) => format!("\x1b[33m{word}\x1b[0m"),
+            (Colour::On, Verdict::Problem) => format!("\x1b[1;31m{word}\x1b[0m"),
+        };
+        let advice = self.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+        format!("{word}  {:<17}  {}{advice}\n", self.name, self.message)
+    }
+}
+
+fn json(checks: &[Check], problems: usize) -> Value {
+    let check = |check: &Check| {
+        json!({
+            "name": check.name,
+            "verdict": check.verdict.word(),
+            "message": check.message,
+            "advice": check.advice,
+        })
+    };
+    json!({ "problems": problems, "checks": checks.iter().map(check).collect::<Vec<_>>() })
+}
+
+/// A small file of the kernel's, without the newline; nothing if it cannot be read.
+fn kernel_file(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }

@@ -3,7 +3,9 @@
 
 mod demo;
 mod detached;
+mod doctor;
 mod endings;
+mod install;
 mod log;
 mod ps;
 mod rig;

@@ -59,10 +59,9 @@ fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
 #[test]
 fn help_has_examples() {
     let home = Home::new("help");
-    for words in
-        [&["--help"][..], &["run", "--help"], &["log", "--help"], &["ps", "--help"], &["stop", "--help"]]
-    {
-        let seen = home.seen(words);
+    for verb in ["", "run", "log", "ps", "stop", "mcp", "mcp install", "doctor"] {
+        let words: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
+        let seen = home.seen(&words);
         assert_eq!(seen.code, 0);
         assert!(seen.stdout.contains("Examples:\n  windlass "), "{words:?} {}", seen.stdout);
     }

@@ -1,0 +1,140 @@
+//! The kernel: its version, and each of its means that finding, ending and watching processes stands on.
+
+use windlass_sys::mark::Brand;
+use windlass_sys::process::{Pid, Process};
+
+use super::{Check, kernel_file};
+
+/// Since this version a child can be waited for by its pidfd.
+const OLDEST: (u32, u32) = (5, 4);
+/// Since this one a child's surplus descriptors can be closed at once.
+const WHOLE: (u32, u32) = (5, 9);
+
+pub(super) fn checks() -> Vec<Check> {
+    vec![version(), pidfd(), marks(), subreaper(), evidence(), visibility()]
+}
+
+fn version() -> Check {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let said = format!("Linux {release}");
+    match parse(&release) {
+        None => Check::note("kernel", format!("{said}, which is no version we can read")),
+        Some(version) if version < OLDEST => {
+            let (major, minor) = OLDEST;
+            Check::problem("kernel", said, format!("windlass needs Linux {major}.{minor} or newer"))
+        }
+        Some(version) if version < WHOLE => {
+            let (major, minor) = WHOLE;
+            let said =
+                format!("{said}; before {major}.{minor}, commands inherit descriptors that others left open");
+            Check::note("kernel", said)
+        }
+        Some(_) => Check::ok("kernel", said),
+    }
+}
+
+/// Major and minor number.
+fn parse(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+fn pidfd() -> Check {
+    match Process::open(Pid::of_this_process()) {
+        Ok(own) if own.is_alive() => {
+            Check::ok("pidfd", "processes can be held, waited for and signalled safely")
+        }
+        Ok(_) => Check::problem("pidfd", "a pidfd says that a living process is dead", "use another kernel"),
+        Err(errno) => Check::problem(
+            "pidfd",
+            format!("processes cannot be held: {}", errno.kind()),
+            "allow pidfd_open in the container's seccomp profile",
+        ),
+    }
+}
+
+fn marks() -> Check {
+    if Brand::forge().can_mark() {
+        return Check::ok("process marks", "everything a command starts can be found again");
+    }
+    Check::problem(
+        "process marks",
+        "the hard limit on file locks (RLIMIT_LOCKS) is too low to carry a mark, so a process that leaves its tree is lost",
+        "start windlass where `ulimit -Hx` says unlimited",
+    )
+}
+
+/// Tries it and gives it up again, so that nothing that a later check starts comes to us.
+fn subreaper() -> Check {
+    let asked = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
+    let given_up = rustix::process::set_child_subreaper(None);
+    match asked.and(given_up) {
+        Ok(()) => Check::ok("subreaper", "orphans of a command come to windlass"),
+        Err(errno) => Check::problem(
+            "subreaper",
+            format!("orphans of a command do not come to windlass: {}", errno.kind()),
+            "allow prctl(PR_SET_CHILD_SUBREAPER) in the container's seccomp profile",
+        ),
+    }
+}
+
+/// Whether the kernel says what a silent program is doing.
+fn evidence() -> Check {
+    const NAME: &str = "kernel evidence";
+    let own = rustix::thread::gettid();
+    let path = format!("/proc/self/task/{}/syscall", own.as_raw_nonzero());
+    if let Err(error) = std::fs::read_to_string(&path) {
+        return Check::note(
+            NAME,
+            format!("the kernel does not say what a silent command waits for: {}", error.kind()),
+        );
+    }
+    match kernel_file("/proc/sys/kernel/yama/ptrace_scope").as_deref() {
+        Some("2" | "3") => {
+            let said = "ptrace_scope hides what a silent command waits for";
+            Check::note(NAME, said).advise("set kernel.yama.ptrace_scope to 1 or 0 to see it")
+        }
+        _ => Check::ok(NAME, "the kernel says what a silent command waits for"),
+    }
+}
+
+/// Whether processes of other users can be seen, such as what a command starts through sudo.
+fn visibility() -> Check {
+    const NAME: &str = "process table";
+    let mounts = kernel_file("/proc/self/mountinfo").unwrap_or_default();
+    let is_proc = |line: &&str| line.split(' ').nth(4) == Some("/proc");
+    let options = mounts.lines().rfind(is_proc).unwrap_or_default();
+    let hidden = [
+        "hidepid=1",
+        "hidepid=2",
+        "hidepid=4",
+        "hidepid=noaccess",
+        "hidepid=invisible",
+        "hidepid=ptraceable",
+    ];
+    match hidden.iter().find(|option| options.contains(*option)) {
+        Some(option) => Check::note(
+            NAME,
+            format!("/proc is mounted with {option}: what a command starts as another user cannot be found"),
+        ),
+        None => Check::ok(NAME, "every process can be seen"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_release_begins_with_its_version() {
+        for (release, version) in [
+            ("6.18.44-fc", Some((6, 18))),
+            ("5.4", Some((5, 4))),
+            ("5.10.0-8-amd64", Some((5, 10))),
+            ("6-custom", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(release), version, "{release}");
+        }
+    }
+}
