@@ -71,12 +71,32 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
 /// After `Waiting`, everything the reader printed before it began to wait is readable at the master: read it until it
 /// would block, and the prompt is in what you have.
 pub fn terminal_reading(master: BorrowedFd<'_>, root: Pid) -> Reading {
+    reading_at(master, root, 0)
+}
+
+/// Who reads the terminal that a relay made for the programs behind it.
+fn terminal_reading_behind(master: BorrowedFd<'_>, relay: Pid, source: &Source) -> Reading {
+    /// Deeper than anybody nests them by intent.
+    const DEEPEST: u8 = 4;
+    if source.depth == DEEPEST {
+        return Reading::Unknown { pid: relay };
+    }
+    reading_at(master, relay, source.depth + 1)
+}
+
+fn reading_at(master: BorrowedFd<'_>, root: Pid, depth: u8) -> Reading {
     // Nobody has the terminal open, and opening it would call it back to life for everyone who watches the master.
     if has_hung_up(master) {
         return Reading::Busy;
     }
-    let Ok(slave) = open_slave(master) else { return Reading::Busy };
-    let (Some(source), Some(group)) = (Source::terminal(&slave), foreground(master)) else {
+    let slave = match open_slave(master) {
+        Ok(slave) => slave,
+        // It hung up just now.
+        Err(Errno::IO) => return Reading::Busy,
+        // Out of descriptors, or a kernel that does not have this call.
+        Err(_) => return Reading::Unknown { pid: root },
+    };
+    let (Some(source), Some(group)) = (Source::terminal(&slave, depth), foreground(master)) else {
         return Reading::Busy;
     };
     if has_unread_input(&slave, master) {
@@ -144,7 +164,7 @@ struct Verdict {
 impl Verdict {
     fn add(&mut self, pid: Pid, look: Look) {
         match look {
-            Look::Waiting => self.waiting = self.waiting.or(Some(pid)),
+            Look::Waiting { pid } => self.waiting = self.waiting.or(Some(pid)),
             Look::Denied => self.unknown = self.unknown.or(Some(pid)),
             Look::Busy => {}
         }

@@ -46,6 +46,10 @@ impl Call {
             Kind::Select => Some(Self::Select { limit: first & 0xffff_ffff, set: second }),
             Kind::Poll => Some(Self::Poll { table: first, length: second & 0xffff_ffff }),
             Kind::Epoll => Some(Self::Epoll { descriptor: first & 0xffff_ffff }),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Restarted => {
+                may_be_poll(second).then_some(Self::Poll { table: first, length: second & 0xffff_ffff })
+            }
         }
     }
 }
@@ -55,6 +59,19 @@ enum Kind {
     Select,
     Poll,
     Epoll,
+    #[cfg(target_arch = "x86_64")]
+    Restarted,
+}
+
+/// A call that was stopped and continued goes on as `restart_syscall`, with the arguments it had and no name. Four calls do
+/// so. The second argument of `nanosleep` is an address or nothing, `clock_nanosleep` has a number where a table would have
+/// an address, and a `futex` that waits has one of these for its second.
+#[cfg(target_arch = "x86_64")]
+fn may_be_poll(length: u64) -> bool {
+    const LONGEST: u64 = 1024;
+    const PLAIN: [u64; 2] = [libc::FUTEX_WAIT as u64, libc::FUTEX_WAIT_BITSET as u64];
+    const FLAGS: u64 = (libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) as u64;
+    length <= LONGEST && !PLAIN.contains(&(length & !FLAGS))
 }
 
 fn kind(number: i64) -> Option<Kind> {
@@ -74,6 +91,7 @@ fn older_kind(number: i64) -> Option<Kind> {
         libc::SYS_select => Some(Kind::Select),
         libc::SYS_poll => Some(Kind::Poll),
         libc::SYS_epoll_wait => Some(Kind::Epoll),
+        libc::SYS_restart_syscall => Some(Kind::Restarted),
         _ => None,
     }
 }
@@ -109,6 +127,19 @@ mod tests {
     fn a_descriptor_is_the_lower_half_of_its_register() {
         let line = format!("{} 0xdead00000004 0x1 0x0 0x0 0x0 0x0 0x1 0x2\n", libc::SYS_read);
         check(&line, Some(Call::Read { descriptor: 4 }));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_call_that_was_continued_is_a_poll_only_if_it_can_be_nothing_else() {
+        let line =
+            |second: &str| format!("{} 0x7ffd {second} 0x0 0x0 0x0 0x0 0x1 0x2\n", libc::SYS_restart_syscall);
+        check(&line("0x1"), Some(Call::Poll { table: 0x7ffd, length: 1 }));
+        check(&line("0x2"), Some(Call::Poll { table: 0x7ffd, length: 2 }));
+        // `nanosleep` without and with a place for the rest, and the ways to wait for a lock.
+        for second in ["0x0", "0x7ffd00001000", "0x80", "0x9", "0x89", "0x109", "0x189"] {
+            check(&line(second), None);
+        }
     }
 
     #[test]

@@ -11,6 +11,19 @@ pub(super) struct Source {
     file: Identity,
     /// The terminal's device as `/proc/PID/stat` writes it; `None` for a pipe.
     terminal: Option<u32>,
+    /// How many relays lie between this terminal and ours.
+    pub(super) depth: u8,
+}
+
+/// What a descriptor of another process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    /// The source.
+    Same,
+    /// The master of some terminal.
+    Master,
+    /// Anything else.
+    Other,
 }
 
 /// What makes two descriptors the same file.
@@ -23,32 +36,42 @@ struct Identity {
 /// `/dev/tty`: whatever terminal controls the process that opened it.
 const CONTROLLING_TERMINAL: (u32, u32) = (5, 0);
 
+/// `/dev/ptmx`, whichever terminal it made.
+const MASTER: (u32, u32) = (5, 2);
+
 impl Source {
-    pub(super) fn terminal(slave: &OwnedFd) -> Option<Self> {
+    pub(super) fn terminal(slave: &OwnedFd, depth: u8) -> Option<Self> {
         let facts = facts_of(slave.as_fd(), b"", AtFlags::EMPTY_PATH).ok()?;
         let terminal = Some(encoded(facts.stx_rdev_major, facts.stx_rdev_minor));
-        Some(Self { file: Identity::of(&facts), terminal })
+        Some(Self { file: Identity::of(&facts), terminal, depth })
     }
 
     pub(super) fn pipe(end: BorrowedFd<'_>) -> Option<Self> {
         let facts = facts_of(end, b"", AtFlags::EMPTY_PATH).ok()?;
-        Some(Self { file: Identity::of(&facts), terminal: None })
+        Some(Self { file: Identity::of(&facts), terminal: None, depth: 0 })
     }
 
-    /// Whether descriptor `number` of a process is this, given the terminal that controls the process. A descriptor that
-    /// is closed by now is nothing.
-    pub(super) fn is(&self, pid: Pid, number: u64, controlling: u32) -> Result<bool, Errno> {
+    /// What descriptor `number` of a process is, given the terminal that controls the process. One that is closed by now
+    /// is nothing.
+    pub(super) fn compare(&self, pid: Pid, number: u64, controlling: u32) -> Result<Match, Errno> {
         let path = ProcPath::new(format_args!("/proc/{pid}/fd/{number}"));
         match facts_of(CWD, path.bytes(), AtFlags::empty()) {
-            Ok(facts) => Ok(self.matches(&facts, controlling)),
-            Err(Errno::NOENT | Errno::SRCH) => Ok(false),
+            Ok(facts) => Ok(self.recognise(&facts, controlling)),
+            Err(Errno::NOENT | Errno::SRCH) => Ok(Match::Other),
             Err(errno) => Err(errno),
         }
     }
 
-    fn matches(&self, facts: &Statx, controlling: u32) -> bool {
-        let is_alias = (facts.stx_rdev_major, facts.stx_rdev_minor) == CONTROLLING_TERMINAL;
-        Identity::of(facts) == self.file || is_alias && self.terminal == Some(controlling)
+    fn recognise(&self, facts: &Statx, controlling: u32) -> Match {
+        let device = (facts.stx_rdev_major, facts.stx_rdev_minor);
+        let is_alias = device == CONTROLLING_TERMINAL && self.terminal == Some(controlling);
+        if is_alias || Identity::of(facts) == self.file {
+            Match::Same
+        } else if device == MASTER {
+            Match::Master
+        } else {
+            Match::Other
+        }
     }
 }
 

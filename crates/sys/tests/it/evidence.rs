@@ -140,6 +140,54 @@ fn nobody_is_said_to_wait_before_a_pipe_was_answered() {
     }
 }
 
+/// Each keystroke of these is handled by a program, some of them start others, and some have a dozen threads.
+#[test]
+fn a_conversation_is_in_step() {
+    let rounds = |start: &str, prompt: &str, question: &dyn Fn(u32) -> String| {
+        let scratch = Scratch::new("conversation");
+        let mut stage = Stage::on_terminal(&Play::shell(start).within(scratch.path()));
+        stage.wait_for(prompt);
+        stage.wait_until_waiting();
+        for round in 0..100 {
+            stage.drain();
+            let said = stage.text().len();
+            stage.send(format!("{}\r", question(round)).as_bytes());
+            stage.wait_until_waiting();
+            stage.drain();
+            let (text, answer) = (stage.text(), format!("<{}>", round + 1000));
+            assert!(text[said..].contains(&answer), "{start}: {answer} is not in {:?}", &text[said..]);
+        }
+    };
+    let with_shell = |round| format!("echo \"<$(({round} + 1000))>\"");
+    rounds("PS1='prompt> ' exec dash -i", "prompt> ", &with_shell);
+    rounds("PS1='prompt> ' exec bash --norc -i", "prompt> ", &with_shell);
+    let with_child = |round| format!("/bin/echo \"<$(({round} + 1000))>\" | cat");
+    rounds("PS1='prompt> ' exec bash --norc -i", "prompt> ", &with_child);
+    let python = |round| format!("print(f'<{{{round} + 1000}}>')");
+    rounds("exec python3 -q -i", ">>> ", &python);
+    let node = |round| format!("'<' + ({round} + 1000) + '>'");
+    rounds("exec node", "> ", &node);
+}
+
+/// `script` makes a terminal for the program behind it and always reads its own.
+#[test]
+fn a_relay_waits_when_the_program_behind_it_does() {
+    let relay = |command: &str| Stage::on_terminal(&Play::new(["script", "-qec", command, "/dev/null"]));
+    stays_busy(&mut relay("echo ready; sleep 1000; :"), "nobody reads behind the relay");
+    let mut stage = relay("echo ready; stty -echo; script -qec cat /dev/null");
+    stage.wait_for("ready");
+    let reader = stage.wait_until_waiting();
+    assert_ne!(reader, stage.pid(), "the reader is behind two relays");
+    stage.drain();
+    for round in 0..300 {
+        stage.send(format!("round {round}\r").as_bytes());
+        stage.wait_until_waiting();
+        stage.drain();
+        let expected = format!("round {round}\r\nround {round}\r\n");
+        assert!(stage.text().ends_with(&expected), "{:?} does not end with {expected:?}", stage.text());
+    }
+}
+
 #[test]
 fn input_that_nobody_took_is_not_waited_for() {
     let mut stage = Stage::on_terminal(&Play::shell("echo ready; sleep 1000; cat"));
@@ -174,20 +222,39 @@ fn the_kind_of_input_follows_the_terminal() {
     check("stty -icanon; echo ready; cat", InputKind::Line);
 }
 
+/// Calls that a stop does not end go on afterwards, one of them under another name.
 #[test]
-fn a_stopped_reader_does_not_wait() {
-    let mut stage = Stage::on_terminal(&Play::new(["cat"]));
-    stage.wait_until_waiting();
-    stage.process().signal(Signal::STOP).unwrap();
-    let deadline = hang_deadline();
-    while stage.is_waiting() {
-        assert!(Instant::now() < deadline, "the signal has stopped it");
+fn a_stopped_reader_does_not_wait_until_it_is_continued() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    let older: &[&str] = if cfg!(target_arch = "x86_64") { &["select", "poll"] } else { &[] };
+    for name in ["read", "pselect6", "ppoll"].iter().chain(older) {
+        let mut stage = Stage::on_terminal(&way(&program, name));
+        stage.wait_until_waiting();
+        stage.process().signal(Signal::STOP).unwrap();
+        let deadline = hang_deadline();
+        while stage.is_waiting() {
+            assert!(Instant::now() < deadline, "the signal has stopped it");
+        }
+        for _ in 0..LOOKS {
+            assert_eq!(stage.reading(), Reading::Busy, "{name}");
+        }
+        stage.process().signal(Signal::CONT).unwrap();
+        stays_waiting(&mut stage, name);
     }
-    for _ in 0..LOOKS {
-        assert_eq!(stage.reading(), Reading::Busy);
+}
+
+#[test]
+fn a_sleep_that_was_continued_is_still_a_sleep() {
+    for command in ["sleep 1000", "python3 -c 'import threading as t; t.Event().wait(1000)'"] {
+        let mut stage = Stage::on_terminal(&Play::shell(&format!("echo ready; exec {command}")));
+        stage.wait_for("ready");
+        for _ in 0..10 {
+            stage.process().signal(Signal::STOP).unwrap();
+            stage.process().signal(Signal::CONT).unwrap();
+            stays_busy(&mut stage, command);
+        }
     }
-    stage.process().signal(Signal::CONT).unwrap();
-    stays_waiting(&mut stage, "continued");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! The operating system's integration tests: real programs on real terminals and pipes.
 
+mod corpus;
 mod evidence;
 mod stage;

@@ -41,6 +41,12 @@ impl Play {
         Self::new(["/bin/sh", "-c", script])
     }
 
+    /// Sets the directory, which is also its home.
+    pub(crate) fn within(mut self, directory: &Path) -> Self {
+        self.directory = directory.into();
+        self.with(&format!("HOME={}", directory.display()))
+    }
+
     /// Adds `NAME=value` to the environment.
     pub(crate) fn with(mut self, variable: &str) -> Self {
         self.environment.push(text(OsStr::new(variable)));
@@ -139,6 +145,12 @@ impl Stage {
             }
         }
         true
+    }
+
+    /// Lets a millisecond pass, or less when something was printed, which is read.
+    pub(crate) fn pause(&mut self) {
+        // timer: looks are to be spread over what the program does, and nothing tells when it does something.
+        let _ = self.read_within(Timespec { tv_sec: 0, tv_nsec: 1_000_000 });
     }
 
     /// Types, or writes into the pipe.
