@@ -185,6 +185,16 @@ fn a_fresh_file_holds_what_print_shows_and_has_no_backup() {
 }
 
 #[test]
+fn the_document_shows_what_is_written() {
+    let document = include_str!("../../../../docs/mcp-clients.md");
+    for client in &CLIENTS {
+        let printed = Rig::of(client).install(&["--print", "--command", "windlass"]).stdout;
+        let (_, snippet) = printed.split_once("\n\n").expect("the path and the snippet");
+        assert!(document.contains(&format!("\n{snippet}```\n")), "not in the document:\n{snippet}");
+    }
+}
+
+#[test]
 fn a_backup_is_kept_each_time_and_none_is_overwritten() {
     for client in &CLIENTS {
         let rig = Rig::of(client);
