@@ -210,28 +210,24 @@ fn updated(text: &str, lines: &[Line<'_>], entry: Range<usize>, fields: &[Field]
     for field in fields {
         let lines = Line::all(&edited);
         let Place::Entry { lines: entry, .. } = Place::find(&lines)? else { break };
-        let body = entry.start + 1..entry.end;
-        let found =
-            body.clone().find(|at| lines[*at].indent() == indent && lines[*at].key() == Some(field.name));
+        let Some(range) = to_write(&lines, entry.start + 1..entry.end, indent, field) else { continue };
         let new = format!("{}{}: {}{}", " ".repeat(indent), field.name, written(&field.value), newline(text));
-        let range = match found {
-            None => body.end..body.end,
-            Some(_) if field.when == When::Absent => continue,
-            Some(at) => {
-                let belongs = |at: &usize| {
-                    let line = lines[*at];
-                    !line.counts() || line.indent() > indent || line.content().starts_with('-')
-                };
-                let end = (at + 1..body.end).take_while(belongs).last().map_or(at + 1, |last| last + 1);
-                if said(&lines[at..end]).as_ref() == Some(&field.value) {
-                    continue;
-                }
-                at..end
-            }
-        };
         edited = replaced(&lines, &range, &new);
     }
     Ok(edited)
+}
+
+/// The lines of an entry in whose place a field goes; none if it may stay as it is.
+fn to_write(lines: &[Line<'_>], body: Range<usize>, indent: usize, field: &Field) -> Option<Range<usize>> {
+    let is_field = |at: &usize| lines[*at].indent() == indent && lines[*at].key() == Some(field.name);
+    let Some(start) = body.clone().find(is_field) else { return Some(body.end..body.end) };
+    let belongs = |at: &usize| {
+        let line = lines[*at];
+        !line.counts() || line.indent() > indent || line.content().starts_with('-')
+    };
+    let end = start + 1 + (start + 1..body.end).take_while(belongs).count();
+    let stays = field.when == When::Absent || said(&lines[start..end]).as_ref() == Some(&field.value);
+    (!stays).then_some(start..end)
 }
 
 /// What the lines of a field say, if it is a word or a list of words.

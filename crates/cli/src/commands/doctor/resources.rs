@@ -53,11 +53,14 @@ fn open_files() -> Check {
         return Check::ok(NAME, "as many as there is memory for");
     };
     let sessions = most.saturating_sub(DESCRIPTORS_ALWAYS) / DESCRIPTORS_PER_SESSION;
-    let said =
-        format!("at most {most}, which is enough for about {} sessions at a time", report::count(sessions));
     if sessions == 0 {
+        let said = format!("at most {most}, which is not enough for a session");
         return Check::problem(NAME, said, "raise the hard limit, `ulimit -Hn`");
     }
+    let said = format!(
+        "at most {most}, enough for about {} at a time",
+        report::plural(usize::try_from(sessions).unwrap_or(usize::MAX), "session")
+    );
     if sessions < FEW_SESSIONS {
         return Check::note(NAME, said).advise("raise the hard limit, `ulimit -Hn`");
     }

@@ -95,7 +95,10 @@ impl Staged {
         let path = real.with_file_name(format!(".{name}.windlass-{}", std::process::id()));
         let permissions = permissions(real);
         let mode = if permissions.is_some() { PRIVATE } else { FRESH };
-        let file = create(&path, mode).with_context(|| format!("cannot make {}", path.display()))?;
+        // A leftover of a process that had our number.
+        let _ = std::fs::remove_file(&path);
+        let file = create(&path, mode)
+            .with_context(|| format!("cannot write {}: no file can be made beside it", real.display()))?;
         let staged = Self(Some(path));
         let written = fill(&file, text, permissions).and_then(|()| keep_owner(&file, real));
         written.with_context(|| format!("cannot write beside {}", real.display()))?;
