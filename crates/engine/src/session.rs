@@ -237,6 +237,11 @@ impl Session {
         self.stop_because(Cause::Stopped).await
     }
 
+    /// Ends a session whose life was the call that started it.
+    pub async fn end_call(&self) -> TreeEnd {
+        self.stop_because(Cause::Dropped).await
+    }
+
     pub(crate) async fn stop_because(&self, cause: Cause) -> TreeEnd {
         match self.ask(|reply| Request::Stop { cause, reply }).await {
             Some(end) => end,

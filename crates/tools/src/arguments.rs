@@ -71,7 +71,9 @@ impl Field {
         let mut schema = match self.kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::TextMap => json!({ "type": "object", "additionalProperties": { "type": ["string", "null"] } }),
+            Kind::TextMap => {
+                json!({ "type": "object", "additionalProperties": { "type": ["string", "null"] } })
+            }
             Kind::Flag => json!({ "type": "boolean" }),
             Kind::Whole => json!({ "type": "integer" }),
             Kind::Session => json!({ "type": ["integer", "string"] }),

@@ -195,7 +195,8 @@ mod tests {
         let plain = composed(&policy, &base, &[]);
         assert_eq!(plain.removed, ["API_KEY", "GH_TOKEN"]);
         assert_eq!(get(&plain.variables, "PATH"), Some("/bin".as_ref()));
-        let asked = composed(&policy, &base, &[("API_KEY".into(), Some("mine".into())), ("PATH".into(), None)]);
+        let asked =
+            composed(&policy, &base, &[("API_KEY".into(), Some("mine".into())), ("PATH".into(), None)]);
         assert_eq!(asked.removed, ["GH_TOKEN"]);
         assert_eq!(get(&asked.variables, "API_KEY"), Some("mine".as_ref()));
         assert_eq!(get(&asked.variables, "PATH"), None);
@@ -218,7 +219,8 @@ mod tests {
     fn the_terminal_decides_term_and_colour_and_what_is_set_wins() {
         let mut policy = EnvironmentPolicy::default();
         let of = |policy: &EnvironmentPolicy, connection, name: &str| {
-            let composed = policy.compose(&variables(&[("TERM", "vt52"), ("PAGER", "less")]), connection, &[]);
+            let composed =
+                policy.compose(&variables(&[("TERM", "vt52"), ("PAGER", "less")]), connection, &[]);
             get(&composed.variables, name).map(|value| value.to_string_lossy().into_owned())
         };
         assert_eq!(of(&policy, Connection::Terminal, "TERM").unwrap(), "xterm-256color");

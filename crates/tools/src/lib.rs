@@ -4,10 +4,22 @@
 //! it still has to be told. It knows no transport and no model; whoever carries its calls translates [`Reply`].
 #![forbid(unsafe_code)]
 
+mod answer;
+mod arguments;
+mod attend;
 mod call;
 mod catalogue;
+mod environment;
+mod held;
+mod login;
+mod random;
+mod report;
+mod shell;
+mod tool;
 mod toolbox;
+mod until;
 
 pub use call::{Answer, Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool};
 pub use catalogue::{Hints, Profile, Tool};
-pub use toolbox::{Toolbox, ToolboxOptions};
+pub use environment::{EnvironmentPolicy, Inherit, Variables};
+pub use toolbox::{Numbering, Toolbox, ToolboxOptions};

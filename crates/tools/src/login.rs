@@ -13,9 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::OnceCell;
-use windlass_engine::{
-    CommandSpec, Engine, Journal, Keeping, Lifetime, Met, Piece, Session, Stream, Until,
-};
+use windlass_engine::{CommandSpec, Engine, Journal, Keeping, Lifetime, Met, Piece, Session, Stream, Until};
 use windlass_output::{Offset, Span};
 
 use crate::environment::{Variables, get};
@@ -116,7 +114,8 @@ impl LoginEnvironments {
             _ => return Err(format!("its start-up files did not finish within {} s", BOUND.as_secs())),
         }
         let printed = printed(session.journal());
-        read(&printed, marker.as_bytes()).ok_or_else(|| unfinished(&session))
+        // The environment holds the marker as well; only where it was printed an exclamation mark follows.
+        read(&printed, format!("{marker}!").as_bytes()).ok_or_else(|| unfinished(&session))
     }
 
     fn login(&self, shell: &Shell, marker: &str) -> CommandSpec {
@@ -172,12 +171,12 @@ fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<Pa
 fn dump(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Bash | Dialect::Zsh => {
-            "printf %s \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; printf %s \"$WINDLASS_CAPTURE\"; \
-             typeset -f; printf %s \"$WINDLASS_CAPTURE\""
+            "printf %s! \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; printf %s! \"$WINDLASS_CAPTURE\"; \
+             typeset -f; printf %s! \"$WINDLASS_CAPTURE\""
         }
         Dialect::Posix => {
-            "printf %s \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; \
-             printf %s \"$WINDLASS_CAPTURE$WINDLASS_CAPTURE\""
+            "printf %s! \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; \
+             printf %s!%s! \"$WINDLASS_CAPTURE\" \"$WINDLASS_CAPTURE\""
         }
     }
 }

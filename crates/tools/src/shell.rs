@@ -2,6 +2,7 @@
 //! hit the shell that runs it.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,8 @@ impl Shell {
         let parts: Vec<&str> = parts(script).collect();
         if parts.len() > MOST_PARTS {
             let most = MOST_PARTS * PART;
-            let complaint = format!("has {} bytes, more than {most}; write it to a file and run that", script.len());
+            let complaint =
+                format!("has {} bytes, more than {most}; write it to a file and run that", script.len());
             return Err(BadArgument::new("cmd", complaint));
         }
         let named = |(place, part): (usize, &&str)| (part_name(place).into(), OsString::from(*part));
@@ -115,7 +117,8 @@ fn locate(asked: &OsStr, variables: &[(OsString, OsString)]) -> Option<PathBuf> 
         return is_program(asked).then(|| asked.to_owned());
     }
     let path = get(variables, "PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin".as_ref());
-    std::env::split_paths(path).map(|directory| directory.join(asked)).find(|program| is_program(program))
+    let directories = path.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
+    directories.map(|directory| Path::new(directory).join(asked)).find(|program| is_program(program))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -1,42 +1,126 @@
-//! One caller's view of an engine.
+//! One caller's view of an engine: its sessions under its numbers, and what it has not been told yet.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use windlass_engine::Engine;
+use windlass_engine::{
+    Attention, CommandSpec, Engine, InputWanted, Journal, Session, SessionId, Size, StartError, Store,
+    screen_text,
+};
+use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
+use crate::answer::listening;
+use crate::arguments::{Arguments, SessionRef};
+use crate::attend::waiting;
 use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
+use crate::environment::{EnvironmentPolicy, Variables};
+use crate::held::{Held, Number, Showing, ViewKind};
+use crate::login::{Captured, LoginEnvironments};
+use crate::shell::Shell;
+use crate::tool::{self, Refusal, Visit};
+use crate::{random, report};
 
 /// How a toolbox works.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ToolboxOptions {
     /// Which tools there are.
     pub profile: Profile,
+    /// How tokens are counted.
+    pub tokenizer: Tokenizer,
+    /// Where commands run that do not say where. Absolute.
+    pub directory: PathBuf,
+    /// The user's shell.
+    pub shell: PathBuf,
+    /// The runtime's own environment.
+    pub environment: Variables,
+    /// What of it commands get.
+    pub policy: EnvironmentPolicy,
+    /// How sessions are numbered.
+    pub numbering: Numbering,
+    /// Where earlier sessions are remembered. Without it, only the caller's own are.
+    pub store: Option<Store>,
+}
+
+impl ToolboxOptions {
+    /// The usual tools, for commands that run here by default.
+    pub fn new(directory: impl Into<PathBuf>, environment: Variables) -> Self {
+        Self {
+            profile: Profile::Default,
+            tokenizer: Tokenizer::O200k,
+            directory: directory.into(),
+            shell: "/bin/sh".into(),
+            environment,
+            policy: EnvironmentPolicy::default(),
+            numbering: Numbering::Plain,
+            store: None,
+        }
+    }
+}
+
+/// How a caller's sessions are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbering {
+    /// As the engine does: small, one after the other.
+    #[default]
+    Plain,
+    /// So that nobody who was not told can name one.
+    Secret,
 }
 
 /// The tools, over the sessions of one caller. A cheap handle.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Toolbox {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     engine: Engine,
+    options: ToolboxOptions,
     tools: Vec<Tool>,
+    logins: LoginEnvironments,
+    held: Mutex<BTreeMap<Number, Arc<Held>>>,
     events: broadcast::Sender<Event>,
 }
 
 /// Events that a listener may be late by.
 const EVENT_QUEUE: usize = 256;
+/// Output is told of at most this often for each session.
+const OUTPUT_EVERY: Duration = Duration::from_secs(1);
+/// Sessions that are over and stay listed, and the bytes they may have printed together.
+const MOST_FINISHED: usize = 256;
+const MOST_FINISHED_BYTES: u64 = 4 << 30;
+/// The most of a transcript that is handed out at once.
+const TRANSCRIPT_TOKENS: u64 = 50_000;
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox").field("options", &self.inner.options.profile).finish_non_exhaustive()
+    }
+}
 
 impl Toolbox {
-    /// The tools over this engine.
-    pub fn new(engine: Engine, _options: ToolboxOptions) -> Self {
-        let inner = Inner { engine, tools: Vec::new(), events: broadcast::Sender::new(EVENT_QUEUE) };
+    /// The tools over this engine. Must be called inside a tokio runtime.
+    pub fn new(engine: Engine, options: ToolboxOptions) -> Self {
+        let inner = Inner {
+            tools: tool::catalogue(options.profile),
+            logins: LoginEnvironments::new(engine.clone(), options.environment.clone()),
+            held: Mutex::default(),
+            events: broadcast::Sender::new(EVENT_QUEUE),
+            engine,
+            options,
+        };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Logs in ahead of the first command, so that it need not wait.
+    pub async fn prepare(&self) {
+        self.environment(&self.shell(None), true).await;
     }
 
     /// The tools, in the order they are listed in.
@@ -44,9 +128,13 @@ impl Toolbox {
         &self.inner.tools
     }
 
-    /// Calls a tool. Dropping the future ends the wait, never the session.
+    /// Calls a tool. Dropping the future ends the wait, never the session, unless that was to live for the call only.
     pub async fn call(&self, call: Call) -> Result<Reply, UnknownTool> {
-        Err(UnknownTool(call.tool))
+        let began = Instant::now();
+        let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
+        let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
+        let arguments = Arguments::new(call.arguments.clone());
+        Ok(tool::call(tool, Visit { toolbox: self, call: &call, arguments, began }).await)
     }
 
     /// What happens to the sessions.
@@ -56,26 +144,304 @@ impl Toolbox {
 
     /// The sessions, oldest first.
     pub fn sessions(&self) -> Vec<SessionSummary> {
-        Vec::new()
+        let summary = |held: &Arc<Held>| SessionSummary {
+            id: held.number.to_string(),
+            name: held.session.facts().name.clone(),
+            command: report::shortened(&held.command, 200),
+            state: held
+                .session
+                .receipt()
+                .map_or_else(|| "running".to_owned(), |receipt| report::ending(&receipt)),
+        };
+        self.held().iter().map(summary).collect()
     }
 
-    /// What a session printed, within a bound.
-    pub fn transcript(&self, _id: &str) -> Option<String> {
-        None
+    /// What a session printed, as text within a bound.
+    pub fn transcript(&self, id: &str) -> Option<String> {
+        let held = self.by_id(id)?;
+        let showing = Showing {
+            view: ViewKind::Text,
+            budget: Tokens::new(TRANSCRIPT_TOKENS),
+            tokenizer: self.tokenizer(),
+        };
+        let journal = held.session.journal();
+        Some(showing.fitting(&held.number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
     }
 
-    /// What a session's terminal shows.
-    pub fn screen(&self, _id: &str) -> Option<String> {
-        None
+    /// What a session's terminal shows; `None` if it has none.
+    pub fn screen(&self, id: &str) -> Option<String> {
+        Some(self.by_id(id)?.session.screen()?.text)
     }
 
-    /// What happened to a session.
-    pub fn history(&self, _id: &str) -> Option<Value> {
-        None
+    /// What happened to a session so far.
+    pub fn history(&self, id: &str) -> Option<Value> {
+        let held = self.by_id(id)?;
+        let facts = held.session.facts();
+        let mut events = vec![json!({
+            "event": "started",
+            "time": report::moment(facts.started),
+            "command": held.command,
+            "cwd": facts.directory.display().to_string(),
+        })];
+        if let Some(receipt) = held.session.receipt() {
+            events.push(json!({
+                "event": "ended",
+                "time": report::moment(facts.started + receipt.wall),
+                "exit_code": receipt.exit.code(),
+                "how": report::ending(&receipt),
+                "receipt": report::receipt(&receipt),
+                "left_running": report::processes_json(&receipt.left_running),
+            }));
+        }
+        Some(json!({ "session": held.number.0, "name": facts.name, "events": events }))
     }
 
     /// Ends every session that does not outlive its runtime.
     pub async fn shutdown(&self) {
         self.inner.engine.shutdown().await;
+    }
+}
+
+/// What tools ask of their box.
+impl Toolbox {
+    pub(crate) fn tokenizer(&self) -> Tokenizer {
+        self.inner.options.tokenizer
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.inner.options.directory
+    }
+
+    pub(crate) fn policy(&self) -> &EnvironmentPolicy {
+        &self.inner.options.policy
+    }
+
+    pub(crate) fn shell(&self, asked: Option<&str>) -> Shell {
+        let asked = asked.map_or(self.inner.options.shell.as_os_str(), AsRef::as_ref);
+        Shell::find(asked, &self.inner.options.environment)
+    }
+
+    pub(crate) async fn environment(&self, shell: &Shell, login: bool) -> Arc<Captured> {
+        if login { self.inner.logins.of(shell).await } else { Arc::clone(self.inner.logins.base()) }
+    }
+
+    /// Starts a session and holds it.
+    pub(crate) fn start(
+        &self,
+        mut spec: CommandSpec,
+        command: String,
+        removed: Vec<String>,
+    ) -> Result<Arc<Held>, StartError> {
+        const SESSION: &str = "WINDLASS_SESSION";
+        let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
+        match secret {
+            Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
+            None => spec.number_in = Some(SESSION.into()),
+        }
+        let session = self.inner.engine.start(spec)?;
+        let number = secret.unwrap_or_else(|| Number(session.id().get()));
+        let held = Arc::new(Held::new(number, session, command, removed));
+        self.lock().insert(number, Arc::clone(&held));
+        self.forget_the_oldest();
+        tokio::spawn(watch(held.session.clone(), number, self.inner.events.clone()));
+        Ok(held)
+    }
+
+    /// All sessions, oldest first.
+    pub(crate) fn held(&self) -> Vec<Arc<Held>> {
+        let mut all: Vec<Arc<Held>> = self.lock().values().cloned().collect();
+        all.sort_by_key(|held| held.session.id());
+        all
+    }
+
+    /// The session that somebody named.
+    pub(crate) fn find(&self, asked: &SessionRef) -> Result<Arc<Held>, Refusal> {
+        let found = match asked {
+            SessionRef::Number(number) => self.lock().get(&Number(*number)).cloned(),
+            SessionRef::Name(name) => self.named(name),
+        };
+        found.ok_or_else(|| self.unknown(asked))
+    }
+
+    /// A session of this caller, or an earlier one that is remembered on disk.
+    pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<Remembered, Refusal> {
+        match self.find(asked) {
+            Ok(held) => Ok(Remembered::Held(held)),
+            Err(refusal) => self.stored(asked).ok_or(refusal),
+        }
+    }
+
+    /// A session that was started before this caller came. Numbers that anybody could guess open nothing to callers
+    /// whose own are secret.
+    fn stored(&self, asked: &SessionRef) -> Option<Remembered> {
+        let store =
+            self.inner.options.store.as_ref().filter(|_| self.inner.options.numbering == Numbering::Plain)?;
+        let record = match asked {
+            SessionRef::Number(number) => store.load(SessionId::new(*number)).ok()?,
+            SessionRef::Name(name) => store.find_name(name).ok()??,
+        };
+        let journal = store.open_journal(record.start.id).ok()?;
+        let (number, terminal) = (Number(record.start.id.get()), record.start.terminal);
+        Some(Remembered::Stored { number, journal: Box::new(journal), terminal })
+    }
+
+    /// The caller's number of one of the engine's sessions.
+    pub(crate) fn number_of(&self, id: SessionId) -> Option<Number> {
+        self.lock().values().find(|held| held.session.id() == id).map(|held| held.number)
+    }
+
+    /// Ends that nobody was told of yet. Each is told once.
+    pub(crate) fn announcements(&self, except: Option<Number>) -> Vec<String> {
+        let due = |held: &&Arc<Held>| Some(held.number) != except && held.announce();
+        let announce = |held: &Arc<Held>| {
+            held.session
+                .receipt()
+                .map(|receipt| format!("session {} {}", held.number, report::ending(&receipt)))
+        };
+        self.held().iter().filter(due).filter_map(announce).collect()
+    }
+
+    /// What a session does, or how it ended.
+    pub(crate) async fn state(&self, held: &Held) -> String {
+        if let Some(receipt) = held.session.receipt() {
+            return report::ending(&receipt);
+        }
+        let wanted = match held.session.attention().await {
+            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
+            Attention::Busy | Attention::Unknown(_) => None,
+        };
+        let known = [wanted.map(|wanted| waiting(wanted).to_owned()), listening(&held.session.listening())];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        if known.is_empty() { "running".to_owned() } else { format!("running, {}", known.join(", ")) }
+    }
+
+    fn named(&self, name: &str) -> Option<Arc<Held>> {
+        let mut named: Vec<_> = self
+            .held()
+            .into_iter()
+            .filter(|held| held.session.facts().name.as_deref() == Some(name))
+            .collect();
+        named.pop()
+    }
+
+    fn by_id(&self, id: &str) -> Option<Arc<Held>> {
+        let asked = match id.parse() {
+            Ok(number) => SessionRef::Number(number),
+            Err(_) => SessionRef::Name(id.to_owned()),
+        };
+        self.find(&asked).ok()
+    }
+
+    fn unknown(&self, asked: &SessionRef) -> Refusal {
+        let live: Vec<String> =
+            self.held().iter().filter(|held| held.session.receipt().is_none()).map(line).collect();
+        let live = if live.is_empty() {
+            "no session is running".to_owned()
+        } else {
+            format!("running: {}", live.join(", "))
+        };
+        Refusal(format!("Unknown session id {asked}; {live}"))
+    }
+
+    /// Finished sessions beyond the limits are forgotten, with what they printed.
+    fn forget_the_oldest(&self) {
+        let mut held = self.lock();
+        if held.len() <= MOST_FINISHED {
+            return;
+        }
+        let mut over: Vec<Arc<Held>> = held.values().filter(|held| is_over(held)).cloned().collect();
+        over.sort_by_key(|held| held.session.id());
+        let mut bytes: u64 = over.iter().map(|held| held.session.journal().end().get()).sum();
+        let mut count = over.len();
+        for oldest in over {
+            if count <= MOST_FINISHED && bytes <= MOST_FINISHED_BYTES {
+                break;
+            }
+            count -= 1;
+            bytes -= oldest.session.journal().end().get();
+            held.remove(&oldest.number);
+            if let Some(store) = &self.inner.options.store {
+                // What cannot be removed now is removed when the state directory is next cleaned up.
+                let _ = store.remove(oldest.session.id());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
+        self.inner.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session whose output can be read.
+pub(crate) enum Remembered {
+    Held(Arc<Held>),
+    Stored { number: Number, journal: Box<Journal>, terminal: bool },
+}
+
+impl Remembered {
+    pub(crate) fn number(&self) -> Number {
+        match self {
+            Self::Held(held) => held.number,
+            Self::Stored { number, .. } => *number,
+        }
+    }
+
+    pub(crate) fn journal(&self) -> &Journal {
+        match self {
+            Self::Held(held) => held.session.journal(),
+            Self::Stored { journal, .. } => journal,
+        }
+    }
+
+    pub(crate) fn screen(&self) -> Option<String> {
+        match self {
+            Self::Held(held) => held.session.screen().map(|screen| screen.text),
+            Self::Stored { journal, terminal, .. } => terminal.then(|| screen_text(journal, Size::default())),
+        }
+    }
+}
+
+fn line(held: &Arc<Held>) -> String {
+    match &held.session.facts().name {
+        Some(name) => format!("{} ({name})", held.number),
+        None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),
+    }
+}
+
+/// Whether nothing of it is left to look after.
+fn is_over(held: &Held) -> bool {
+    let progress = held.session.progress();
+    progress.closed && progress.receipt.is_some_and(|receipt| receipt.left_running.is_empty())
+}
+
+/// Fits into the integers that every JSON reader keeps exact, and is never one of the engine's own.
+fn secret_number() -> Number {
+    const LEAST: u64 = 1 << 52;
+    Number(u64::from_ne_bytes(random::bytes()) >> 12 | LEAST)
+}
+
+/// Tells whoever listens what happens to a session, until it is over.
+async fn watch(session: Session, number: Number, events: broadcast::Sender<Event>) {
+    // Nobody has to listen.
+    let _ = events.send(Event::Started { session: number.to_string() });
+    let mut progress = session.watch();
+    let mut told = Offset::ZERO;
+    loop {
+        let level = progress.borrow_and_update().clone();
+        if level.end > told {
+            told = level.end;
+            let _ = events.send(Event::Output { session: number.to_string() });
+        }
+        if let Some(receipt) = level.receipt {
+            let line = format!("session {number} {}", report::ending(&receipt));
+            let _ = events.send(Event::Ended { session: number.to_string(), line });
+            return;
+        }
+        // timer: a session that prints all the time is told of once in a while; its end is told at once.
+        let end = progress.wait_for(|level| level.receipt.is_some());
+        let ended = tokio::time::timeout(OUTPUT_EVERY, end).await.is_ok();
+        if !ended && progress.changed().await.is_err() {
+            return;
+        }
     }
 }

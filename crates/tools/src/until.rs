@@ -18,8 +18,7 @@ pub(crate) struct Conditions {
 }
 
 /// What the description of an `until` argument says.
-pub(crate) const ABOUT: &str =
-    "replaces the yield; any of {\"exit\":true} {\"pattern\":\"regex\"} {\"idle_ms\":n} {\"port\":n} {\"input\":true}";
+pub(crate) const ABOUT: &str = "replaces the yield; any of {\"exit\":true} {\"pattern\":\"regex\"} {\"idle_ms\":n} {\"port\":n} {\"input\":true}";
 
 impl Arguments {
     /// The argument `until`. Without it, or without a condition in it, `None`.
@@ -29,10 +28,15 @@ impl Arguments {
         match value {
             Value::Object(one) => conditions.add("until", one)?,
             Value::Array(several) => conditions.add_all(several)?,
-            other => return Err(unfit("until", &other, "an object such as {\"exit\":true}, or a list of them")),
+            other => {
+                return Err(unfit("until", &other, "an object such as {\"exit\":true}, or a list of them"));
+            }
         }
         if conditions.is_empty() {
-            return Err(BadArgument::new("until", "has no condition; leave it out or give one, e.g. {\"exit\":true}"));
+            return Err(BadArgument::new(
+                "until",
+                "has no condition; leave it out or give one, e.g. {\"exit\":true}",
+            ));
         }
         Ok(Some(conditions))
     }
@@ -64,7 +68,12 @@ impl Conditions {
                 "idle_ms" => self.set_idle(Duration::from_millis(whole(&field, &value)?)),
                 "port" => self.ports.push(port(&field, &value)?),
                 "pattern" => self.patterns.push(pattern(&field, &value)?),
-                _ => return Err(BadArgument::new(field, "is no condition; there are exit, pattern, idle_ms, port, input")),
+                _ => {
+                    return Err(BadArgument::new(
+                        field,
+                        "is no condition; there are exit, pattern, idle_ms, port, input",
+                    ));
+                }
             }
         }
         Ok(())

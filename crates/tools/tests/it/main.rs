@@ -1,8 +1,6 @@
-//! The tools, called as a protocol would call them.
+//! The tools, called as a protocol would call them. Names of tests are the sentences they hold the tools to.
 #![forbid(unsafe_code)]
 
-#[test]
-fn a_tool_that_does_not_exist_is_named() {
-    let error = windlass_tools::UnknownTool("exec".to_owned());
-    assert_eq!(error.to_string(), "there is no tool `exec`");
-}
+mod exec_command;
+mod schema;
+mod workbench;

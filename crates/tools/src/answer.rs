@@ -1,0 +1,249 @@
+//! The answer to a call about one session: the same facts as text for a model and as JSON for programs.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use windlass_engine::{Attention, Endpoint, Fitted, InputWanted, Progress, Receipt, Written};
+
+use crate::attend::{Ending, waiting};
+use crate::call::Reply;
+use crate::held::{Held, Showing, Telling};
+use crate::random;
+use crate::report;
+use crate::toolbox::Toolbox;
+
+/// What an answer is made of.
+pub(crate) struct Answer<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    pub(crate) held: &'a Arc<Held>,
+    pub(crate) began: Instant,
+    pub(crate) showing: Showing,
+    pub(crate) ending: Ending,
+    pub(crate) input: Option<InputReport>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What became of what was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputReport {
+    pub(crate) offered: usize,
+    pub(crate) written: Written,
+}
+
+/// Output above this is fitted off the threads that serve everyone.
+const LARGE: u64 = 256 * 1024;
+/// Silence worth mentioning.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A session's situation at one moment.
+struct Situation {
+    progress: Progress,
+    /// Its end, unless that had been told before.
+    exit: Option<Arc<Receipt>>,
+    told_before: bool,
+    state: Vec<String>,
+    met: Option<&'static str>,
+    left_running: Vec<windlass_engine::ProcessLine>,
+}
+
+impl Answer<'_> {
+    pub(crate) async fn reply(mut self) -> Reply {
+        let situation = self.situation().await;
+        // The situation first: once an exit is seen, everything printed before it is readable.
+        let fitted = self.take().await;
+        self.note_losses(&fitted);
+        self.notes.extend(self.toolbox.announcements(Some(self.held.number)));
+        let chunk = chunk_id();
+        let text = self.text(&chunk, &situation, &fitted);
+        let structured = self.structured(&chunk, &situation, &fitted);
+        Reply { text, structured, is_error: false }
+    }
+
+    async fn situation(&self) -> Situation {
+        let progress = self.held.session.progress();
+        let receipt = progress.receipt.clone();
+        let told_before = receipt.is_some() && self.held.tell_exit() == Telling::Told;
+        let exit = receipt.clone().filter(|_| !told_before);
+        let left_running = self.left_running(receipt.as_deref());
+        let mut state = Vec::new();
+        let mut met = None;
+        if let Ending::Met(condition, how) = &self.ending {
+            met = Some(*condition);
+            if *condition == "pattern" || *condition == "idle" {
+                state.push(how.clone());
+            }
+        }
+        if let Ending::Unmet = self.ending {
+            state.push("no condition held".to_owned());
+        }
+        match &receipt {
+            Some(receipt) => state.extend(report::killed(receipt).filter(|_| !told_before)),
+            None => self.describe_running(&progress, &mut state).await,
+        }
+        if receipt.is_none() || !left_running.is_empty() {
+            state.extend(listening(&self.held.session.listening()));
+        }
+        Situation { progress, exit, told_before, state, met, left_running }
+    }
+
+    async fn describe_running(&self, progress: &Progress, state: &mut Vec<String>) {
+        let wanted = match self.held.session.attention().await {
+            Attention::Busy => None,
+            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
+            Attention::Unknown(kind) => {
+                (progress.last_output.elapsed() >= IDLE).then_some(InputWanted { kind, probably: true })
+            }
+        };
+        state.extend(wanted.map(|wanted| waiting(wanted).to_owned()));
+        let idle = progress.last_output.elapsed();
+        if idle >= IDLE && !state.iter().any(|known| known.starts_with("idle")) {
+            state.push(format!("idle {}", report::seconds(idle)));
+        }
+    }
+
+    /// What the root left behind and is still there.
+    fn left_running(&self, receipt: Option<&Receipt>) -> Vec<windlass_engine::ProcessLine> {
+        match receipt {
+            Some(receipt) if !receipt.left_running.is_empty() => self.held.session.processes(),
+            _ => Vec::new(),
+        }
+    }
+
+    async fn take(&self) -> Fitted {
+        let (held, showing) = (Arc::clone(self.held), self.showing);
+        if held.unread().len() <= LARGE {
+            return held.take(&showing);
+        }
+        let taken = tokio::task::spawn_blocking(move || held.take(&showing)).await;
+        // It ends early only with the runtime, and then nobody reads the answer.
+        taken.unwrap_or_else(|_| self.held.take(&self.showing))
+    }
+
+    fn note_losses(&mut self, fitted: &Fitted) {
+        let account = self.held.session.journal().account();
+        for gap in account.gaps.iter().filter(|gap| !gap.intersect(fitted.span).is_empty()) {
+            self.notes.push(format!(
+                "bytes {gap} of session {} were more than is kept and are gone ({} bytes)",
+                self.held.number,
+                gap.len()
+            ));
+        }
+        if let Some(degraded) = account.degraded {
+            self.notes.push(format!("output is kept in memory only: {}", degraded.reason));
+        }
+        self.notes.extend(self.held.session.trouble());
+    }
+
+    fn text(&self, chunk: &str, situation: &Situation, fitted: &Fitted) -> String {
+        let mut text = format!("Chunk ID: {chunk}\n");
+        // Writing to a string cannot fail.
+        let mut line = |arguments: std::fmt::Arguments<'_>| {
+            let _ = text.write_fmt(arguments);
+            text.push('\n');
+        };
+        line(format_args!("Wall time: {:.4} seconds", self.began.elapsed().as_secs_f64()));
+        match &situation.exit {
+            Some(receipt) => line(format_args!("Process exited with code {}", receipt.exit.code())),
+            None if situation.told_before => line(format_args!("{}", self.already_told())),
+            None => line(format_args!("Process running with session ID {}", self.held.number)),
+        }
+        if !situation.state.is_empty() {
+            line(format_args!("State: {}", situation.state.join(", ")));
+        }
+        if !situation.left_running.is_empty() {
+            let (count, names) = (situation.left_running.len(), report::processes(&situation.left_running));
+            line(format_args!("Left running: {count} processes: {names} (session {})", self.held.number));
+        }
+        if let Some(input) = self.input.and_then(InputReport::remark) {
+            line(format_args!("Input: {input}"));
+        }
+        for note in &self.notes {
+            line(format_args!("Note: {note}"));
+        }
+        line(format_args!("Original token count: {}", fitted.original));
+        line(format_args!("Output:"));
+        text.push_str(&fitted.text);
+        text
+    }
+
+    fn already_told(&self) -> String {
+        let number = self.held.number;
+        format!(
+            "The exit of session {number} was already reported; read_output session_id={number} reads its transcript"
+        )
+    }
+
+    fn structured(&self, chunk: &str, situation: &Situation, fitted: &Fitted) -> Value {
+        let mut object = Map::new();
+        let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+        put("chunk_id", chunk.into());
+        put("wall_time_seconds", report::rounded(self.began.elapsed()).into());
+        put("session", self.held.number.into());
+        if let Some(receipt) = &situation.exit {
+            put("exit_code", receipt.exit.code().into());
+            put("signal", report::signal(receipt.exit).into());
+            put("receipt", report::receipt(receipt));
+        } else if !situation.told_before {
+            put("session_id", self.held.number.into());
+        }
+        put("state", self.state_word(situation).into());
+        put("met", situation.met.into());
+        put("left_running", report::processes_json(&situation.left_running));
+        if let Some(input) = self.input {
+            put("input", input.json());
+        }
+        put("notes", self.notes.clone().into());
+        report::put_excerpt(fitted, &mut object);
+        Value::Object(object)
+    }
+
+    fn state_word(&self, situation: &Situation) -> String {
+        let life = if situation.progress.receipt.is_some() { "exited" } else { "running" };
+        if situation.state.is_empty() { life.to_owned() } else { situation.state.join(", ") }
+    }
+}
+
+impl InputReport {
+    fn remark(self) -> Option<String> {
+        let Written { refused, queued, .. } = self.written;
+        if queued == 0 && refused == 0 {
+            return None;
+        }
+        let taken = self.offered - refused;
+        let went = (taken as u64).saturating_sub(queued);
+        let mut remark =
+            format!("{went} of {} bytes written, {queued} queued until the program reads", self.offered);
+        if refused > 0 {
+            let _ = write!(
+                remark,
+                ", {refused} refused because the queue is full: write the last {refused} again"
+            );
+        }
+        Some(remark)
+    }
+
+    fn json(self) -> Value {
+        let Written { refused, queued, .. } = self.written;
+        let written = (self.offered as u64 - refused as u64).saturating_sub(queued);
+        json!({ "written": written, "queued": queued, "refused": refused })
+    }
+}
+
+/// What is listened on, in one phrase.
+pub(crate) fn listening(endpoints: &[Endpoint]) -> Option<String> {
+    const MOST: usize = 5;
+    let shown: Vec<String> = endpoints.iter().take(MOST).map(ToString::to_string).collect();
+    let more = endpoints.len().saturating_sub(MOST);
+    match (shown.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(format!("listening on {}", shown.join(" and "))),
+        (false, more) => Some(format!("listening on {} and {more} more", shown.join(" and "))),
+    }
+}
+
+fn chunk_id() -> String {
+    let [a, b, c] = random::bytes();
+    format!("{a:02x}{b:02x}{c:02x}")
+}

@@ -1,0 +1,180 @@
+//! Waiting on a caller's behalf: until a condition holds or time is up, telling of progress meanwhile, and letting a person
+//! answer what a program asks in private.
+
+use std::time::{Duration, Instant};
+
+use windlass_engine::{InputKind, InputWanted, Met, PatternText, Session, Until};
+use windlass_output::{Offset, Span, settle};
+
+use crate::call::{Call, Progress, Question};
+use crate::held::{Held, ViewKind};
+use crate::report;
+use crate::until::Conditions;
+
+/// What a call waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    pub(crate) conditions: Conditions,
+    pub(crate) deadline: Instant,
+    /// Whether time running out is worth a word: conditions were asked for.
+    pub(crate) asked: bool,
+    /// Where patterns begin to look.
+    pub(crate) from: Offset,
+    pub(crate) view: ViewKind,
+}
+
+/// Why a wait ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ending {
+    /// Time is up, or the process is: nothing that was asked for by name.
+    Time,
+    /// Conditions were asked for, and none of them held.
+    Unmet,
+    /// A condition holds; how a reader would say it.
+    Met(&'static str, String),
+}
+
+/// The longest a call waits for a person to type something.
+const LONGEST_ASKING: Duration = Duration::from_secs(300);
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+impl Wait {
+    /// What is waited for when nobody said: the end, or a terminal program that has nothing left to do but to be typed
+    /// at.
+    fn plain(held: &Held, deadline: Instant) -> Self {
+        let input = held.session.facts().terminal.is_some();
+        let conditions = Conditions { exit: true, input, ..Conditions::default() };
+        Self { conditions, deadline, asked: false, from: held.unread().from(), view: ViewKind::Text }
+    }
+
+    /// These conditions, or what is waited for when nobody said.
+    pub(crate) fn of(held: &Held, until: Option<Conditions>) -> Self {
+        let deadline = Instant::now();
+        match until {
+            Some(conditions) => Self { conditions, asked: true, ..Self::plain(held, deadline) },
+            None => Self::plain(held, deadline),
+        }
+    }
+
+    /// Waits for the session.
+    pub(crate) async fn attend(&self, held: &Held, call: &Call) -> Ending {
+        let mut deadline = self.deadline;
+        let began = Instant::now();
+        let mut asks = call.person.is_some() && held.session.facts().terminal.is_some();
+        loop {
+            let until = self.until(deadline, asks);
+            let met = telling(&held.session, &until, call, began).await;
+            match met {
+                Met::Input(wanted) if asks && wanted.kind == InputKind::Hidden => {
+                    let asked = Instant::now();
+                    asks = ask(held, call).await;
+                    deadline += asked.elapsed();
+                }
+                Met::Input(_) if !self.conditions.input => {
+                    // It waits for a line that anybody may see: not what was asked for. Its next output may be.
+                    asks = self.waits_for_output(held, deadline).await && call.person.is_some();
+                }
+                met => return self.ending(met),
+            }
+        }
+    }
+
+    fn until(&self, deadline: Instant, asks: bool) -> Until {
+        let Conditions { exit, patterns, idle, ports, input } = self.conditions.clone();
+        let text = if self.view == ViewKind::Raw { PatternText::Raw } else { PatternText::Settled };
+        Until {
+            exit: exit || !self.asked,
+            patterns,
+            text,
+            idle,
+            reached: None,
+            input: input || asks,
+            ports,
+            from: self.from,
+            deadline: Some(deadline),
+        }
+    }
+
+    /// Waits for something new, so that the same prompt is not looked at again and again.
+    async fn waits_for_output(&self, held: &Held, deadline: Instant) -> bool {
+        let mut until = self.until(deadline, false);
+        until.reached = Some(held.session.journal().end() + 1);
+        until.patterns.clear();
+        matches!(held.session.wait(&until).await, Met::Reached(_))
+    }
+
+    fn ending(&self, met: Met) -> Ending {
+        match met {
+            Met::Exit(_) if self.asked => Ending::Met("exit", "exited".into()),
+            Met::Pattern(found) => {
+                Ending::Met("pattern", format!("pattern matched at {}..{}", found.raw.from(), found.raw.to()))
+            }
+            Met::Idle(idle) => Ending::Met("idle", format!("idle for {}", report::seconds(idle))),
+            Met::Port(port) => Ending::Met("port", format!("listening on port {port}")),
+            Met::Input(wanted) if self.asked => Ending::Met("input", waiting(wanted).into()),
+            _ if self.asked => Ending::Unmet,
+            _ => Ending::Time,
+        }
+    }
+}
+
+/// How a session that waits for input is described.
+pub(crate) fn waiting(wanted: InputWanted) -> &'static str {
+    match (wanted.kind, wanted.probably) {
+        (InputKind::Hidden, false) => "waiting for hidden input",
+        (InputKind::Hidden, true) => "probably waiting for hidden input",
+        (InputKind::Line | InputKind::FullScreen, false) => "waiting for input",
+        (InputKind::Line | InputKind::FullScreen, true) => "probably waiting for input",
+    }
+}
+
+/// Waits, and tells whoever listens how it gets on.
+async fn telling(session: &Session, until: &Until, call: &Call, began: Instant) -> Met {
+    let Some(tell) = &call.progress else { return session.wait(until).await };
+    let mut wait = std::pin::pin!(session.wait(until));
+    loop {
+        // timer: whoever listens wants a sign of life even when nothing is printed.
+        match tokio::time::timeout(PROGRESS_EVERY, &mut wait).await {
+            Ok(met) => return met,
+            Err(_) => tell(progress(session, began)),
+        }
+    }
+}
+
+pub(crate) fn progress(session: &Session, began: Instant) -> Progress {
+    let bytes = session.journal().end().get();
+    Progress { elapsed: began.elapsed(), bytes, last_line: last_line(session) }
+}
+
+/// The last line that is not blank, from the end of the output.
+pub(crate) fn last_line(session: &Session) -> String {
+    const NEAR: u64 = 4096;
+    const LONGEST: usize = 200;
+    let end = session.journal().end();
+    let mut bytes = Vec::new();
+    let read = session.journal().read_into(Span::new(end.back(NEAR), end), usize::MAX, &mut bytes);
+    let view = settle(&bytes, read.from());
+    let line = view.text().lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    report::shortened(line, LONGEST)
+}
+
+/// Lets a person answer. The answer goes to the program and nowhere else: it is not shown, so it is not journaled. Says
+/// whether to ask again when the program does.
+async fn ask(held: &Held, call: &Call) -> bool {
+    let Some(person) = &call.person else { return false };
+    let question = Question {
+        session: held.number.to_string(),
+        command: report::shortened(&held.command, 200),
+        prompt: last_line(&held.session),
+    };
+    // timer: nobody may be there.
+    match tokio::time::timeout(LONGEST_ASKING, person.ask(question)).await {
+        Ok(Some(mut secret)) => {
+            secret.push('\n');
+            // A program that is gone meanwhile needs no answer; its end is what the call tells of.
+            held.session.write(secret).await.is_ok()
+        }
+        Ok(None) | Err(_) => false,
+    }
+}

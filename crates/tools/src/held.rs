@@ -1,0 +1,188 @@
+//! A session as one caller knows it: under which number, how far the caller has read, and what it has been told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use windlass_engine::{Fitted, Fitting, Form, Session};
+use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
+
+/// A session that a caller started.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) number: Number,
+    pub(crate) session: Session,
+    /// The script, as it was given.
+    pub(crate) command: String,
+    /// The variables that were kept from it.
+    pub(crate) removed: Vec<String>,
+    place: Mutex<Place>,
+    attended: AtomicUsize,
+}
+
+/// What a caller calls a session by: small where nobody else can call, not to be guessed where somebody might.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Number(pub(crate) u64);
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        number.0.into()
+    }
+}
+
+/// How far a caller got.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    unread: Offset,
+    exit: Telling,
+}
+
+/// What the caller knows of a session's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Telling {
+    /// Nothing.
+    Untold,
+    /// It was mentioned beside the answer to something else.
+    Announced,
+    /// It was the answer.
+    Told,
+}
+
+/// How output is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Showing {
+    pub(crate) view: ViewKind,
+    pub(crate) budget: Tokens,
+    pub(crate) tokenizer: Tokenizer,
+}
+
+/// The forms output can be asked for in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ViewKind {
+    #[default]
+    Text,
+    Raw,
+    Screen,
+}
+
+impl ViewKind {
+    pub(crate) const NAMES: [(&'static str, Self); 3] =
+        [("text", Self::Text), ("raw", Self::Raw), ("screen", Self::Screen)];
+
+    pub(crate) fn form(self) -> Form {
+        match self {
+            Self::Text | Self::Screen => Form::Settled,
+            Self::Raw => Form::Raw,
+        }
+    }
+}
+
+impl Showing {
+    pub(crate) fn fitting<'a>(&self, number: &'a Number) -> Fitting<'a> {
+        let marker = match self.tokenizer {
+            // Whoever counts as Codex does gets its marker, letter for letter.
+            Tokenizer::Bytes4 => Marker::Count,
+            Tokenizer::O200k | Tokenizer::Cl100k => Marker::Address { session: number },
+        };
+        Fitting { form: self.view.form(), budget: self.budget, tokenizer: self.tokenizer, marker }
+    }
+}
+
+impl Held {
+    pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
+        let place = Mutex::new(Place { unread: Offset::ZERO, exit: Telling::Untold });
+        Self { number, session, command, removed, place, attended: AtomicUsize::new(0) }
+    }
+
+    /// What the caller has not read yet.
+    pub(crate) fn unread(&self) -> Span {
+        let from = self.place().unread;
+        Span::new(from, self.session.journal().end().max(from))
+    }
+
+    /// How many tokens that is.
+    pub(crate) fn unread_tokens(&self, tokenizer: Tokenizer) -> Tokens {
+        let showing = Showing { view: ViewKind::Text, budget: Tokens::ZERO, tokenizer };
+        showing.fitting(&self.number).count(self.session.journal(), self.unread())
+    }
+
+    /// Says that a call waits for this session and will tell of its end, for as long as the guard lives.
+    pub(crate) fn attend(self: &Arc<Self>) -> Attending {
+        self.attended.fetch_add(1, Ordering::Relaxed);
+        Attending(Arc::clone(self))
+    }
+
+    /// Takes the unread output, fitted, and moves past it. Nobody else can take the same.
+    pub(crate) fn take(&self, showing: &Showing) -> Fitted {
+        let mut place = self.place();
+        let span = Span::new(place.unread, self.whole_end(place.unread));
+        place.unread = span.to();
+        // Two answers made at once must not hold each other up: the place has moved, the rest needs no lock.
+        drop(place);
+        self.fit(showing, span)
+    }
+
+    fn fit(&self, showing: &Showing, span: Span) -> Fitted {
+        let fitting = showing.fitting(&self.number);
+        match self.session.screen().filter(|_| showing.view == ViewKind::Screen) {
+            Some(screen) => fitting.fit_view(&View::verbatim(screen.text, span.to()), span),
+            None => fitting.fit(self.session.journal(), span),
+        }
+    }
+
+    /// While more may come, a character or an escape code that has not ended yet waits for the next answer.
+    fn whole_end(&self, from: Offset) -> Offset {
+        const NEAR: u64 = 256;
+        let closed = self.session.progress().closed;
+        let end = self.session.journal().end().max(from);
+        if closed {
+            return end;
+        }
+        let mut bytes = Vec::new();
+        let near = Span::new(end.back(NEAR).max(from), end);
+        let read = self.session.journal().read_into(near, usize::MAX, &mut bytes);
+        if read.to() == end { end.back(unfinished(&bytes) as u64).max(from) } else { end }
+    }
+
+    /// Whether its end is still to be mentioned: it is over, nobody was told, and nobody waits who will be.
+    pub(crate) fn announce(&self) -> bool {
+        let due = self.session.receipt().is_some() && self.attended.load(Ordering::Relaxed) == 0;
+        let mut place = self.place();
+        let announces = due && place.exit == Telling::Untold;
+        if announces {
+            place.exit = Telling::Announced;
+        }
+        announces
+    }
+
+    /// Notes that the end is mentioned beside the answer to something else.
+    pub(crate) fn mention(&self) {
+        let mut place = self.place();
+        place.exit = place.exit.max(Telling::Announced);
+    }
+
+    /// Notes that the end is being told as an answer, and says what had been told before.
+    pub(crate) fn tell_exit(&self) -> Telling {
+        std::mem::replace(&mut self.place().exit, Telling::Told)
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that waits for a session.
+#[derive(Debug)]
+pub(crate) struct Attending(Arc<Held>);
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        self.0.attended.fetch_sub(1, Ordering::Relaxed);
+    }
+}

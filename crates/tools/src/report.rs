@@ -1,0 +1,148 @@
+//! How sessions, ends and times are put into words and into JSON.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value, json};
+use windlass_engine::{Cause, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Signal};
+use windlass_output::Span;
+
+/// How a session ended, as the end of a sentence that begins with the session.
+pub(crate) fn ending(receipt: &Receipt) -> String {
+    let exit = match receipt.exit {
+        Exit::Unknown => "ended in a way that is not known".to_owned(),
+        exit => format!("exited with code {}", exit.code()),
+    };
+    match killed(receipt) {
+        Some(why) => format!("{exit} ({why})"),
+        None => exit,
+    }
+}
+
+/// Why it did not end by itself, if so.
+pub(crate) fn killed(receipt: &Receipt) -> Option<String> {
+    match (receipt.cause, receipt.exit) {
+        (Cause::Itself, Exit::Signal(number)) => Some(format!("killed by {}", Signal::from(number))),
+        (Cause::Itself, _) => None,
+        (Cause::Dropped, _) => Some("killed: its lifetime was the call".to_owned()),
+        (Cause::Evicted, _) => Some("killed: too many sessions were running".to_owned()),
+        (cause, _) => Some(format!("killed: {cause}")),
+    }
+}
+
+/// Processes, one after the other.
+pub(crate) fn processes(lines: &[ProcessLine]) -> String {
+    const LONGEST: usize = 120;
+    let shown = |line: &ProcessLine| shortened(&line.to_string(), LONGEST);
+    lines.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// The beginning of a text on one line.
+pub(crate) fn shortened(text: &str, longest: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(longest) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
+/// Seconds with one decimal.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+/// A receipt for programs.
+pub(crate) fn receipt(receipt: &Receipt) -> Value {
+    let (peak, measured) = match receipt.peak_memory {
+        PeakMemory::Exactly(bytes) => (bytes, true),
+        PeakMemory::AtMost(bytes) => (bytes, false),
+    };
+    json!({
+        "cause": receipt.cause.to_string(),
+        "signal": signal(receipt.exit),
+        "wall_seconds": rounded(receipt.wall),
+        "cpu_seconds": rounded(receipt.cpu_user + receipt.cpu_system),
+        "peak_memory_bytes": peak,
+        "peak_memory_is_exact": measured,
+        "undelivered_input": receipt.undelivered_input,
+    })
+}
+
+/// The name of the signal that ended a process.
+pub(crate) fn signal(exit: Exit) -> Option<String> {
+    match exit {
+        Exit::Signal(number) => Some(Signal::from(number).to_string()),
+        Exit::Code(_) | Exit::Unknown => None,
+    }
+}
+
+/// Processes for programs.
+pub(crate) fn processes_json(lines: &[ProcessLine]) -> Value {
+    lines.iter().map(|line| json!({ "pid": line.pid, "command": line.command })).collect()
+}
+
+/// A span for programs.
+pub(crate) fn span(span: Span) -> Value {
+    json!({ "from": span.from().get(), "to": span.to().get() })
+}
+
+/// An excerpt for programs.
+pub(crate) fn put_excerpt(fitted: &Fitted, into: &mut Map<String, Value>) {
+    let omitted = fitted.omitted.map(
+        |(span, tokens)| json!({ "from": span.from().get(), "to": span.to().get(), "tokens": tokens.get() }),
+    );
+    into.insert("original_token_count".into(), fitted.original.get().into());
+    into.insert("output".into(), fitted.text.as_str().into());
+    into.insert("span".into(), span(fitted.span));
+    into.insert("omitted".into(), omitted.into_iter().collect::<Vec<_>>().into());
+}
+
+/// Seconds to a tenth of a millisecond.
+pub(crate) fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e4).round() / 1e4
+}
+
+/// A moment as RFC 3339 writes it, in UTC, to the second.
+pub(crate) fn moment(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (days, second) = (since / 86_400, since % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// The civil date of a day since 1970-01-01. Years are counted from March, so that a leap day is a year's last.
+fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_TO_1970: u64 = 719_468;
+    const DAYS_IN_400_YEARS: u64 = 146_097;
+    let days = days + DAYS_TO_1970;
+    let (era, day_of_era) = (days / DAYS_IN_400_YEARS, days % DAYS_IN_400_YEARS);
+    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_in_utc() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_251_199, "2024-02-29T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(moment(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_shortened_to_one_line() {
+        assert_eq!(shortened("a\n  b\tc", 10), "a b c");
+        assert_eq!(shortened("ééééé", 3), "ééé…");
+    }
+}

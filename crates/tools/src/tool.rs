@@ -1,0 +1,115 @@
+//! The tools, one file each: arguments, description, call. What they share is here.
+
+mod classic;
+mod exec_command;
+mod list_sessions;
+mod read_output;
+mod stop_session;
+mod wait_sessions;
+mod write_stdin;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use windlass_engine::StartError;
+use windlass_output::Tokens;
+
+use crate::arguments::{Arguments, BadArgument};
+use crate::call::{Call, Reply};
+use crate::catalogue::{Profile, Tool};
+use crate::held::{Showing, ViewKind};
+use crate::toolbox::Toolbox;
+use crate::until::Conditions;
+
+/// The tools of a profile. The order never changes.
+pub(crate) fn catalogue(profile: Profile) -> Vec<Tool> {
+    let mut tools = vec![
+        exec_command::TOOL,
+        write_stdin::TOOL,
+        read_output::TOOL,
+        wait_sessions::TOOL,
+        stop_session::TOOL,
+        list_sessions::TOOL,
+    ];
+    if profile == Profile::Classic {
+        tools.extend([classic::SHELL, classic::SHELL_COMMAND]);
+    }
+    tools
+}
+
+/// One call on its way through a tool.
+pub(crate) struct Visit<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    pub(crate) call: &'a Call,
+    pub(crate) arguments: Arguments,
+    pub(crate) began: Instant,
+}
+
+/// Carries a call out. `None`: there is no such tool.
+pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
+    let reply = match tool.name {
+        "exec_command" => exec_command::call(visit).await,
+        "write_stdin" => write_stdin::call(visit).await,
+        "read_output" => read_output::call(visit).await,
+        "wait_sessions" => wait_sessions::call(visit).await,
+        "stop_session" => stop_session::call(visit).await,
+        "list_sessions" => list_sessions::call(visit).await,
+        "shell" => classic::call_shell(visit).await,
+        _ => classic::call_shell_command(visit).await,
+    };
+    reply.unwrap_or_else(|refusal| Reply::error(refusal.0))
+}
+
+/// Why a call was not carried out, for its caller to read.
+#[derive(Debug)]
+pub(crate) struct Refusal(pub(crate) String);
+
+impl From<BadArgument> for Refusal {
+    fn from(bad: BadArgument) -> Self {
+        Self(bad.to_string())
+    }
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The output budget when nobody says otherwise.
+const DEFAULT_BUDGET: u64 = 10_000;
+
+impl Visit<'_> {
+    /// `view` and `max_output_tokens`.
+    fn showing(&mut self) -> Result<Showing, BadArgument> {
+        let view = self.arguments.choice("view", &ViewKind::NAMES)?.unwrap_or_default();
+        let budget = self.arguments.whole("max_output_tokens")?.unwrap_or(DEFAULT_BUDGET);
+        Ok(Showing { view, budget: Tokens::new(budget), tokenizer: self.toolbox.tokenizer() })
+    }
+
+    fn milliseconds(&mut self, field: &str) -> Result<Option<Duration>, BadArgument> {
+        Ok(self.arguments.whole(field)?.map(Duration::from_millis))
+    }
+
+    /// When a call ends that waits for these conditions, or for so long without any.
+    fn deadline(&self, until: Option<&Conditions>, yield_time: Duration) -> Instant {
+        let wait = if until.is_some() { self.call.ceiling } else { yield_time.min(self.call.ceiling) };
+        self.began + wait
+    }
+
+    /// What to say about arguments that mean nothing here.
+    fn remarks(&self) -> Vec<String> {
+        let remark = |name: String| format!("argument `{name}` is not known and was ignored");
+        self.arguments.unknown().into_iter().map(remark).collect()
+    }
+}
+
+/// Notes of answers that have no other place for them.
+fn note_lines(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("Note: {note}\n")).collect()
+}
+
+/// A schema of an object of which only the names and types matter.
+fn shape(properties: &Value) -> Value {
+    json!({ "type": "object", "properties": properties })
+}

@@ -1,0 +1,229 @@
+//! `exec_command`: starts a script in a session of its own and answers with its output or its session id.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use windlass_engine::{CommandSpec, Io, Lifetime, Session, StartError, Stdin, Terminal};
+
+use super::{Refusal, Visit, shape};
+use crate::answer::Answer;
+use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
+use crate::attend::Wait;
+use crate::call::Reply;
+use crate::catalogue::{Hints, Tool};
+use crate::environment::{Composed, Connection};
+use crate::held::{Held, Showing, ViewKind};
+use crate::shell::Shell;
+use crate::until::{self, Conditions};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "exec_command",
+    title: "Run a command",
+    description: "Runs a shell script. Answers with its output when it ends, or with a session ID when it still runs at \
+                  the yield time (it goes on; poll it with write_stdin or wait_sessions). Programs that ask questions \
+                  need tty=true. Example, a server: {\"cmd\":\"npm run dev\",\"name\":\"web\",\"until\":{\"port\":5173}}",
+    hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
+    input: || schema(&FIELDS, &["cmd"]),
+    output: output_schema,
+};
+
+const FIELDS: [Field; 14] = [
+    Field { name: "cmd", kind: Kind::Text, about: "script for the shell" },
+    Field { name: "workdir", kind: Kind::Text, about: "" },
+    Field {
+        name: "tty",
+        kind: Kind::Flag,
+        about: "terminal instead of pipes; needed for prompts, REPLs, editors",
+    },
+    Field { name: "stdin", kind: Kind::Text, about: "input on pipes, then EOF" },
+    Field { name: "env", kind: Kind::TextMap, about: "null removes" },
+    Field { name: "shell", kind: Kind::Text, about: "bash, zsh, sh" },
+    Field { name: "login", kind: Kind::Flag, about: "login environment, default true" },
+    Field {
+        name: "yield_time_ms",
+        kind: Kind::Whole,
+        about: "wait before answering, default 10000; never kills",
+    },
+    Field { name: "timeout_ms", kind: Kind::Whole, about: "kills the command" },
+    Field { name: "until", kind: Kind::Until, about: until::ABOUT },
+    Field { name: "max_output_tokens", kind: Kind::Whole, about: "default 10000" },
+    Field { name: "view", kind: Kind::Choice(&["text", "raw", "screen"]), about: "" },
+    Field { name: "name", kind: Kind::Text, about: "usable as session_id" },
+    Field { name: "lifetime", kind: Kind::Choice(&["call", "runtime", "detached"]), about: "" },
+];
+
+pub(super) fn output_schema() -> Value {
+    shape(&json!({
+        "session": { "type": "integer" },
+        "session_id": { "type": "integer" },
+        "exit_code": { "type": "integer" },
+        "state": { "type": "string" },
+        "output": { "type": "string" },
+        "original_token_count": { "type": "integer" }
+    }))
+}
+
+const DEFAULT_YIELD: Duration = Duration::from_secs(10);
+const LEAST_YIELD: Duration = Duration::from_millis(250);
+const MOST_YIELD: Duration = Duration::from_secs(30);
+const LONGEST_NAME: usize = 64;
+
+/// The arguments.
+struct Order {
+    cmd: String,
+    workdir: Option<String>,
+    connection: Connection,
+    stdin: Option<String>,
+    env: Vec<(String, Option<String>)>,
+    shell: Option<String>,
+    login: bool,
+    yield_time: Duration,
+    timeout: Option<Duration>,
+    until: Option<Conditions>,
+    showing: Showing,
+    name: Option<String>,
+    lifetime: Lifetime,
+}
+
+impl Order {
+    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+        let arguments = &mut visit.arguments;
+        let tty = arguments.flag("tty")?.unwrap_or(false);
+        let order = Self {
+            cmd: arguments.required_text("cmd")?,
+            workdir: arguments.text("workdir")?.filter(|path| !path.is_empty()),
+            connection: if tty { Connection::Terminal } else { Connection::Pipes },
+            stdin: arguments.text("stdin")?,
+            env: arguments.text_map("env")?,
+            shell: arguments.text("shell")?,
+            login: arguments.flag("login")?.unwrap_or(true),
+            name: arguments.text("name")?,
+            lifetime: arguments
+                .choice("lifetime", &Lifetime::ALL.map(|it| (it.name(), it)))?
+                .unwrap_or_default(),
+            until: arguments.until()?,
+            yield_time: visit
+                .milliseconds("yield_time_ms")?
+                .unwrap_or(DEFAULT_YIELD)
+                .clamp(LEAST_YIELD, MOST_YIELD),
+            timeout: visit.milliseconds("timeout_ms")?,
+            showing: visit.showing()?,
+        };
+        order.check().map(|()| order)
+    }
+
+    fn check(&self) -> Result<(), BadArgument> {
+        let on_terminal = self.connection == Connection::Terminal;
+        let complaint = if on_terminal && self.stdin.is_some() {
+            ("stdin", "goes with pipes; on a terminal, send input with write_stdin")
+        } else if !on_terminal && self.showing.view == ViewKind::Screen {
+            ("view", "\"screen\" needs tty=true")
+        } else if self.timeout == Some(Duration::ZERO) {
+            ("timeout_ms", "must be at least 1; leave it out for no limit")
+        } else if self.name.as_deref().is_some_and(|name| !is_name(name)) {
+            ("name", "must have 1 to 64 characters, no control characters, and must not be a number")
+        } else {
+            return Ok(());
+        };
+        Err(BadArgument::new(complaint.0, complaint.1))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
+    fits && !is_number(name) && !name.contains(char::is_control)
+}
+
+pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+    let order = Order::read(&mut visit)?;
+    let mut notes = visit.remarks();
+    let held = start(&visit, &order, &mut notes).await?;
+    let _attending = held.attend();
+    let tied = Tied::to(&held, order.lifetime);
+    let wait = Wait {
+        deadline: visit.deadline(order.until.as_ref(), order.yield_time),
+        view: order.showing.view,
+        ..Wait::of(&held, order.until)
+    };
+    let ending = wait.attend(&held, visit.call).await;
+    tied.end().await;
+    let (toolbox, began) = (visit.toolbox, visit.began);
+    let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input: None, notes };
+    Ok(answer.reply().await)
+}
+
+async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Result<Arc<Held>, Refusal> {
+    let toolbox = visit.toolbox;
+    let shell = toolbox.shell(order.shell.as_deref());
+    let login = toolbox.environment(&shell, order.login).await;
+    notes.extend(login.remark().map(str::to_owned));
+    let Composed { variables, removed } =
+        toolbox.policy().compose(&login.variables, order.connection, &order.env);
+    let mut spec = command(&shell, &order.cmd, &login.functions)?;
+    spec.environment.extend(variables);
+    spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
+    spec.io = match (order.connection, &order.stdin) {
+        (Connection::Terminal, _) => Io::Terminal(Terminal::default()),
+        (Connection::Pipes, Some(bytes)) => Io::Pipes(Stdin::Bytes(bytes.clone().into_bytes())),
+        (Connection::Pipes, None) => Io::Pipes(Stdin::Closed),
+    };
+    spec.timeout = order.timeout;
+    spec.lifetime = order.lifetime;
+    spec.name.clone_from(&order.name);
+    let started = toolbox.start(spec, order.cmd.clone(), removed);
+    started.map_err(|error| explained(&visit.toolbox.clone(), error))
+}
+
+/// A script as a command, with nothing else decided.
+pub(super) fn command(shell: &Shell, script: &str, functions: &str) -> Result<CommandSpec, BadArgument> {
+    let command = shell.command(script, functions)?;
+    let mut spec = CommandSpec::new(command.argv, "/");
+    spec.environment = command.variables;
+    Ok(spec)
+}
+
+/// Where a command runs: relative paths begin at the default.
+pub(super) fn directory(default: &std::path::Path, asked: Option<&str>) -> PathBuf {
+    asked.map_or_else(|| default.to_owned(), |asked| default.join(asked))
+}
+
+fn explained(toolbox: &crate::Toolbox, error: StartError) -> Refusal {
+    match &error {
+        StartError::NameTaken { name, holder } => {
+            let holder =
+                toolbox.number_of(*holder).map_or_else(|| holder.to_string(), |number| number.to_string());
+            Refusal(format!(
+                "name: `{name}` is held by session {holder}, which is still running; reach it with \
+                 write_stdin session_id=\"{name}\", or end it with stop_session first"
+            ))
+        }
+        _ => error.into(),
+    }
+}
+
+/// A session that may not outlive the call, however the call ends.
+struct Tied(Option<Session>);
+
+impl Tied {
+    fn to(held: &Held, lifetime: Lifetime) -> Self {
+        Self((lifetime == Lifetime::Call).then(|| held.session.clone()))
+    }
+
+    async fn end(mut self) {
+        if let Some(session) = &self.0 {
+            session.end_call().await;
+        }
+        self.0 = None;
+    }
+}
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        if let Some(session) = self.0.take() {
+            // The call was cancelled: its session goes with it, in its own time.
+            tokio::spawn(async move { session.end_call().await });
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `list_sessions`: what there is, so that work is found again.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use windlass_engine::ProcessLine;
+
+use super::{Refusal, Visit, note_lines, shape};
+use crate::arguments::schema;
+use crate::call::Reply;
+use crate::catalogue::{Hints, Tool};
+use crate::held::Held;
+use crate::report;
+use crate::toolbox::Toolbox;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "list_sessions",
+    title: "List sessions",
+    description: "Lists running and finished sessions, with state and unread output.",
+    hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
+    input: || schema(&[], &[]),
+    output: || shape(&json!({ "sessions": { "type": "array" } })),
+};
+
+pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
+    let mut notes = visit.remarks();
+    let mut text = String::new();
+    let mut sessions = Vec::new();
+    for held in visit.toolbox.held() {
+        let entry = Entry::of(visit.toolbox, &held).await;
+        text += &entry.line();
+        sessions.push(entry.json());
+    }
+    if sessions.is_empty() {
+        text += "No sessions yet\n";
+    }
+    notes.extend(visit.toolbox.announcements(None));
+    Ok(Reply {
+        text: text + &note_lines(&notes),
+        structured: json!({ "sessions": sessions }),
+        is_error: false,
+    })
+}
+
+/// One session of the list.
+struct Entry<'a> {
+    held: &'a Held,
+    state: String,
+    unread: u64,
+    left_running: Vec<ProcessLine>,
+    /// Seconds ago; `None` if it printed nothing.
+    last_output: Option<std::time::Duration>,
+}
+
+impl<'a> Entry<'a> {
+    async fn of(toolbox: &Toolbox, held: &'a Held) -> Self {
+        let progress = held.session.progress();
+        let left = progress.receipt.as_ref().is_some_and(|receipt| !receipt.left_running.is_empty());
+        let printed = progress.end.get() > 0;
+        Self {
+            held,
+            state: toolbox.state(held).await,
+            unread: held.unread_tokens(toolbox.tokenizer()).get(),
+            left_running: if left { held.session.processes() } else { Vec::new() },
+            last_output: printed.then(|| Instant::now().duration_since(progress.last_output)),
+        }
+    }
+
+    fn line(&self) -> String {
+        let facts = self.held.session.facts();
+        let name = facts.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        let mut line = format!(
+            "{}{name}: {} | {} | in {} | started {}",
+            self.held.number,
+            self.state,
+            report::shortened(&self.held.command, 100),
+            facts.directory.display(),
+            report::moment(facts.started),
+        );
+        if let Some(ago) = self.last_output {
+            line += &format!(" | last output {} ago", report::seconds(ago));
+        }
+        if self.unread > 0 {
+            line += &format!(" | {} unread tokens", self.unread);
+        }
+        if !self.left_running.is_empty() {
+            line += &format!(" | left running: {}", report::processes(&self.left_running));
+        }
+        line + "\n"
+    }
+
+    fn json(&self) -> Value {
+        let facts = self.held.session.facts();
+        let mut object = Map::new();
+        let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+        put("session", self.held.number.into());
+        put("name", facts.name.clone().into());
+        put("command", self.held.command.as_str().into());
+        put("cwd", facts.directory.display().to_string().into());
+        put("state", self.state.as_str().into());
+        if let Some(receipt) = self.held.session.receipt() {
+            put("exit_code", receipt.exit.code().into());
+        }
+        put("started", report::moment(facts.started).into());
+        let last = self.last_output.map(|ago| self.held.session.started().elapsed().saturating_sub(ago));
+        put("last_output", last.map(|after| report::moment(facts.started + after)).into());
+        put("unread_tokens", self.unread.into());
+        put("left_running", report::processes_json(&self.left_running));
+        put("removed_variables", self.held.removed.clone().into());
+        Value::Object(object)
+    }
+}

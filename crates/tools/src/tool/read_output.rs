@@ -1,0 +1,257 @@
+//! `read_output`: any part of what a session printed, again and as often as wanted. It never moves the unread position.
+
+use std::convert::Infallible;
+
+use serde_json::{Map, Value, json};
+use windlass_engine::{Fitted, Journal, Part, Reader, Wanted};
+use windlass_output::{
+    Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Offset, Pattern, RangeLines, Span, TailLines,
+    View,
+};
+
+use super::{Refusal, Visit, note_lines, shape};
+use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
+use crate::call::Reply;
+use crate::catalogue::{Hints, Tool};
+use crate::held::{Number, Showing, ViewKind};
+use crate::report;
+use crate::toolbox::Remembered;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "read_output",
+    title: "Read a session's output",
+    description: "Reads any part of a session's output again, also after it ended: a span that a truncation marker names \
+                  (from, to), lines (from_line, lines), the last ones (tail_lines), or lines that match (grep, context).",
+    hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
+    input: || schema(&FIELDS, &["session_id"]),
+    output: || shape(&json!({ "session": { "type": "integer" }, "output": { "type": "string" } })),
+};
+
+const FIELDS: [Field; 10] = [
+    Field { name: "session_id", kind: Kind::Session, about: "" },
+    Field { name: "from", kind: Kind::Whole, about: "byte offset" },
+    Field { name: "to", kind: Kind::Whole, about: "" },
+    Field { name: "from_line", kind: Kind::Whole, about: "1 is the first" },
+    Field { name: "lines", kind: Kind::Whole, about: "" },
+    Field { name: "tail_lines", kind: Kind::Whole, about: "" },
+    Field { name: "grep", kind: Kind::Text, about: "regex" },
+    Field { name: "context", kind: Kind::Whole, about: "lines around a match" },
+    Field { name: "view", kind: Kind::Choice(&["text", "raw", "screen"]), about: "" },
+    Field { name: "max_output_tokens", kind: Kind::Whole, about: "" },
+];
+
+/// Which part is wanted.
+#[derive(Debug)]
+enum Portion {
+    Span(Span),
+    Lines(LineRange),
+    Tail(usize),
+    Grep(Pattern, usize),
+}
+
+/// The most lines of context around a match.
+const MOST_CONTEXT: u64 = 1000;
+/// The most last lines that are looked for.
+const MOST_TAIL: u64 = 1_000_000;
+
+impl Portion {
+    fn read(arguments: &mut Arguments) -> Result<Self, BadArgument> {
+        let (from, to) = (arguments.whole("from")?, arguments.whole("to")?);
+        let (from_line, lines) = (arguments.whole("from_line")?, arguments.whole("lines")?);
+        let tail = arguments.whole("tail_lines")?;
+        let grep = arguments.text("grep")?;
+        let context = arguments.whole("context")?;
+        let named = [
+            (from.is_some() || to.is_some(), "from/to"),
+            (from_line.is_some() || lines.is_some(), "from_line/lines"),
+            (tail.is_some(), "tail_lines"),
+            (grep.is_some(), "grep"),
+        ];
+        let chosen: Vec<&str> = named.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
+        if let [_, second, ..] = chosen.as_slice() {
+            let complaint = format!("cannot be combined with {}; give one of them", chosen[0]);
+            return Err(BadArgument::new(*second, complaint));
+        }
+        if context.is_some() && grep.is_none() {
+            return Err(BadArgument::new("context", "needs grep"));
+        }
+        match (from_line, lines, tail, grep) {
+            (None, None, None, None) => Ok(Self::Span(span(from, to)?)),
+            (None, None, Some(tail), _) => Ok(Self::Tail(count(tail.min(MOST_TAIL)))),
+            (None, None, None, Some(grep)) => {
+                let context = count(context.unwrap_or(0).min(MOST_CONTEXT));
+                Pattern::new(&grep)
+                    .map(|pattern| Self::Grep(pattern, context))
+                    .map_err(|error| BadArgument::new("grep", error.to_string()))
+            }
+            (first, lines, ..) => line_range(first, lines).map(Self::Lines),
+        }
+    }
+}
+
+fn span(from: Option<u64>, to: Option<u64>) -> Result<Span, BadArgument> {
+    let (from, to) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
+    if from > to {
+        return Err(BadArgument::new("from", format!("is {from}, behind to, which is {to}")));
+    }
+    Ok(Span::new(Offset::new(from), Offset::new(to)))
+}
+
+fn line_range(first: Option<u64>, lines: Option<u64>) -> Result<LineRange, BadArgument> {
+    if first == Some(0) {
+        return Err(BadArgument::new("from_line", "is 0; lines count from 1"));
+    }
+    let first = LineNumber::new(first.unwrap_or(1));
+    let range = LineRange::starting(first, lines.unwrap_or(u64::MAX));
+    range.ok_or_else(|| BadArgument::new("lines", "is 0; ask for at least one"))
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+    let session = visit.arguments.session("session_id")?;
+    let part = Portion::read(&mut visit.arguments)?;
+    let showing = visit.showing()?;
+    let mut notes = visit.remarks();
+    let remembered = visit.toolbox.remembered(&session)?;
+    let number = remembered.number();
+    // A large transcript takes a while: not on the threads that serve everyone.
+    let read = move || read(&remembered, &part, showing);
+    let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| Refusal(error.to_string()))??;
+    notes.extend(visit.toolbox.announcements(None));
+    Ok(reply(number, &excerpt, &notes))
+}
+
+/// What was read.
+struct Excerpt {
+    fitted: Fitted,
+    lost: Vec<Span>,
+}
+
+fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Excerpt, Refusal> {
+    let journal = remembered.journal();
+    let number = remembered.number();
+    let fitting = showing.fitting(&number);
+    let all = Span::new(Offset::ZERO, journal.end());
+    let fitted = match (showing.view, part) {
+        (ViewKind::Screen, _) => {
+            let text = remembered.screen().ok_or_else(|| {
+                BadArgument::new("view", "\"screen\" needs a session started with tty=true")
+            })?;
+            fitting.fit_view(&View::verbatim(text, all.to()), all)
+        }
+        (_, Portion::Span(span)) => fitting.fit(journal, *span),
+        (view, Portion::Lines(range)) => {
+            let mut lines = RangeLines::new(*range);
+            scan(journal, view, |text| {
+                lines.feed(text);
+                if lines.is_complete() { Wanted::NoMore } else { Wanted::More }
+            });
+            fit_lines(&fitting, &lines.take())
+        }
+        (view, Portion::Tail(count)) => {
+            let mut tail = TailLines::new(*count);
+            scan(journal, view, |text| {
+                tail.feed(text);
+                Wanted::More
+            });
+            fit_lines(&fitting, &tail.finish())
+        }
+        (view, Portion::Grep(pattern, context)) => grep(journal, view, (pattern, *context), &fitting),
+    };
+    let gaps = journal.account().gaps;
+    let lost = gaps.iter().map(|gap| gap.intersect(fitted.span)).filter(|gap| !gap.is_empty());
+    Ok(Excerpt { lost: lost.collect(), fitted })
+}
+
+fn fit_lines(fitting: &windlass_engine::Fitting<'_>, view: &View) -> Fitted {
+    fitting.fit_view(view, view.raw_span(0..view.text().len()))
+}
+
+fn scan(journal: &Journal, view: ViewKind, mut take: impl FnMut(&View) -> Wanted) {
+    let mut reader = Reader::new(journal, Offset::ZERO, view.form());
+    let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
+        Ok(match part {
+            Part::Text(view) => take(view),
+            Part::Gone(_) => Wanted::More,
+        })
+    };
+    let Ok(wanted) = reader.advance(journal.end(), &mut take);
+    if wanted == Wanted::More {
+        let Ok(()) = reader.finish(&mut take);
+    }
+}
+
+/// Matching lines from the first on, for as long as the budget lasts.
+fn grep(
+    journal: &Journal,
+    view: ViewKind,
+    (pattern, context): (&Pattern, usize),
+    fitting: &windlass_engine::Fitting<'_>,
+) -> Fitted {
+    let mut search = Grep::new(pattern.clone(), Context { before: context, after: context });
+    let mut found =
+        Found { fitting, text: String::new(), left: fitting.budget.get(), omitted: 0, original: 0 };
+    let mut lines = Vec::new();
+    scan(journal, view, |text| {
+        search.feed(text, &mut lines);
+        lines.drain(..).for_each(|line| found.add(&line));
+        Wanted::More
+    });
+    search.finish(&mut lines);
+    lines.iter().for_each(|line| found.add(line));
+    found.finish(Span::new(Offset::ZERO, journal.end()))
+}
+
+struct Found<'a> {
+    fitting: &'a windlass_engine::Fitting<'a>,
+    text: String,
+    left: u64,
+    omitted: u64,
+    original: u64,
+}
+
+impl Found<'_> {
+    fn add(&mut self, line: &GrepLine) {
+        let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
+        let text = format!("{}{mark}{}\n", line.number, line.text);
+        let cost = self.fitting.tokenizer.count(&text).get();
+        self.original += cost;
+        // Once one did not fit, no later one is shown: the list has no holes.
+        if self.omitted > 0 || cost > self.left {
+            self.omitted += 1;
+        } else {
+            self.left -= cost;
+            self.text += &text;
+        }
+    }
+
+    fn finish(mut self, span: Span) -> Fitted {
+        if self.omitted > 0 {
+            self.text += &format!(
+                "…{} more lines truncated; narrow the pattern or raise max_output_tokens…\n",
+                self.omitted
+            );
+        }
+        let original = windlass_output::Tokens::new(self.original);
+        Fitted { text: self.text, original, span, omitted: None }
+    }
+}
+
+fn reply(number: Number, excerpt: &Excerpt, notes: &[String]) -> Reply {
+    let Excerpt { fitted, lost } = excerpt;
+    let lost_note =
+        |gap: &Span| format!("bytes {gap} were more than is kept and are gone ({} bytes)", gap.len());
+    let notes: Vec<String> = lost.iter().map(lost_note).chain(notes.iter().cloned()).collect();
+    let mut text = format!("Session {number}, bytes {}\n", fitted.span);
+    text += &note_lines(&notes);
+    text += &format!("Original token count: {}\nOutput:\n", fitted.original);
+    text += &fitted.text;
+    let mut object = Map::new();
+    object.insert("session".into(), number.into());
+    object.insert("notes".into(), notes.into());
+    report::put_excerpt(fitted, &mut object);
+    Reply { text, structured: Value::Object(object), is_error: false }
+}

@@ -1,0 +1,97 @@
+//! `stop_session`: ends a session and everything it started, or sends it a signal.
+
+use serde_json::{Map, Value, json};
+use windlass_engine::{Signal, TreeEnd};
+
+use super::{Refusal, Visit, note_lines, shape};
+use crate::arguments::{BadArgument, Field, Kind, schema};
+use crate::call::Reply;
+use crate::catalogue::{Hints, Tool};
+use crate::held::Held;
+use crate::report;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "stop_session",
+    title: "Stop a session",
+    description: "Ends a session and everything it started: TERM, then KILL after 2 s. Also ends what an exited session \
+                  left running. A given signal is only sent.",
+    hints: Hints { read_only: false, destructive: true, idempotent: true, open_world: false },
+    input: || schema(&FIELDS, &["session_id"]),
+    output: || {
+        shape(
+            &json!({ "session": { "type": "integer" }, "ended": { "type": "array" }, "remaining": { "type": "array" } }),
+        )
+    },
+};
+
+const FIELDS: [Field; 2] = [
+    Field { name: "session_id", kind: Kind::Session, about: "" },
+    Field { name: "signal", kind: Kind::Text, about: "e.g. INT" },
+];
+
+pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+    let session = visit.arguments.session("session_id")?;
+    let signal = visit.arguments.text("signal")?.map(|text| signal(&text)).transpose()?;
+    let mut notes = visit.remarks();
+    let held = visit.toolbox.find(&session)?;
+    let told = match signal {
+        Some(signal) => send(&held, signal).await?,
+        None => stop(&held).await,
+    };
+    notes.extend(visit.toolbox.announcements(None));
+    let (text, structured) = told;
+    Ok(Reply { text: text + &note_lines(&notes), structured, is_error: false })
+}
+
+fn signal(text: &str) -> Result<Signal, BadArgument> {
+    text.parse()
+        .map_err(|error: <Signal as std::str::FromStr>::Err| BadArgument::new("signal", error.to_string()))
+}
+
+async fn send(held: &Held, signal: Signal) -> Result<(String, Value), Refusal> {
+    let number = held.number;
+    if held.session.receipt().is_some() {
+        return Err(Refusal(format!("session {number} has already exited; no signal was sent")));
+    }
+    let sent = held.session.signal(signal).await;
+    sent.map_err(|errno| Refusal(format!("session {number}: {signal} could not be sent: {errno}")))?;
+    let structured =
+        json!({ "session": held.number.0, "signal": signal.to_string(), "ended": [], "remaining": [] });
+    Ok((format!("{signal} sent to session {number}\n"), structured))
+}
+
+/// Its end is what this answer tells, so it is announced no more.
+async fn stop(held: &Held) -> (String, Value) {
+    let was_over = held.session.receipt().is_some();
+    let end = held.session.stop().await;
+    held.mention();
+    (text(held, &end, was_over), structured(held, &end))
+}
+
+fn text(held: &Held, end: &TreeEnd, was_over: bool) -> String {
+    let number = held.number;
+    let mut text = match held.session.receipt() {
+        Some(_) if was_over => format!("Session {number} had exited before\n"),
+        Some(receipt) => format!("Session {number} {}\n", report::ending(&receipt)),
+        None => format!("Session {number} could not be ended\n"),
+    };
+    if !end.ended.is_empty() {
+        text += &format!("Ended: {}\n", report::processes(&end.ended));
+    }
+    if !end.remaining.is_empty() {
+        text += &format!("Could not be ended: {}\n", report::processes(&end.remaining));
+    }
+    text
+}
+
+fn structured(held: &Held, end: &TreeEnd) -> Value {
+    let mut object = Map::new();
+    object.insert("session".into(), held.number.into());
+    if let Some(receipt) = held.session.receipt() {
+        object.insert("exit_code".into(), receipt.exit.code().into());
+        object.insert("receipt".into(), report::receipt(&receipt));
+    }
+    object.insert("ended".into(), report::processes_json(&end.ended));
+    object.insert("remaining".into(), report::processes_json(&end.remaining));
+    Value::Object(object)
+}

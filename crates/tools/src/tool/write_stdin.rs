@@ -1,0 +1,167 @@
+//! `write_stdin`: types into a session, or polls it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use windlass_engine::{InputError, InputProgress, Signal, Written};
+use windlass_output::{CursorKeys, keys};
+
+use super::{Refusal, Visit, exec_command};
+use crate::answer::{Answer, InputReport};
+use crate::arguments::{BadArgument, Field, Kind, SessionRef, schema};
+use crate::attend::Wait;
+use crate::call::Reply;
+use crate::catalogue::{Hints, Tool};
+use crate::held::{Held, Showing, ViewKind};
+use crate::until::Conditions;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "write_stdin",
+    title: "Type into a session",
+    description: "Writes to a session and answers with the output since the last answer; without chars it polls. End \
+                  lines with \\n. Ctrl-C is keys [\"C-c\"]. Example: {\"session_id\":1001,\"chars\":\"print(1)\\n\"}",
+    hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
+    input: || schema(&FIELDS, &["session_id"]),
+    output: exec_command::output_schema,
+};
+
+const FIELDS: [Field; 8] = [
+    Field { name: "session_id", kind: Kind::Session, about: "" },
+    Field { name: "chars", kind: Kind::Text, about: "" },
+    Field { name: "keys", kind: Kind::Texts, about: "e.g. [\"Up\",\"Enter\",\"C-c\"], after chars" },
+    Field { name: "eof", kind: Kind::Flag, about: "ends the input, last" },
+    Field { name: "yield_time_ms", kind: Kind::Whole, about: "default 250, polling 5000" },
+    Field { name: "until", kind: Kind::Until, about: "as in exec_command" },
+    Field { name: "max_output_tokens", kind: Kind::Whole, about: "" },
+    Field { name: "view", kind: Kind::Choice(&["text", "raw", "screen"]), about: "" },
+];
+
+const WRITING_YIELD: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+const POLLING_YIELD: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
+/// What a model sends for Ctrl-C.
+const INTERRUPT: char = '\u{3}';
+
+/// The arguments.
+struct Order {
+    session: SessionRef,
+    chars: String,
+    keys: Vec<String>,
+    eof: bool,
+    yield_time: Duration,
+    until: Option<Conditions>,
+    showing: Showing,
+}
+
+impl Order {
+    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+        let arguments = &mut visit.arguments;
+        let (chars, keys) =
+            (arguments.text("chars")?.unwrap_or_default(), arguments.texts("keys")?.unwrap_or_default());
+        let eof = arguments.flag("eof")?.unwrap_or(false);
+        let writes = !chars.is_empty() || !keys.is_empty() || eof;
+        let (least, most) = if writes { WRITING_YIELD } else { POLLING_YIELD };
+        Ok(Self {
+            session: arguments.session("session_id")?,
+            until: arguments.until()?,
+            yield_time: visit.milliseconds("yield_time_ms")?.unwrap_or_default().clamp(least, most),
+            showing: visit.showing()?,
+            chars,
+            keys,
+            eof,
+        })
+    }
+
+    fn writes(&self) -> bool {
+        !self.chars.is_empty() || !self.keys.is_empty() || self.eof
+    }
+}
+
+pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
+    let order = Order::read(&mut visit)?;
+    let notes = visit.remarks();
+    let held = visit.toolbox.find(&order.session)?;
+    if order.showing.view == ViewKind::Screen && held.session.facts().terminal.is_none() {
+        return Err(BadArgument::new("view", "\"screen\" needs a session started with tty=true").into());
+    }
+    let _attending = held.attend();
+    let deadline = visit.deadline(order.until.as_ref(), order.yield_time);
+    let input = if order.writes() { write(&held, &order, deadline).await? } else { None };
+    let wait = Wait { deadline, view: order.showing.view, ..Wait::of(&held, order.until) };
+    let ending = wait.attend(&held, visit.call).await;
+    let (toolbox, began) = (visit.toolbox, visit.began);
+    let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input, notes };
+    Ok(answer.reply().await)
+}
+
+/// Writes what was asked for. `None` if the process has exited: then its end is the answer.
+async fn write(held: &Arc<Held>, order: &Order, deadline: Instant) -> Result<Option<InputReport>, Refusal> {
+    let on_terminal = held.session.facts().terminal.is_some();
+    let bytes = order.bytes(held)?;
+    let (interrupts, bytes) = if on_terminal { (0, bytes) } else { without_interrupts(bytes) };
+    for _ in 0..interrupts {
+        // A process that is gone needs no interrupt; its end is the answer.
+        let _ = held.session.signal(Signal::INT).await;
+    }
+    let mut report = None;
+    if !bytes.is_empty() {
+        let offered = bytes.len();
+        match held.session.write_until(bytes, deadline).await {
+            Ok(written) => report = Some(InputReport { offered, written }),
+            Err(error) => return refused(held, error).await,
+        }
+    }
+    if order.eof {
+        match held.session.end_input().await {
+            Ok(()) => report = report.or(Some(NOTHING_WRITTEN)),
+            Err(error) => return refused(held, error).await,
+        }
+    }
+    Ok(report)
+}
+
+const NOTHING_WRITTEN: InputReport = InputReport {
+    offered: 0,
+    written: Written {
+        refused: 0,
+        queued: 0,
+        input: InputProgress { accepted: 0, delivered: 0, undelivered: 0 },
+    },
+};
+
+impl Order {
+    fn bytes(&self, held: &Held) -> Result<Vec<u8>, BadArgument> {
+        let mut bytes = self.chars.clone().into_bytes();
+        if !self.keys.is_empty() {
+            let cursor_keys =
+                held.session.screen().map_or(CursorKeys::default(), |screen| screen.cursor_keys);
+            let names = self.keys.iter().map(String::as_str);
+            let pressed =
+                keys(names, cursor_keys).map_err(|error| BadArgument::new("keys", error.to_string()))?;
+            bytes.extend(pressed);
+        }
+        Ok(bytes)
+    }
+}
+
+/// On pipes there is no terminal to turn Ctrl-C into a signal.
+fn without_interrupts(bytes: Vec<u8>) -> (usize, Vec<u8>) {
+    let before = bytes.len();
+    let rest: Vec<u8> = bytes.into_iter().filter(|byte| u32::from(*byte) != u32::from(INTERRUPT)).collect();
+    (before - rest.len(), rest)
+}
+
+/// A process that has exited, or is about to because it closed its input, answers with its end; a closed input is an
+/// error that says so.
+async fn refused(held: &Arc<Held>, error: InputError) -> Result<Option<InputReport>, Refusal> {
+    let number = held.number;
+    if held.session.receipt().is_some() || error == InputError::Gone {
+        return Ok(None);
+    }
+    Err(Refusal(match error {
+        InputError::Closed => format!(
+            "the input of session {number} is closed: it was started without tty; start it again with tty=true or \
+             with `stdin`, or send only keys [\"C-c\"]"
+        ),
+        error => format!("session {number}: {error}"),
+    }))
+}
