@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
-pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstall};
+pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use windlass_engine::StartError;
+use windlass_server::mcp::ListenError;
 
 use crate::sessions::Unknown;
 
@@ -124,6 +125,9 @@ fn exit(error: &Error) -> Exit {
 fn hint(error: &Error) -> Option<&'static str> {
     if error.is::<Unknown>() {
         return Some("`windlass ps --all` lists every session that is still remembered");
+    }
+    if let Some(ListenError::NotLoopback { .. }) = error.downcast_ref() {
+        return Some("use 127.0.0.1, or say --allow-remote if others are meant to reach it");
     }
     if error.is::<Unremembered>() {
         return Some("WINDLASS_STATE_DIR must name a directory that can be written");

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use crate::args::{Verb, Windlass};
+use crate::args::{McpArgs, Verb, Windlass};
 use crate::config::Config;
 use crate::failure::Exit;
 
@@ -42,7 +42,8 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Ps(order) => commands::ps::run(&order, &config),
         Verb::Stop(order) => commands::stop::run(&order, &config),
         Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
-        Verb::Mcp(order) => commands::mcp::run(order, &config),
+        Verb::Mcp(McpArgs { command: Some(instead), .. }) => commands::mcp::run(&instead, &config),
+        Verb::Mcp(order) => on_runtime(commands::mcp::serve::run(order.serve, config)),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),

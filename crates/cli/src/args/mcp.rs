@@ -1,6 +1,11 @@
 //! The words of `windlass mcp`: serving the tools to a client, and telling a client to start us.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
+
+use crate::args::TokenizerName;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = MCP_EXAMPLES)]
@@ -8,10 +13,61 @@ pub(crate) struct McpArgs {
     /// What to do instead of serving
     #[command(subcommand)]
     pub(crate) command: Option<McpCommand>,
+
+    #[command(flatten)]
+    pub(crate) serve: McpServe,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct McpServe {
+    /// Serve over HTTP on this address, to whoever has the token, instead of standard input and output
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// Let --http take an address that other machines can reach
+    #[arg(long, requires = "http")]
+    pub(crate) allow_remote: bool,
+
+    /// Another name by which clients call this server; may be given several times
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub(crate) host: Vec<String>,
+
+    /// Write the token to this file, for its owner only, instead of printing it
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// Say where and with which token as one JSON object on standard output
+    #[arg(long, requires = "http")]
+    pub(crate) json: bool,
+
+    /// Which tools there are
+    #[arg(long, value_enum, default_value_t = ProfileName::Default)]
+    pub(crate) profile: ProfileName,
+
+    /// What counts the tokens of a reply's budget
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = TokenizerName::O200k)]
+    pub(crate) tokenizer: TokenizerName,
+
+    /// Offer what the protocol's conformance suite asks for, and nothing else
+    #[arg(long, hide = true)]
+    pub(crate) conformance_fixtures: bool,
+}
+
+/// The sets of tools, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// The few that everything can be done with
+    Default,
+    /// These, and the ones that wait for the end of one command
+    Classic,
 }
 
 const MCP_EXAMPLES: &str = "\
+Without --http it serves one client on standard input and output, until that client closes them.
+
 Examples:
+  windlass mcp --http 127.0.0.1:8787
   windlass mcp install claude      Claude Code starts `windlass mcp` from now on
   windlass mcp install codex --print";
 

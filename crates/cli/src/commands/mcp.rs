@@ -1,17 +1,17 @@
-//! `windlass mcp`: the verbs around serving tools to MCP clients.
+//! `windlass mcp`: serving the tools to MCP clients, and the verbs around it.
 
 pub(crate) mod install;
+pub(crate) mod serve;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::args::{McpArgs, McpCommand};
+use crate::args::McpCommand;
 use crate::config::Config;
 use crate::failure::Exit;
 
-/// Serves, or does what was asked for instead.
-pub(crate) fn run(order: McpArgs, config: &Config) -> Result<Exit> {
-    match order.command {
-        Some(McpCommand::Install(order)) => install::run(&order, config),
-        None => bail!("serving MCP clients is not built yet"),
+/// Does what was asked for instead of serving.
+pub(crate) fn run(order: &McpCommand, config: &Config) -> Result<Exit> {
+    match order {
+        McpCommand::Install(order) => install::run(order, config),
     }
 }

@@ -3,7 +3,7 @@
 mod front;
 mod input;
 pub(crate) mod plan;
-mod signals;
+pub(crate) mod signals;
 mod stream;
 mod telling;
 mod turn;

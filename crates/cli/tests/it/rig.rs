@@ -87,6 +87,13 @@ impl Running {
         }
     }
 
+    /// Reads the next line.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("its output can be read");
+        line
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let process = Process::open(Pid::new(self.child.id())).expect("windlass is there");
         process.signal(signal).expect("windlass can be signalled");

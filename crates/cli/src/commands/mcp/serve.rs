@@ -1,0 +1,98 @@
+//! `windlass mcp`: an engine for the sessions of MCP clients, there until its client goes or somebody ends it.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use windlass_engine::Patience;
+use windlass_server::mcp::fixtures::Fixtures;
+use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
+use windlass_tools::{Profile, Toolbox, ToolboxOptions};
+
+use crate::args::{McpServe, ProfileName};
+use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::{engine, forget_the_oldest};
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::printing;
+
+/// Serves until it is over, and leaves nothing running that should not be.
+pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
+    let signals = Signals::catch()?;
+    if order.conformance_fixtures {
+        let fixtures = Fixtures::new();
+        serve(&order, Access::Open, move || fixtures.clone(), signals).await?;
+        return Ok(Exit::SUCCESS);
+    }
+    let toolbox = toolbox(&order, &config)?;
+    let windlass = Windlass::new(toolbox.clone());
+    let access = Access::Token(Token::random()?);
+    let served = serve(&order, access, move || windlass.for_another_client(), signals).await;
+    toolbox.shutdown().await;
+    served.map(|()| Exit::SUCCESS)
+}
+
+fn toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
+    let store = config.open_store();
+    forget_the_oldest(store.as_ref());
+    let engine = engine(store, Patience::default())?;
+    let profile = match order.profile {
+        ProfileName::Default => Profile::Default,
+        ProfileName::Classic => Profile::Classic,
+    };
+    Ok(Toolbox::new(engine, ToolboxOptions { profile }))
+}
+
+/// Serves whoever is there to be served.
+async fn serve<H: Handler>(
+    order: &McpServe,
+    access: Access,
+    handler: impl Fn() -> H + Send + Sync + 'static,
+    signals: Signals,
+) -> Result<()> {
+    let Some(address) = order.http else {
+        let served = mcp::serve_stdio(handler(), told_to_end(signals)).await;
+        return served.context("cannot use standard input and output");
+    };
+    let reach = if order.allow_remote { Reach::Network } else { Reach::Loopback };
+    let listener = mcp::listen(address, reach).await?;
+    announce(order, &format!("http://{}{PATH}", listener.local_addr()?), &access)?;
+    let options = HttpOptions { access, names: order.host.clone() };
+    mcp::serve_http(listener, options, handler, told_to_end(signals)).await.context("cannot serve")
+}
+
+/// Every signal that people and systems end a program with.
+async fn told_to_end(mut signals: Signals) {
+    while signals.next().await == Told::Resized {}
+}
+
+/// Says where we are and what opens the door.
+fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
+    let token = match access {
+        Access::Token(token) => Some(token.reveal()),
+        Access::Open => None,
+    };
+    if let (Some(path), Some(token)) = (&order.token_file, token) {
+        write_token(path, token).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let shown = token.filter(|_| order.token_file.is_none());
+    if order.json {
+        return printing::print(format!("{}\n", json!({ "url": url, "token": shown })));
+    }
+    eprintln!("windlass: serving MCP at {url}");
+    if let Some(token) = shown {
+        eprintln!("windlass: clients send `Authorization: Bearer {token}`");
+    }
+    eprintln!("windlass: ready");
+    Ok(())
+}
+
+/// A file that was there before may be open to others; it is replaced, not reused.
+fn write_token(path: &Path, token: &str) -> Result<()> {
+    let _ = std::fs::remove_file(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    Ok(writeln!(file, "{token}")?)
+}

@@ -1,0 +1,24 @@
+//! The Model Context Protocol: the tools for whoever speaks it, over standard input and output or over HTTP.
+//!
+//! Both eras of the protocol are served by the same process: the one that opens with `initialize` and the one in which
+//! every request stands for itself (2026-07-28). What the protocol itself says is `rmcp`'s; what may go wrong on the
+//! way there and back is ours.
+
+pub mod fixtures;
+mod gate;
+mod handler;
+mod http;
+mod lines;
+mod outbox;
+mod pipe;
+mod stdio;
+mod wire;
+
+pub use self::gate::{Access, Token, TokenError};
+pub use rmcp::ServerHandler as Handler;
+
+pub use self::handler::Windlass;
+pub use self::http::{HttpOptions, ListenError, PATH, Reach, listen, serve_http};
+pub use self::lines::LINE_LIMIT;
+pub use self::stdio::{serve_pipes, serve_stdio};
+pub use self::wire::IN_FLIGHT_LIMIT;

@@ -1,0 +1,116 @@
+//! Asking a person for what nobody else may see, such as a password: the question goes to the client, the answer to the
+//! program that asked, and neither is written down here.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
+    InputRequiredResult, ServerRequest, StringSchema,
+};
+use rmcp::service::{Peer, RoleServer};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use windlass_tools::{Person, Question};
+
+use crate::mcp::handler::calls::Running;
+
+/// The one field of the form.
+const FIELD: &str = "answer";
+
+/// A question and the way back to whoever asked it.
+pub(super) struct Asked {
+    question: Question,
+    answer: AnswerTo,
+}
+
+/// Whoever waits for an answer.
+pub(super) struct AnswerTo(oneshot::Sender<Option<String>>);
+
+/// What becomes of a call that waited for an answer.
+pub(super) enum Go {
+    /// It has its answer.
+    On(Running),
+    /// The answer was not there.
+    AskAgain(InputRequiredResult),
+}
+
+impl Asked {
+    pub(super) fn question(&self) -> &Question {
+        &self.question
+    }
+
+    pub(super) fn split(self) -> (Question, AnswerTo) {
+        (self.question, self.answer)
+    }
+}
+
+impl AnswerTo {
+    /// Passes on what the person said; nothing, if they did not answer.
+    pub(super) fn give(self, said: Option<String>) {
+        // A call that is over needs no answer any more.
+        let _ = self.0.send(said);
+    }
+}
+
+/// Somebody to ask, and where the questions arrive.
+pub(super) fn person() -> (Arc<dyn Person>, mpsc::Receiver<Asked>) {
+    // One program asks one question at a time.
+    let (questions, asked) = mpsc::channel(1);
+    (Arc::new(Client { questions }), asked)
+}
+
+/// The person at the client.
+struct Client {
+    questions: mpsc::Sender<Asked>,
+}
+
+impl Person for Client {
+    fn ask(&self, question: Question) -> std::pin::Pin<Box<dyn Future<Output = Option<String>> + Send + '_>> {
+        Box::pin(async move {
+            let (answer, said) = oneshot::channel();
+            self.questions.send(Asked { question, answer: AnswerTo(answer) }).await.ok()?;
+            said.await.ok().flatten()
+        })
+    }
+}
+
+/// Asks by a request of our own, as the older protocols do.
+pub(super) async fn directly(peer: &Peer<RoleServer>, question: &Question) -> Option<String> {
+    match peer.send_request(ServerRequest::ElicitRequest(form(question))).await.ok()? {
+        ClientResult::ElicitResult(result) => said(result),
+        _ => None,
+    }
+}
+
+/// The form that a question is asked with.
+pub(super) fn form(question: &Question) -> ElicitRequest {
+    let Question { session, command, prompt } = question;
+    let asks = if prompt.trim().is_empty() {
+        "waits for hidden input".to_owned()
+    } else {
+        format!("asks: {}", prompt.trim())
+    };
+    let message = format!(
+        "The command `{command}` (session {session}) {asks}\nYour answer goes to that command only; the model does not see it."
+    );
+    let described =
+        |field: StringSchema| field.title("Answer").description("Typed into the command as it is");
+    let schema = ElicitationSchema::builder().required_string_property(FIELD, described).build();
+    ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message,
+        requested_schema: schema.unwrap_or_else(|_| unreachable!("a required field is among the fields")),
+    })
+}
+
+/// The answer in what a client sent, if it is one.
+pub(super) fn read(answer: &Value) -> Option<ElicitResult> {
+    serde_json::from_value(answer.clone()).ok()
+}
+
+/// What the person said, if they said anything.
+pub(super) fn said(result: ElicitResult) -> Option<String> {
+    let accepted = result.action == ElicitationAction::Accept;
+    let content = result.content.filter(|_| accepted)?;
+    content.get(FIELD)?.as_str().map(str::to_owned)
+}

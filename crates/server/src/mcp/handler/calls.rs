@@ -1,0 +1,204 @@
+//! A call, from the request to its answer: what it says on the way goes to the client, what the client cannot wait for
+//! becomes a task, and what only a person can answer is asked.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, ErrorData,
+    ProgressNotificationParam, ProgressToken,
+};
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use tokio::sync::{mpsc, watch};
+use windlass_tools::{Call, Progress, Reply, Toolbox, UnknownTool};
+
+use crate::mcp::handler::Desk;
+use crate::mcp::handler::asking::{self, Asked, Go};
+
+/// After this long a call is handed over to a task, for clients that know tasks: most calls are faster, and asking again
+/// and again for the result of a fast one would only slow it down.
+const TASK_AFTER: Duration = Duration::from_secs(5);
+
+/// A call under way, and what it says before it is answered.
+pub(super) struct Running {
+    reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
+    progress: watch::Receiver<Option<Progress>>,
+    questions: mpsc::Receiver<Asked>,
+}
+
+/// What happened next.
+pub(super) enum Turn {
+    Answered(Result<CallToolResult, ErrorData>),
+    Progressed(Progress),
+    Asked(Asked),
+}
+
+/// What the client of a request can do.
+struct Means {
+    progress: Option<ProgressToken>,
+    tasks: bool,
+    person: bool,
+    /// It is asked by answering its request with a question, not by a request of ours.
+    rounds: bool,
+}
+
+impl Means {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        let capabilities = context.client_capabilities().unwrap_or_default();
+        let version = context.protocol_version();
+        Self {
+            progress: context.meta.get_progress_token(),
+            tasks: capabilities.supports_tasks(),
+            person: fills_in_forms(&capabilities),
+            rounds: version.is_some_and(|version| !version.has_initialize()),
+        }
+    }
+
+    fn ceiling(&self) -> Duration {
+        if self.progress.is_some() || self.tasks { Call::PATIENT_CEILING } else { Call::QUIET_CEILING }
+    }
+}
+
+/// A client that does not say what it can show can show forms: it is older than the other kind.
+fn fills_in_forms(capabilities: &ClientCapabilities) -> bool {
+    capabilities.elicitation.as_ref().is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+impl Desk {
+    /// Answers a request for a tool.
+    pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let means = Means::of(context);
+        let running = match &request.request_state {
+            Some(state) => match self.parked.resume(state, request.input_responses.as_ref())? {
+                Go::On(running) => running,
+                Go::AskAgain(question) => return Ok(question.into()),
+            },
+            None => Running::start(&self.toolbox, request, &means),
+        };
+        self.attend(running, context, &means).await
+    }
+
+    async fn attend(
+        &self,
+        mut running: Running,
+        context: &RequestContext<RoleServer>,
+        means: &Means,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut reporter = Reporter { peer: &context.peer, token: means.progress.clone(), last: 0.0 };
+        // timer: a client that knows tasks would rather have one than a request that takes minutes.
+        let mut patience = std::pin::pin!(tokio::time::sleep(TASK_AFTER));
+        loop {
+            let turn = tokio::select! {
+                biased;
+                turn = running.turn() => turn,
+                () = &mut patience, if means.tasks && self.has_room_for_a_task() => {
+                    return Ok(self.hand_over(running).into());
+                }
+            };
+            match turn {
+                Turn::Answered(answer) => return answer.map(Into::into),
+                Turn::Progressed(progress) => reporter.tell(&progress).await,
+                Turn::Asked(asked) if means.rounds => return Ok(self.parked.park(running, asked)?.into()),
+                Turn::Asked(asked) => {
+                    let (question, answer) = asked.split();
+                    if let Some(done) =
+                        running.beside(asking::directly(&context.peer, &question), answer).await
+                    {
+                        return done.map(Into::into);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Running {
+    fn start(toolbox: &Toolbox, request: CallToolRequestParams, means: &Means) -> Self {
+        let (told, progress) = watch::channel(None);
+        let (person, questions) = asking::person();
+        let call = Call {
+            tool: request.name.into_owned(),
+            arguments: request.arguments.unwrap_or_default(),
+            ceiling: means.ceiling(),
+            progress: (means.progress.is_some() || means.tasks)
+                .then(|| Arc::new(move |progress| drop(told.send_replace(Some(progress)))) as _),
+            person: means.person.then_some(person),
+        };
+        let toolbox = toolbox.clone();
+        let reply = Box::pin(async move { toolbox.call(call).await });
+        Self { reply, progress, questions }
+    }
+
+    /// Waits for whatever comes next.
+    pub(super) async fn turn(&mut self) -> Turn {
+        tokio::select! {
+            biased;
+            reply = &mut self.reply => Turn::Answered(answer(reply)),
+            Some(asked) = self.questions.recv() => Turn::Asked(asked),
+            Ok(()) = self.progress.changed() => {
+                let latest = self.progress.borrow_and_update().clone();
+                // Only what was told changes it.
+                latest.map_or_else(|| unreachable!("progress without progress"), Turn::Progressed)
+            }
+        }
+    }
+
+    /// Goes on while a person is asked. The call may be over before they answer: the program may have given up.
+    pub(super) async fn beside(
+        &mut self,
+        asking: impl Future<Output = Option<String>>,
+        answer_to: asking::AnswerTo,
+    ) -> Option<Result<CallToolResult, ErrorData>> {
+        tokio::select! {
+            biased;
+            reply = &mut self.reply => Some(answer(reply)),
+            said = asking => {
+                answer_to.give(said);
+                None
+            }
+        }
+    }
+}
+
+/// A reply as the protocol says it. A tool that does not exist is an error of the protocol; all else is an answer.
+fn answer(reply: Result<Reply, UnknownTool>) -> Result<CallToolResult, ErrorData> {
+    let reply = reply.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
+    let content = vec![ContentBlock::text(reply.text)];
+    let mut result =
+        if reply.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = Some(reply.structured);
+    Ok(result)
+}
+
+/// Tells the client how a call gets on, if it wants to know.
+struct Reporter<'a> {
+    peer: &'a Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    last: f64,
+}
+
+impl Reporter<'_> {
+    async fn tell(&mut self, progress: &Progress) {
+        let seconds = progress.elapsed.as_secs_f64();
+        // The protocol wants every value to be larger than the one before.
+        if let Some(token) = self.token.clone()
+            && seconds > self.last
+        {
+            self.last = seconds;
+            let note = ProgressNotificationParam::new(token, seconds).with_message(in_words(progress));
+            // A client that is gone takes the whole call with it.
+            let _ = self.peer.notify_progress(note).await;
+        }
+    }
+}
+
+/// How far a call got, for people.
+pub(super) fn in_words(progress: &Progress) -> String {
+    let so_far = format!("{} s, {} bytes", progress.elapsed.as_secs(), progress.bytes);
+    if progress.last_line.is_empty() { so_far } else { format!("{so_far}: {}", progress.last_line) }
+}

@@ -1,0 +1,65 @@
+//! Calls of the newer protocol that wait for a person: the client was answered with a question, and comes back with the
+//! same request, the answer, and the state by which the call is found again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use rmcp::model::{ErrorData, InputRequest, InputRequiredResult, InputResponses};
+
+use crate::mcp::gate::Token;
+use crate::mcp::handler::asking::{self, Asked, Go};
+use crate::mcp::handler::calls::Running;
+
+/// How many calls wait at most. One more and the oldest is forgotten: its client has had long enough.
+const PARKED_LIMIT: usize = 32;
+
+/// What the answer is called.
+const KEY: &str = "answer";
+
+/// The calls that wait.
+#[derive(Default)]
+pub(super) struct Parked {
+    calls: Mutex<VecDeque<Waiting>>,
+}
+
+struct Waiting {
+    state: String,
+    running: Running,
+    asked: Asked,
+}
+
+impl Parked {
+    /// Puts a call aside until its question is answered, and says what to ask.
+    pub(super) fn park(&self, running: Running, asked: Asked) -> Result<InputRequiredResult, ErrorData> {
+        let state = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let state = state.reveal().to_owned();
+        let question = question(&asked, &state);
+        let mut calls = self.lock();
+        calls.truncate(PARKED_LIMIT - 1);
+        calls.push_front(Waiting { state, running, asked });
+        Ok(question)
+    }
+
+    /// Takes a call up again.
+    pub(super) fn resume(&self, state: &str, answers: Option<&InputResponses>) -> Result<Go, ErrorData> {
+        let mut calls = self.lock();
+        let unknown = || ErrorData::invalid_params("no call waits under this request state (any more)", None);
+        let place = calls.iter().position(|waiting| waiting.state == state).ok_or_else(unknown)?;
+        let Some(answer) = answers.and_then(|answers| answers.get(KEY)).and_then(asking::read) else {
+            let waiting = &calls[place];
+            return Ok(Go::AskAgain(question(&waiting.asked, &waiting.state)));
+        };
+        let waiting = calls.remove(place).ok_or_else(unknown)?;
+        waiting.asked.split().1.give(asking::said(answer));
+        Ok(Go::On(waiting.running))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn question(asked: &Asked, state: &str) -> InputRequiredResult {
+    let request = InputRequest::Elicitation(asking::form(asked.question()));
+    InputRequiredResult::new(Some(BTreeMap::from([(KEY.to_owned(), request)])), Some(state.to_owned()))
+}

@@ -1,0 +1,60 @@
+//! Calls that became tasks: the client asks how they get on, answers their questions, and may cancel the wait, which
+//! never ends the session.
+
+use rmcp::model::{CallToolResult, CreateTaskResult, InputRequest};
+use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
+
+use crate::mcp::handler::Desk;
+use crate::mcp::handler::asking;
+use crate::mcp::handler::calls::{Running, Turn, in_words};
+
+/// The most tasks at a time. What would be one more is waited for in its request.
+const TASK_LIMIT: usize = 32;
+
+/// How long a task is known, from its start and again from its end: more than the longest call takes.
+const TASK_LASTS_MS: u64 = 6 * 60 * 1000;
+
+/// How often a client should ask.
+const ASK_EVERY_MS: u64 = 500;
+
+impl Desk {
+    pub(super) fn has_room_for_a_task(&self) -> bool {
+        self.tasks.running_task_count() < TASK_LIMIT
+    }
+
+    /// Makes a call a task.
+    pub(super) fn hand_over(&self, running: Running) -> CreateTaskResult {
+        let options = TaskOptions::new().with_ttl_ms(TASK_LASTS_MS).with_poll_interval_ms(ASK_EVERY_MS);
+        let task = self.tasks.spawn(options, |task| Box::pin(carry_on(running, task)));
+        CreateTaskResult::new(task)
+    }
+}
+
+async fn carry_on(mut running: Running, task: TaskContext) -> Result<CallToolResult, TaskExit> {
+    let mut questions = 0;
+    loop {
+        let turn = tokio::select! {
+            biased;
+            turn = running.turn() => turn,
+            () = task.cancelled() => return Err(TaskExit::Cancelled),
+        };
+        match turn {
+            Turn::Answered(answer) => return answer.map_err(TaskExit::Error),
+            Turn::Progressed(progress) => task.set_status_message(in_words(&progress)),
+            Turn::Asked(asked) => {
+                let (question, answer) = asked.split();
+                questions += 1;
+                let form = InputRequest::Elicitation(asking::form(&question));
+                let asking = task.request_input(format!("answer-{questions}"), form);
+                let said = async { asking.await.ok().as_ref().and_then(asking::read).and_then(asking::said) };
+                let done = tokio::select! {
+                    done = running.beside(said, answer) => done,
+                    () = task.cancelled() => return Err(TaskExit::Cancelled),
+                };
+                if let Some(done) = done {
+                    return done.map_err(TaskExit::Error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Clients over HTTP: one address, one token, as many clients as connect.
+//!
+//! Every request must show the token; its `Host` must be a name of this server and its `Origin`, if a browser sent one,
+//! too, so that no web page can reach a server on the reader's own machine.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::gate::Access;
+
+/// Where the protocol is spoken.
+pub const PATH: &str = "/mcp";
+
+/// The most a request may say; the same as for a line.
+const BODY_LIMIT: usize = crate::mcp::lines::LINE_LIMIT;
+
+/// The most connections at a time. More have to wait until one ends.
+const CONNECTION_LIMIT: usize = 512;
+
+/// How long a client may take to send its headers.
+const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long what is being answered may take to go out once we are told to stop.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// How long a client of the older protocol may be silent before its place is given away. An agent thinks for minutes
+/// and its people sleep; the sessions themselves are not affected by it.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How the server is to be reached.
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    /// Who is let in.
+    pub access: Access,
+    /// Names besides the loopback's and the bound address by which clients may call this server.
+    pub names: Vec<String>,
+}
+
+/// From where the server can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// From this machine.
+    Loopback,
+    /// From wherever the address can be.
+    Network,
+}
+
+/// The address cannot be served on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Others could reach it, and nobody said that they may.
+    #[error("{address} can be reached from other machines")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The system refuses.
+    #[error("cannot listen on {address}: {error}")]
+    Refused {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Takes an address.
+///
+/// # Errors
+///
+/// When it reaches further than it may, or is taken.
+pub async fn listen(address: SocketAddr, reach: Reach) -> Result<TcpListener, ListenError> {
+    if reach == Reach::Loopback && !address.ip().is_loopback() {
+        return Err(ListenError::NotLoopback { address });
+    }
+    TcpListener::bind(address).await.map_err(|error| ListenError::Refused { address, error })
+}
+
+/// Serves everybody who connects until `stop` is done; what is being answered then gets a moment to go out. Each client
+/// of the older protocol, and each request of the newer one, gets a handler of its own.
+///
+/// # Errors
+///
+/// When the listener has no address.
+pub async fn serve_http<H: ServerHandler>(
+    listener: TcpListener,
+    options: HttpOptions,
+    handler: impl Fn() -> H + Send + Sync + 'static,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    let over = CancellationToken::new();
+    let config = config(listener.local_addr()?.ip(), &options.names, over.clone());
+    let service = StreamableHttpService::new(move || Ok(handler()), Arc::new(sessions()), config);
+    let door = Arc::new(Door { access: options.access, service });
+    let mut connections = JoinSet::new();
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if connections.len() < CONNECTION_LIMIT => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(converse(stream, Arc::clone(&door), over.clone()))),
+                Err(_) => out_of_descriptors().await,
+            },
+        }
+    }
+    drop(listener);
+    over.cancel();
+    let last_answers = async { while connections.join_next().await.is_some() {} };
+    // timer: a client that does not take its answer must not keep us.
+    let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
+    connections.shutdown().await;
+    Ok(())
+}
+
+/// Accepting fails when descriptors run out, and the client still waits in the queue.
+async fn out_of_descriptors() {
+    // timer: nothing tells when a descriptor becomes free.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+fn config(bound: IpAddr, names: &[String], over: CancellationToken) -> StreamableHttpServerConfig {
+    let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), bound.to_string()];
+    let hosts: Vec<String> = own.into_iter().chain(names.iter().cloned()).collect();
+    let bracketed = |host: &String| if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    let origins: Vec<String> = hosts.iter().map(|host| format!("http://{}:*", bracketed(host))).collect();
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_LIMIT)
+        .with_cancellation_token(over)
+}
+
+fn sessions() -> LocalSessionManager {
+    let mut config = SessionConfig::default();
+    config.keep_alive = Some(CLIENT_PATIENCE);
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config = config;
+    sessions
+}
+
+/// What stands between a connection and the protocol.
+struct Door<H> {
+    access: Access,
+    service: StreamableHttpService<H, LocalSessionManager>,
+}
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+/// One connection, until its client closes it or we are told to stop.
+async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over: CancellationToken) {
+    // Without this an answer may wait for the client's acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let door = Arc::clone(&door);
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
+    });
+    let mut connection = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_PATIENCE)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = over.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+impl<H: ServerHandler> Door<H> {
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        if !self.access.lets_in(request.headers()) {
+            return unauthorized();
+        }
+        if request.uri().path() != PATH {
+            return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp");
+        }
+        // A length that is announced need not be waited for; one that is not is cut off on the way.
+        if request.body().size_hint().lower() > BODY_LIMIT as u64 {
+            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long");
+        }
+        self.service.handle(request).await
+    }
+}
+
+fn unauthorized() -> Answer {
+    let mut answer = plain(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`");
+    let challenge = http::HeaderValue::from_static("Bearer realm=\"windlass\"");
+    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    answer
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *answer.status_mut() = status;
+    let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, plain);
+    answer
+}

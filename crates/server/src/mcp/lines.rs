@@ -1,0 +1,189 @@
+//! Bytes into lines, each of bounded length. Knows nothing of what a line means.
+
+use std::io;
+use std::ops::Range;
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The longest line, and so the largest message, that is taken. What a tool is told is small; this leaves room for a
+/// client that pastes whole files, and keeps one that never ends its line from filling memory.
+pub const LINE_LIMIT: usize = 16 * 1024 * 1024;
+
+/// How much is read at once.
+const STEP: usize = 64 * 1024;
+
+/// A buffer that grew beyond this for one long line is given back after it.
+const KEPT: usize = 1024 * 1024;
+
+/// The lines of a source. Whoever waits for one may give up at any point and ask again: nothing is lost.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// Where the line begins that is being read.
+    start: usize,
+    /// Up to where the buffer is known to hold no end of line.
+    scanned: usize,
+    /// Whether we are in the rest of a line that was too long.
+    skipping: bool,
+}
+
+/// What came up to the next end of line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line, to be looked up with [`Lines::bytes`] before the next one is asked for.
+    Whole(Range<usize>),
+    /// One longer than [`LINE_LIMIT`], which is skipped.
+    TooLong,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Self { source, buffer: Vec::new(), start: 0, scanned: 0, skipping: false }
+    }
+
+    /// The next line; none at the end of the source. What stands after the last end of line counts as a line.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.buffered() {
+                return Ok(Some(line));
+            }
+            if self.fill().await? == 0 {
+                return Ok(self.rest());
+            }
+        }
+    }
+
+    /// The bytes of a line.
+    pub(crate) fn bytes(&self, line: &Range<usize>) -> &[u8] {
+        &self.buffer[line.clone()]
+    }
+
+    /// A line that is already here.
+    fn buffered(&mut self) -> Option<Line> {
+        while let Some(found) = memchr(b'\n', &self.buffer[self.scanned..]) {
+            let line = self.start..self.scanned + found;
+            self.start = line.end + 1;
+            self.scanned = self.start;
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            return Some(if line.len() > LINE_LIMIT { Line::TooLong } else { Line::Whole(line) });
+        }
+        self.scanned = self.buffer.len();
+        let too_long = self.buffer.len() - self.start > LINE_LIMIT;
+        if self.skipping || too_long {
+            self.start = self.buffer.len();
+        }
+        let found_out = too_long && !self.skipping;
+        self.skipping |= too_long;
+        found_out.then_some(Line::TooLong)
+    }
+
+    async fn fill(&mut self) -> io::Result<usize> {
+        self.buffer.drain(..self.start);
+        self.scanned -= self.start;
+        self.start = 0;
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
+            self.buffer = Vec::new();
+        }
+        self.buffer.reserve(STEP);
+        self.source.read_buf(&mut self.buffer).await
+    }
+
+    fn rest(&mut self) -> Option<Line> {
+        let line = self.start..self.buffer.len();
+        self.start = self.buffer.len();
+        (!line.is_empty() && !self.skipping).then_some(Line::Whole(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the lines of a source are, as text; `None` stands for one that was too long.
+    async fn lines_of(source: impl AsyncRead + Unpin) -> Vec<Option<String>> {
+        let mut lines = Lines::new(source);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().await.expect("memory can be read") {
+            seen.push(match line {
+                Line::Whole(range) => Some(String::from_utf8_lossy(lines.bytes(&range)).into_owned()),
+                Line::TooLong => None,
+            });
+        }
+        seen
+    }
+
+    async fn check(bytes: &[u8], expected: &[Option<&str>]) {
+        let expected: Vec<_> = expected.iter().map(|line| line.map(str::to_owned)).collect();
+        assert_eq!(lines_of(bytes).await, expected);
+    }
+
+    #[tokio::test]
+    async fn a_line_is_what_stands_before_its_end() {
+        check(b"", &[]).await;
+        check(b"a\n", &[Some("a")]).await;
+        check(b"a\n\nb\n", &[Some("a"), Some(""), Some("b")]).await;
+        check(b"a\nb", &[Some("a"), Some("b")]).await;
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_skipped_and_the_next_one_read() {
+        let long = vec![b'x'; LINE_LIMIT + 1];
+        let exact = vec![b'y'; LINE_LIMIT];
+        let bytes = [b"a\n".as_slice(), &long, b"\nb\n", &exact, b"\n", &long, b"\n", &long].concat();
+        let seen = lines_of(bytes.as_slice()).await;
+        let lengths: Vec<_> = seen.iter().map(|line| line.as_ref().map(String::len)).collect();
+        assert_eq!(lengths, [Some(1), None, Some(1), Some(LINE_LIMIT), None, None]);
+    }
+
+    #[tokio::test]
+    async fn a_buffer_that_grew_is_given_back() {
+        let bytes = [vec![b'x'; 4 * KEPT], b"\na\n".to_vec()].concat();
+        let mut lines = Lines::new(bytes.as_slice());
+        while lines.next().await.expect("memory can be read").is_some() {}
+        assert!(lines.buffer.capacity() <= KEPT, "{}", lines.buffer.capacity());
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_what_splitting_gives_however_the_bytes_arrive(
+            bytes in proptest::collection::vec(prop_oneof![3 => any::<u8>(), 1 => Just(b'\n')], 0..400),
+            pieces in proptest::collection::vec(1usize..50, 1..20),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+            let mut expected: Vec<_> = bytes.split(|&byte| byte == b'\n').collect();
+            if expected.last().is_some_and(|rest| rest.is_empty()) {
+                expected.pop();
+            }
+            let expected: Vec<_> = expected.into_iter().map(|line| Some(String::from_utf8_lossy(line).into_owned())).collect();
+            let source = Piecemeal { bytes: bytes.clone(), pieces, turn: 0 };
+            prop_assert_eq!(runtime.block_on(lines_of(source)), expected);
+        }
+    }
+
+    /// A source that gives a few bytes at a time.
+    struct Piecemeal {
+        bytes: Vec<u8>,
+        pieces: Vec<usize>,
+        turn: usize,
+    }
+
+    impl AsyncRead for Piecemeal {
+        fn poll_read(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            buffer: &mut tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            let piece =
+                self.pieces[self.turn % self.pieces.len()].min(self.bytes.len()).min(buffer.remaining());
+            self.turn += 1;
+            let rest = self.bytes.split_off(piece);
+            buffer.put_slice(&std::mem::replace(&mut self.bytes, rest));
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What goes out to a client: written at once where it can be, kept where the client is slow, and counted.
+//!
+//! Most messages are written by whoever sends them, without another task having to wake up. Only what does not fit in
+//! the pipe is left to the pump, a task that ends with the outbox.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+use tokio::io::AsyncWrite;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+/// From here on the client is slow, and nothing more is read from it before it has caught up. What is under way by then
+/// is still answered: that much is bounded by the requests in flight.
+pub(crate) const SLOW: usize = 1024 * 1024;
+
+/// A buffer that grew beyond this for one large reply is given back after it.
+const KEPT: usize = 1024 * 1024;
+
+/// The way out to one client.
+pub(crate) struct Outbox<W> {
+    shared: Arc<Shared<W>>,
+    pump: AbortHandle,
+}
+
+struct Shared<W> {
+    state: Mutex<State<W>>,
+    work: Notify,
+    level: watch::Sender<Level>,
+}
+
+struct State<W> {
+    sink: W,
+    waiting: Vec<u8>,
+    /// How much of what waits is already written.
+    done: usize,
+    /// Whether the rest is the pump's. The sink wakes only whoever asked it last, so only one may ask.
+    pumping: bool,
+    accepted: u64,
+    written: u64,
+    broken: bool,
+}
+
+/// How far the client has got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Level {
+    accepted: u64,
+    written: u64,
+    broken: bool,
+}
+
+/// A message that was accepted: where it ends in all that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receipt(u64);
+
+/// The client takes no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client does not take what is sent to it any more")]
+pub(crate) struct Broken;
+
+impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
+    pub(crate) fn new(sink: W) -> Self {
+        let state = State {
+            sink,
+            waiting: Vec::new(),
+            done: 0,
+            pumping: false,
+            accepted: 0,
+            written: 0,
+            broken: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            work: Notify::new(),
+            level: watch::Sender::new(Level::default()),
+        });
+        let pump = tokio::spawn(pump(Arc::clone(&shared))).abort_handle();
+        Self { shared, pump }
+    }
+
+    /// Accepts a message, in this order and never in part.
+    pub(crate) fn push(&self, message: &[u8]) -> Receipt {
+        let mut state = self.shared.lock();
+        state.waiting.extend_from_slice(message);
+        state.accepted += message.len() as u64;
+        // Where the pump is at work already, it will come to this too.
+        if !state.pumping && state.poll_drain(&mut Context::from_waker(Waker::noop())).is_pending() {
+            state.pumping = true;
+            self.shared.work.notify_one();
+        }
+        self.shared.level.send_replace(state.level());
+        Receipt(state.accepted)
+    }
+
+    /// Waits until a message has been written.
+    pub(crate) fn written(
+        &self,
+        receipt: Receipt,
+    ) -> impl Future<Output = Result<(), Broken>> + Send + use<W> {
+        let mut level = self.shared.level.subscribe();
+        async move {
+            let settled = level.wait_for(|level| level.broken || level.written >= receipt.0).await;
+            if settled.is_ok_and(|level| level.written >= receipt.0) { Ok(()) } else { Err(Broken) }
+        }
+    }
+
+    /// Waits until the client is not slow. Says no when it takes nothing any more.
+    pub(crate) async fn room(&self) -> Result<(), Broken> {
+        let mut level = self.shared.level.subscribe();
+        let fits = |level: &Level| level.accepted - level.written <= SLOW as u64;
+        let settled = level.wait_for(|level| level.broken || fits(level)).await;
+        if settled.is_ok_and(|level| !level.broken) { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Waits until the client takes nothing any more.
+    pub(crate) async fn broken(&self) {
+        let mut level = self.shared.level.subscribe();
+        let _ = level.wait_for(|level| level.broken).await;
+    }
+}
+
+/// Writes what did not fit at once, as the client takes it.
+async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
+    loop {
+        shared.work.notified().await;
+        std::future::poll_fn(|cx| {
+            let mut state = shared.lock();
+            let drained = state.poll_drain(cx);
+            state.pumping = drained.is_pending();
+            shared.level.send_replace(state.level());
+            drained
+        })
+        .await;
+    }
+}
+
+impl<W> Shared<W> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: AsyncWrite + Unpin> State<W> {
+    /// Writes until nothing waits or the pipe is full. A client that takes no more loses the rest.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.done < self.waiting.len() && !self.broken {
+            match ready!(Pin::new(&mut self.sink).poll_write(cx, &self.waiting[self.done..])) {
+                Ok(0) | Err(_) => self.broken = true,
+                Ok(count) => {
+                    self.done += count;
+                    self.written += count as u64;
+                }
+            }
+        }
+        if !self.broken {
+            self.broken = ready!(Pin::new(&mut self.sink).poll_flush(cx)).is_err();
+        }
+        self.waiting.clear();
+        self.done = 0;
+        if self.waiting.capacity() > KEPT {
+            self.waiting = Vec::new();
+        }
+        Poll::Ready(())
+    }
+
+    fn level(&self) -> Level {
+        Level { accepted: self.accepted, written: self.written, broken: self.broken }
+    }
+}
+
+impl<W> Drop for Outbox<W> {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+impl From<Broken> for io::Error {
+    fn from(broken: Broken) -> Self {
+        Self::new(io::ErrorKind::BrokenPipe, broken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_fits_is_written_before_push_returns() {
+        let (ours, mut theirs) = tokio::io::duplex(64);
+        let outbox = Outbox::new(ours);
+        let receipt = outbox.push(b"hello\n");
+        assert_eq!(outbox.shared.level.borrow().written, 6);
+        outbox.written(receipt).await.expect("it is written");
+        let mut seen = [0; 6];
+        theirs.read_exact(&mut seen).await.expect("it can be read");
+        assert_eq!(&seen, b"hello\n");
+    }
+
+    #[tokio::test]
+    async fn messages_keep_their_order_when_the_client_is_slow() {
+        let (ours, mut theirs) = tokio::io::duplex(7);
+        let outbox = Outbox::new(ours);
+        let messages: Vec<String> = (0..200).map(|number| format!("message {number}\n")).collect();
+        let receipts: Vec<_> = messages.iter().map(|message| outbox.push(message.as_bytes())).collect();
+        let all = messages.concat();
+        let mut seen = vec![0; all.len()];
+        theirs.read_exact(&mut seen).await.expect("it can be read");
+        assert_eq!(String::from_utf8_lossy(&seen), all);
+        outbox.written(receipts[receipts.len() - 1]).await.expect("all is written");
+    }
+
+    #[tokio::test]
+    async fn there_is_no_room_while_the_client_is_behind() {
+        let (ours, mut theirs) = tokio::io::duplex(16);
+        let outbox = Outbox::new(ours);
+        outbox.push(&vec![b'x'; SLOW + 17]);
+        let mut room = std::pin::pin!(outbox.room());
+        assert!(std::future::poll_fn(|cx| Poll::Ready(room.as_mut().poll(cx))).await.is_pending());
+        let mut seen = vec![0; 17];
+        theirs.read_exact(&mut seen).await.expect("it can be read");
+        room.await.expect("the client reads again");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_is_gone_keeps_nobody_waiting() {
+        let (ours, theirs) = tokio::io::duplex(4);
+        let outbox = Outbox::new(ours);
+        let receipt = outbox.push(b"more than fits");
+        drop(theirs);
+        assert_eq!(outbox.written(receipt).await, Err(Broken));
+        assert_eq!(outbox.room().await, Err(Broken));
+        outbox.broken().await;
+        assert_eq!(outbox.written(outbox.push(b"again")).await, Err(Broken));
+    }
+}

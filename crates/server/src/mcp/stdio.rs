@@ -1,0 +1,48 @@
+//! One client on our own input and output: served until it goes, or until we are told to stop.
+
+use std::io;
+
+use rmcp::ServerHandler;
+use rmcp::service::serve_server_with_ct;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::pipe::Pipe;
+use crate::mcp::wire::Wire;
+
+/// Serves the client on standard input and output. Returns when it has closed its side, when it takes no more output,
+/// or when `stop` is done; what was under way is cancelled by then.
+///
+/// # Errors
+///
+/// When standard input or output is closed or cannot be used.
+pub async fn serve_stdio<H: ServerHandler>(
+    handler: H,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    serve_pipes(handler, (Pipe::input()?, Pipe::output()?), stop).await;
+    Ok(())
+}
+
+/// Serves one client on any pair of streams, otherwise like [`serve_stdio`].
+pub async fn serve_pipes<H, R, W>(handler: H, (input, output): (R, W), stop: impl Future<Output = ()> + Send)
+where
+    H: ServerHandler,
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let over = CancellationToken::new();
+    let wire = Wire::new(input, output, over.clone());
+    let serving = async {
+        // A client that goes before it has said anything has simply gone.
+        if let Ok(running) = serve_server_with_ct(handler, wire, over.clone()).await {
+            let _ = running.waiting().await;
+        }
+    };
+    tokio::pin!(serving);
+    tokio::select! {
+        () = &mut serving => return,
+        () = stop => over.cancel(),
+    }
+    serving.await;
+}

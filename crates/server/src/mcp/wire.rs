@@ -1,0 +1,228 @@
+//! Messages over lines: what comes in is read or refused, never a reason to stop; what goes out keeps its order.
+//!
+//! A line that is no message is answered with an error and reading goes on. A client that sends more than it reads is
+//! not read from until it has caught up. At the end of the input the answers under way get a moment to go out.
+
+mod message;
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::message::{Refusal, read};
+use crate::mcp::lines::{Line, Lines};
+use crate::mcp::outbox::Outbox;
+
+/// The most requests of one client that are under way at a time. One more is refused, not queued: a queue would keep
+/// the cancellation of what is under way from being read.
+pub const IN_FLIGHT_LIMIT: usize = 256;
+
+/// How long requests under way may still be answered after the client has closed its side. Clients give a server about
+/// two seconds to go before they use force, and ending sessions needs most of them.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// A client on a pair of byte streams.
+pub(crate) struct Wire<R, W> {
+    lines: Lines<R>,
+    outbox: Outbox<W>,
+    /// Messages that came in one line with others.
+    batch: VecDeque<ClientJsonRpcMessage>,
+    in_flight: HashSet<RequestId>,
+    stage: Stage,
+    /// Cancelled when nobody waits for answers any more.
+    over: CancellationToken,
+}
+
+/// Where in its life a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// No request has said yet which protocol is spoken.
+    Opening,
+    Open,
+    /// The input has ended; answers may still go out until then.
+    Closing(Instant),
+}
+
+impl<R, W> Wire<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    pub(crate) fn new(source: R, sink: W, over: CancellationToken) -> Self {
+        Self {
+            lines: Lines::new(source),
+            outbox: Outbox::new(sink),
+            batch: VecDeque::new(),
+            in_flight: HashSet::new(),
+            stage: Stage::Opening,
+            over,
+        }
+    }
+
+    /// The next message worth handing on; none once the input has ended.
+    async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.outbox.room().await.ok()?;
+            if let Some(message) = self.batch.pop_front() {
+                if self.admit(&message) {
+                    return Some(message);
+                }
+                continue;
+            }
+            // Input that cannot be read has ended.
+            match self.lines.next().await.ok().flatten()? {
+                Line::TooLong => self.refuse(&Refusal::too_long()),
+                Line::Whole(range) => {
+                    let (messages, refusals) = read(self.lines.bytes(&range));
+                    refusals.iter().for_each(|refusal| self.refuse(refusal));
+                    self.batch = messages;
+                }
+            }
+        }
+    }
+
+    /// Decides whether a message is handed on, and keeps count of what is under way.
+    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                if let Some(refusal) = self.objection(&request.id) {
+                    self.refuse(&refusal);
+                    return false;
+                }
+                self.in_flight.insert(request.id.clone());
+                if self.stage == Stage::Opening && opens(&request.request) {
+                    self.stage = Stage::Open;
+                }
+                true
+            }
+            // A stray word before the first request is no reason to hang up, which is what rmcp would do.
+            _ if self.stage == Stage::Opening => false,
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // Nobody will answer it.
+                    self.in_flight.remove(id);
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn objection(&self, id: &RequestId) -> Option<Refusal> {
+        if self.in_flight.contains(id) {
+            return Some(Refusal::id_in_use(id));
+        }
+        (self.in_flight.len() >= IN_FLIGHT_LIMIT).then(|| Refusal::too_many(id))
+    }
+
+    fn refuse(&self, refusal: &Refusal) {
+        self.outbox.push(&refusal.line());
+    }
+
+    /// Gives the answers under way a moment. Every answer that goes out brings us here again.
+    async fn last_answers(&mut self, until: Instant) {
+        if !self.in_flight.is_empty() {
+            tokio::select! {
+                () = self.outbox.broken() => {}
+                // timer: a call may take minutes, and whoever closed the input waits for us to go.
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+        self.over.cancel();
+    }
+}
+
+/// Whether this request settles which protocol is spoken. Until then rmcp takes nothing but requests.
+fn opens(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let known = |version| ProtocolVersion::KNOWN_VERSIONS.contains(&version);
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().is_some_and(known)
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Wire<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        match &message {
+            ServerJsonRpcMessage::Response(response) => drop(self.in_flight.remove(&response.id)),
+            ServerJsonRpcMessage::Error(error) => {
+                error.id.as_ref().map(|id| self.in_flight.remove(id));
+            }
+            _ => {}
+        }
+        let written = serde_json::to_vec(&message).map_err(io::Error::from).map(|mut line| {
+            line.push(b'\n');
+            self.outbox.written(self.outbox.push(&line))
+        });
+        async move { Ok::<_, io::Error>(written?.await?) }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        if !matches!(self.stage, Stage::Closing(_)) {
+            if let Some(message) = self.next().await {
+                return Some(message);
+            }
+            self.stage = Stage::Closing(Instant::now() + LAST_ANSWERS);
+        }
+        if let Stage::Closing(until) = self.stage {
+            self.last_answers(until).await;
+        }
+        None
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+    use crate::mcp::outbox::SLOW;
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_not_read_from_until_it_does() {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let (source, sink) = tokio::io::split(ours);
+        let mut wire = Wire::new(source, sink, CancellationToken::new());
+        theirs.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.expect("it fits");
+        wire.outbox.push(&vec![b'x'; SLOW + 2 * 1024]);
+        {
+            let mut receive = std::pin::pin!(wire.receive());
+            let first_look = std::future::poll_fn(|cx| Poll::Ready(receive.as_mut().poll(cx))).await;
+            assert!(first_look.is_pending());
+        }
+        theirs.read_exact(&mut vec![0; 2 * 1024]).await.expect("there is more");
+        assert!(matches!(wire.receive().await, Some(ClientJsonRpcMessage::Request(_))));
+    }
+}
