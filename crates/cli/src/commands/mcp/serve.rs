@@ -10,7 +10,7 @@ use serde_json::json;
 use windlass_engine::Patience;
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
-use windlass_tools::{Profile, Toolbox, ToolboxOptions};
+use windlass_tools::{Numbering, Profile, Toolbox, ToolboxOptions};
 
 use crate::args::{McpServe, ProfileName};
 use crate::commands::run::signals::{Signals, Told};
@@ -27,23 +27,34 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         serve(&order, Access::Open, move || fixtures.clone(), signals).await?;
         return Ok(Exit::SUCCESS);
     }
-    let toolbox = toolbox(&order, &config)?;
-    let windlass = Windlass::new(toolbox.clone());
     let access = Access::Token(Token::random()?);
-    let served = serve(&order, access, move || windlass.for_another_client(), signals).await;
+    let toolbox = toolbox(&order, config)?;
+    let windlass = Windlass::new(toolbox.clone());
+    let handler = move || windlass.for_another_client();
+    let mut serving = std::pin::pin!(serve(&order, access, handler, signals));
+    let served = tokio::select! {
+        served = &mut serving => served,
+        // Meanwhile the first command's environment is found out.
+        () = toolbox.prepare() => serving.await,
+    };
     toolbox.shutdown().await;
     served.map(|()| Exit::SUCCESS)
 }
 
-fn toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
+fn toolbox(order: &McpServe, config: Config) -> Result<Toolbox> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, Patience::default())?;
-    let profile = match order.profile {
+    let mut options = ToolboxOptions::new(Config::working_directory()?, config.environment);
+    options.shell = config.shell.into();
+    options.profile = match order.profile {
         ProfileName::Default => Profile::Default,
         ProfileName::Classic => Profile::Classic,
     };
-    Ok(Toolbox::new(engine, ToolboxOptions { profile }))
+    options.tokenizer = order.tokenizer.into();
+    // Over HTTP there may be several clients, and none shall guess what another one runs.
+    options.numbering = if order.http.is_some() { Numbering::Secret } else { Numbering::Plain };
+    options.store.clone_from(&store);
+    Ok(Toolbox::new(engine(store, Patience::default())?, options))
 }
 
 /// Serves whoever is there to be served.
