@@ -70,6 +70,8 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
 ///
 /// After `Waiting`, everything the reader printed before it began to wait is readable at the master: read it until it
 /// would block, and the prompt is in what you have.
+///
+/// As long as nobody waits, the price grows with the number of processes and threads of the session.
 pub fn terminal_reading(master: BorrowedFd<'_>, root: Pid) -> Reading {
     reading_at(master, root, 0)
 }
