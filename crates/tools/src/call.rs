@@ -113,6 +113,8 @@ pub struct SessionSummary {
     pub command: String,
     /// What it does now, or how it ended.
     pub state: String,
+    /// Whether it has a terminal, and so a screen.
+    pub terminal: bool,
 }
 
 /// A program asks for something that must stay between it and the person who types it.

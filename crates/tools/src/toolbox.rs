@@ -152,6 +152,7 @@ impl Toolbox {
                 .session
                 .receipt()
                 .map_or_else(|| "running".to_owned(), |receipt| report::ending(&receipt)),
+            terminal: held.session.facts().terminal.is_some(),
         };
         self.held().iter().map(summary).collect()
     }

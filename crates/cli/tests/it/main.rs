@@ -8,6 +8,7 @@ mod doctor;
 mod endings;
 mod install;
 mod log;
+mod mcp;
 mod ps;
 mod rig;
 mod run;

@@ -8,6 +8,7 @@ mod resources;
 mod tasks;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -35,11 +36,15 @@ error.";
 /// How long a client may keep the list of tools, which never changes while we run.
 const TOOLS_LAST_MS: u64 = 60 * 60 * 1000;
 
+/// Most calls are faster, and asking again and again for the result of a fast one would only slow it down.
+const TASK_AFTER: Duration = Duration::from_secs(5);
+
 /// The server for one client. Clients over HTTP get one each, over the same toolbox.
 #[derive(Debug)]
 pub struct Windlass {
     desk: Arc<Desk>,
     follower: Follower,
+    task_after: Duration,
 }
 
 /// What all clients of a toolbox share.
@@ -56,13 +61,19 @@ impl Windlass {
     pub fn new(toolbox: Toolbox) -> Self {
         let tools = toolbox.tools().iter().map(described).collect();
         let desk = Desk { toolbox, tools, tasks: TaskManager::new(), parked: Parked::default() };
-        Self { desk: Arc::new(desk), follower: Follower::default() }
+        Self { desk: Arc::new(desk), follower: Follower::default(), task_after: TASK_AFTER }
+    }
+
+    /// After how long a call becomes a task, for clients that know tasks.
+    #[must_use]
+    pub fn with_tasks_after(self, task_after: Duration) -> Self {
+        Self { task_after, ..self }
     }
 
     /// The same for another client: it has its own subscriptions and shares the rest.
     #[must_use]
     pub fn for_another_client(&self) -> Self {
-        Self { desk: Arc::clone(&self.desk), follower: Follower::default() }
+        Self { desk: Arc::clone(&self.desk), follower: Follower::default(), task_after: self.task_after }
     }
 }
 
@@ -127,7 +138,7 @@ impl ServerHandler for Windlass {
     ) -> Result<CallToolResponse, ErrorData> {
         tokio::select! {
             biased;
-            answer = self.desk.call(request, &context) => answer,
+            answer = self.desk.call(request, &context, self.task_after) => answer,
             // Nobody waits for this answer; the session goes on.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }

@@ -51,35 +51,41 @@ impl Pipe {
         Self::new(rustix::stdio::stdout(), Interest::WRITABLE)
     }
 
+    fn new(shared: BorrowedFd<'_>, interest: Interest) -> io::Result<Self> {
+        let (fd, manner) = acquire(shared, interest)?;
+        Ok(Self::watching(fd, manner, interest))
+    }
+
     #[expect(
         deprecated,
         reason = "sound for a descriptor that we own; the unsafe form is closed to this crate"
     )]
-    fn new(shared: BorrowedFd<'_>, interest: Interest) -> io::Result<Self> {
-        let (fd, manner) = acquire(shared, interest)?;
+    fn watching(fd: OwnedFd, manner: Manner, interest: Interest) -> Self {
         let fd = match AsyncFd::try_with_interest(fd, interest) {
             Ok(watched) => Watched::Yes(watched),
             Err(error) => Watched::No(error.into_parts().0),
         };
-        Ok(Self { fd, manner })
+        Self { fd, manner }
     }
+}
 
-    fn read(&self, fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.manner {
-            Manner::Own => Ok(rustix::io::read(fd, buffer)?),
-            Manner::Socket => Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0),
-            Manner::Careful => {
+impl Manner {
+    fn read(self, fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Own => Ok(rustix::io::read(fd, buffer)?),
+            Self::Socket => Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0),
+            Self::Careful => {
                 look_first(fd, PollFlags::IN)?;
                 Ok(rustix::io::read(fd, buffer)?)
             }
         }
     }
 
-    fn write(&self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-        match self.manner {
-            Manner::Own => Ok(rustix::io::write(fd, bytes)?),
-            Manner::Socket => Ok(rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
-            Manner::Careful => {
+    fn write(self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Own => Ok(rustix::io::write(fd, bytes)?),
+            Self::Socket => Ok(rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
+            Self::Careful => {
                 look_first(fd, PollFlags::OUT)?;
                 Ok(rustix::io::write(fd, &bytes[..bytes.len().min(CAREFUL_STEP)])?)
             }
@@ -132,11 +138,12 @@ impl AsyncRead for Pipe {
         let unfilled = buffer.initialize_unfilled();
         let count = loop {
             match &self.fd {
-                Watched::No(fd) => break again_if_interrupted(|| self.read(fd, unfilled)),
+                Watched::No(fd) => break again_if_interrupted(|| self.manner.read(fd, unfilled)),
                 Watched::Yes(watched) => {
                     let mut guard = ready!(watched.poll_read_ready(cx))?;
-                    let step =
-                        |fd: &AsyncFd<OwnedFd>| again_if_interrupted(|| self.read(fd.get_ref(), unfilled));
+                    let step = |fd: &AsyncFd<OwnedFd>| {
+                        again_if_interrupted(|| self.manner.read(fd.get_ref(), unfilled))
+                    };
                     if let Ok(done) = guard.try_io(step) {
                         break done;
                     }
@@ -152,11 +159,12 @@ impl AsyncWrite for Pipe {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
             match &self.fd {
-                Watched::No(fd) => return Poll::Ready(again_if_interrupted(|| self.write(fd, bytes))),
+                Watched::No(fd) => return Poll::Ready(again_if_interrupted(|| self.manner.write(fd, bytes))),
                 Watched::Yes(watched) => {
                     let mut guard = ready!(watched.poll_write_ready(cx))?;
-                    let step =
-                        |fd: &AsyncFd<OwnedFd>| again_if_interrupted(|| self.write(fd.get_ref(), bytes));
+                    let step = |fd: &AsyncFd<OwnedFd>| {
+                        again_if_interrupted(|| self.manner.write(fd.get_ref(), bytes))
+                    };
                     if let Ok(done) = guard.try_io(step) {
                         return Poll::Ready(done);
                     }
@@ -171,5 +179,83 @@ impl AsyncWrite for Pipe {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// More than a pipe or a socket holds.
+    const MUCH: usize = 1024 * 1024;
+
+    fn is_blocking(fd: impl AsFd) -> bool {
+        !rustix::fs::fcntl_getfl(fd).expect("it has flags").contains(OFlags::NONBLOCK)
+    }
+
+    /// Sends much through ours and reads it from theirs, and the other way round.
+    async fn check(
+        ours: &(OwnedFd, OwnedFd),
+        theirs: (OwnedFd, OwnedFd),
+        (mut input, mut output): (Pipe, Pipe),
+    ) {
+        let (mut source, mut sink) = (File::from(theirs.0), File::from(theirs.1));
+        let reader = std::thread::spawn(move || {
+            let mut seen = vec![0; MUCH];
+            source.read_exact(&mut seen).map(|()| seen)
+        });
+        let writer = std::thread::spawn(move || sink.write_all(&vec![b'y'; MUCH]));
+        output.write_all(&vec![b'x'; MUCH]).await.expect("it is taken");
+        let mut seen = vec![0; MUCH];
+        input.read_exact(&mut seen).await.expect("it arrives");
+        assert!(seen.iter().all(|&byte| byte == b'y'));
+        writer.join().expect("no panic").expect("it is taken");
+        let seen = reader.join().expect("no panic").expect("it arrives");
+        assert!(seen.iter().all(|&byte| byte == b'x'));
+        assert_eq!(input.read(&mut [0; 1]).await.expect("it has ended"), 0);
+        assert!(is_blocking(&ours.0) && is_blocking(&ours.1), "what is shared stays as it was");
+    }
+
+    fn found(ours: &(OwnedFd, OwnedFd)) -> (Pipe, Pipe) {
+        let input = Pipe::new(ours.0.as_fd(), Interest::READABLE).expect("it can be read");
+        let output = Pipe::new(ours.1.as_fd(), Interest::WRITABLE).expect("it can be written");
+        (input, output)
+    }
+
+    fn pipes() -> ((OwnedFd, OwnedFd), (OwnedFd, OwnedFd)) {
+        let (our_input, their_output) = rustix::pipe::pipe().expect("a pipe");
+        let (their_input, our_output) = rustix::pipe::pipe().expect("a pipe");
+        ((our_input, our_output), (their_input, their_output))
+    }
+
+    #[tokio::test]
+    async fn pipes_are_read_and_written_without_blocking_and_left_as_they_were() {
+        let (ours, theirs) = pipes();
+        check(&ours, theirs, found(&ours)).await;
+    }
+
+    #[tokio::test]
+    async fn so_are_sockets() {
+        let ((our_input, their_output), (our_output, their_input)) =
+            (UnixStream::pair().expect("a pair"), UnixStream::pair().expect("a pair"));
+        let ours = (our_input.into(), our_output.into());
+        check(&ours, (their_input.into(), their_output.into()), found(&ours)).await;
+    }
+
+    #[tokio::test]
+    async fn so_are_pipes_that_cannot_be_opened_anew() {
+        let (ours, theirs) = pipes();
+        let careful = |fd: &OwnedFd, interest| {
+            let fd = fd.try_clone().expect("a copy");
+            Pipe::watching(fd, Manner::Careful, interest)
+        };
+        let found = (careful(&ours.0, Interest::READABLE), careful(&ours.1, Interest::WRITABLE));
+        check(&ours, theirs, found).await;
     }
 }

@@ -1,6 +1,10 @@
 //! The server as its clients meet it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod http;
 mod lines;
+mod resources;
 mod rig;
+mod secrets;
+mod tools;

@@ -16,10 +16,6 @@ use windlass_tools::{Call, Progress, Reply, Toolbox, UnknownTool};
 use crate::mcp::handler::Desk;
 use crate::mcp::handler::asking::{self, Asked, Go};
 
-/// After this long a call is handed over to a task, for clients that know tasks: most calls are faster, and asking again
-/// and again for the result of a fast one would only slow it down.
-const TASK_AFTER: Duration = Duration::from_secs(5);
-
 /// A call under way, and what it says before it is answered.
 pub(super) struct Running {
     reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
@@ -38,18 +34,20 @@ pub(super) enum Turn {
 struct Means {
     progress: Option<ProgressToken>,
     tasks: bool,
+    task_after: Duration,
     person: bool,
     /// It is asked by answering its request with a question, not by a request of ours.
     rounds: bool,
 }
 
 impl Means {
-    fn of(context: &RequestContext<RoleServer>) -> Self {
+    fn of(context: &RequestContext<RoleServer>, task_after: Duration) -> Self {
         let capabilities = context.client_capabilities().unwrap_or_default();
         let version = context.protocol_version();
         Self {
             progress: context.meta.get_progress_token(),
             tasks: capabilities.supports_tasks(),
+            task_after,
             person: fills_in_forms(&capabilities),
             rounds: version.is_some_and(|version| !version.has_initialize()),
         }
@@ -71,8 +69,9 @@ impl Desk {
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
+        task_after: Duration,
     ) -> Result<CallToolResponse, ErrorData> {
-        let means = Means::of(context);
+        let means = Means::of(context, task_after);
         let running = match &request.request_state {
             Some(state) => match self.parked.resume(state, request.input_responses.as_ref())? {
                 Go::On(running) => running,
@@ -91,7 +90,7 @@ impl Desk {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut reporter = Reporter { peer: &context.peer, token: means.progress.clone(), last: 0.0 };
         // timer: a client that knows tasks would rather have one than a request that takes minutes.
-        let mut patience = std::pin::pin!(tokio::time::sleep(TASK_AFTER));
+        let mut patience = std::pin::pin!(tokio::time::sleep(means.task_after));
         loop {
             let turn = tokio::select! {
                 biased;

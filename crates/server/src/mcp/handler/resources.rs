@@ -15,7 +15,7 @@ enum View {
     Events,
 }
 
-const VIEWS: [View; 3] = [View::Transcript, View::Screen, View::Events];
+const VIEWS: [View; 3] = [View::Transcript, View::Events, View::Screen];
 
 impl View {
     fn name(self) -> &'static str {
@@ -53,7 +53,11 @@ impl View {
 /// Every resource there is, session by session.
 pub(super) fn all(toolbox: &Toolbox) -> Vec<Resource> {
     let sessions = toolbox.sessions();
-    sessions.iter().flat_map(|session| VIEWS.map(|view| resource(session, view))).collect()
+    let has = |session: &SessionSummary, view| view != View::Screen || session.terminal;
+    let views = |session| {
+        VIEWS.into_iter().filter(move |view| has(session, *view)).map(move |view| resource(session, view))
+    };
+    sessions.iter().flat_map(views).collect()
 }
 
 fn resource(session: &SessionSummary, view: View) -> Resource {
@@ -124,7 +128,7 @@ mod tests {
     fn templates_name_every_view() {
         let uris: Vec<_> = templates().into_iter().map(|template| template.uri_template).collect();
         let expected =
-            ["transcript", "screen", "events"].map(|view| format!("windlass://session/{{id}}/{view}"));
+            ["transcript", "events", "screen"].map(|view| format!("windlass://session/{{id}}/{view}"));
         assert_eq!(uris, expected);
     }
 }
