@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod model;
 pub mod peers;
 mod puppet;
 mod scratch;
