@@ -1,6 +1,8 @@
 //! The program as people and scripts meet it: one binary, one module per verb.
 #![forbid(unsafe_code)]
 
+mod agents;
+mod clients;
 mod conformance;
 mod demo;
 mod detached;

@@ -1,0 +1,169 @@
+//! Real agents work through `windlass mcp` as their users' do: only the model behind them is a script.
+//!
+//! Each agent lives in a directory of its own, has all of its telemetry and look-ups switched off, and can reach nothing
+//! but loopback.
+
+mod codex;
+mod qwen;
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::json;
+use windlass_testkit::model::{Model, Reply, Request, Turn, always, turn};
+use windlass_testkit::{HANG, Scratch, peers, survivors};
+
+use crate::rig::{held, nothing_survives};
+
+/// What the model types into the terminal.
+const TYPED: &str = "is anybody there?";
+/// What the model says in the end.
+const CONCLUSION: &str = "somebody is there";
+
+/// Where an agent lives, and the word by which what it started is found.
+struct Quarters {
+    scratch: Scratch,
+    token: String,
+}
+
+impl Quarters {
+    fn of(agent: &str) -> Self {
+        Self { scratch: Scratch::new(agent), token: survivors::token(agent) }
+    }
+
+    fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("it can be made");
+        std::fs::write(file, text).expect("a file can be written");
+    }
+
+    /// What the agent's configuration gives to windlass, since agents pass on little of their own environment.
+    fn variables(&self) -> [(&'static str, String); 2] {
+        let state = self.path().join("state").display().to_string();
+        [("WINDLASS_STATE_DIR", state), ("WINDLASS_TEST_QUARTERS", self.token.clone())]
+    }
+
+    /// An agent from npm with nothing but this place around it, not yet started.
+    fn agent(&self, program: &str) -> Command {
+        let node = peers::node22();
+        let folder = node.parent().expect("a program lies in a folder");
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display());
+        let work = self.path().join("work");
+        std::fs::create_dir_all(&work).expect("a folder can be made");
+        let mut command = Command::new(&node);
+        command.arg(peers::npm_bin(program)).current_dir(work).env_clear().env("PATH", path);
+        command.env("HOME", self.path()).env("TMPDIR", self.path());
+        // Whatever is looked up in spite of the configuration ends at a port where nobody listens.
+        for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            command.env(variable, "http://127.0.0.1:9");
+        }
+        command.env("NO_PROXY", "127.0.0.1");
+        command
+    }
+}
+
+/// The model starts a program on a terminal, types a line, and draws its conclusion.
+fn conversation() -> Vec<Turn> {
+    vec![
+        turn(|request| call(request, "exec_command", json!({ "cmd": "cat", "tty": true }))),
+        turn(|request| {
+            let session = session_in(&request.last_result());
+            call(request, "write_stdin", json!({ "session_id": session, "chars": format!("{TYPED}\n") }))
+        }),
+        always(Reply::text(CONCLUSION)),
+    ]
+}
+
+fn call(request: &Request, tool: &str, arguments: serde_json::Value) -> Reply {
+    Reply::call(request.tool_of("windlass", tool), arguments)
+}
+
+/// The number of the session, from the line that was written for the model, or from the JSON that some agents show it
+/// instead.
+fn session_in(result: &str) -> u64 {
+    let starts = ["Process running with session ID ", "\"session_id\":"];
+    let after = starts.iter().find_map(|start| result.split(start).nth(1));
+    let digits = after.and_then(|after| after.split(|c: char| !c.is_ascii_digit()).next());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no session in {result:?}"))
+}
+
+/// What an agent makes of a result that is there as text and as structure.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// Its model sees the structure only.
+    Structure,
+    /// Its model sees both, one after the other.
+    Both,
+}
+
+/// Runs an agent through the conversation, and checks what its model saw and what it left.
+fn check((mut agent, shown): (Command, Shown), quarters: &Quarters, model: Model) {
+    let seen = Agent::start(&mut agent).run_out();
+    let requests = model.finish();
+    assert!(seen.contains(CONCLUSION), "{seen}");
+    assert_eq!(requests.len(), 3, "{seen}");
+    check_shown(shown, &requests[1].last_result(), &requests[2].last_result());
+    // The agent is gone; what it left has the grace of a stop and no longer.
+    let left = held(&survivors::bearing(&quarters.token));
+    nothing_survives(&left, &quarters.token);
+}
+
+fn check_shown(shown: Shown, started: &str, typed: &str) {
+    let (has_text, copies) = match shown {
+        Shown::Structure => (false, 1),
+        Shown::Both => (true, 2),
+    };
+    assert_eq!(started.contains("Process running with session ID"), has_text, "{started}");
+    assert!(started.contains("waiting for input"), "{started}");
+    // Once by the terminal's echo, once by the program.
+    assert_eq!(typed.matches(TYPED).count(), 2 * copies, "{typed}");
+}
+
+/// An agent at work, in a process group of its own, all of which ends with it.
+struct Agent {
+    child: Child,
+    /// Everything it printed, once that has come to an end.
+    printed: mpsc::Receiver<String>,
+}
+
+impl Agent {
+    fn start(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).process_group(0);
+        let mut child = command.spawn().expect("the agent starts");
+        let mut output = child.stdout.take().expect("its output is piped");
+        let (sender, printed) = mpsc::channel();
+        thread::spawn(move || {
+            let mut text = String::new();
+            let _ = output.read_to_string(&mut text);
+            let _ = sender.send(text);
+        });
+        Self { child, printed }
+    }
+
+    /// All that it printed, if it ends well.
+    fn run_out(mut self) -> String {
+        // Agents take seconds to start where processors are few, hence the double time.
+        let printed = self.printed.recv_timeout(2 * HANG).expect("the agent comes to an end");
+        let status = self.child.wait().expect("the agent can be waited for");
+        assert!(status.success(), "{status}: {printed}");
+        printed
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // After a good end there is nobody left to signal.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,87 @@
+//! Codex, from npm.
+
+use std::process::Command;
+use std::sync::mpsc;
+
+use serde_json::json;
+use windlass_testkit::model::{MODEL, Model, Reply, turn};
+use windlass_testkit::{HANG, survivors};
+
+use super::{Agent, Quarters, Shown, call, check, conversation};
+use crate::rig::{WINDLASS, held, nothing_survives};
+
+#[test]
+fn codex_starts_a_program_on_a_terminal_and_types_into_it() {
+    let quarters = Quarters::of("codex");
+    let model = Model::playing(conversation());
+    check((codex(&quarters, &model), Shown::Structure), &quarters, model);
+}
+
+#[test]
+fn nothing_is_left_of_a_codex_that_is_killed_while_a_program_runs() {
+    let quarters = Quarters::of("codex-killed");
+    let (tell, told) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let model = Model::playing(vec![
+        turn(|request| call(request, "exec_command", json!({ "cmd": "cat", "tty": true }))),
+        turn(move |request| {
+            tell.send(request.last_result()).expect("the test waits");
+            // The answer comes when nobody is left to hear it.
+            let _ = released.recv_timeout(HANG);
+            Reply::text("too late")
+        }),
+    ]);
+    let agent = Agent::start(&mut codex(&quarters, &model));
+    let result = told.recv_timeout(HANG).expect("codex runs the program");
+    let running = survivors::bearing(&quarters.token);
+    assert!(running.iter().any(|line| line.ends_with(" cat ")), "{running:?} after {result}");
+    let left = held(&running);
+
+    drop(agent);
+    nothing_survives(&left, &quarters.token);
+    release.send(()).expect("the model waits");
+    model.finish();
+}
+
+fn codex(quarters: &Quarters, model: &Model) -> Command {
+    quarters.write("config.toml", &configuration(quarters, model));
+    let mut codex = quarters.agent("codex");
+    codex.env("CODEX_HOME", quarters.path());
+    codex.args(["exec", "--json", "--skip-git-repo-check", "Is anybody there?"]);
+    codex
+}
+
+/// The model's address, everything off that would look for more than that, and windlass as its only server of tools.
+fn configuration(quarters: &Quarters, model: &Model) -> String {
+    let variables = quarters.variables().map(|(name, value)| format!("{name} = {value:?}")).join(", ");
+    format!(
+        r#"
+model = "{MODEL}"
+model_provider = "{MODEL}"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+
+[model_providers.{MODEL}]
+name = "{MODEL}"
+base_url = "{}"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[mcp_servers.windlass]
+command = "{WINDLASS}"
+args = ["mcp"]
+env = {{ {variables} }}
+"#,
+        model.base_url()
+    )
+}
