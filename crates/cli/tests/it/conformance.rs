@@ -12,7 +12,7 @@ use crate::rig::{Home, Running};
 const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 30), ("2026-07-28", 37)];
 
 #[test]
-fn every_scenario_that_the_conformance_suite_scores_passes_in_both_eras() {
+fn every_scenario_of_the_conformance_suite_passes_in_both_eras() {
     let home = Home::new("conformance");
     let mut server = Server::start(&home);
     for (revision, scored) in REVISIONS {
@@ -20,7 +20,8 @@ fn every_scenario_that_the_conformance_suite_scores_passes_in_both_eras() {
         let summary = report.split("=== SUMMARY ===").nth(1).unwrap_or_default();
         println!("{revision}{summary}");
         let (required, optional) = scenarios(summary);
-        let failed: Vec<_> = required.iter().filter(|line| !line.starts_with('✓')).collect();
+        // What the suite does not score, it still runs: extensions, and what its own reference cannot do yet.
+        let failed: Vec<_> = required.iter().chain(&optional).filter(|line| !line.starts_with('✓')).collect();
         assert!(passed && failed.is_empty(), "{revision}: {failed:?}\n{report}");
         assert_eq!(required.len(), scored, "{revision}: {required:?}");
         assert!(

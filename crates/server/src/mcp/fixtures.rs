@@ -5,6 +5,7 @@
 #![expect(deprecated, reason = "the suite also tests what only the older protocols have")]
 
 mod catalogue;
+mod jobs;
 mod questions;
 mod rounds;
 mod tools;
@@ -14,13 +15,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    CompletionInfo, ErrorData, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::task_manager::TaskManager;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -39,11 +42,23 @@ pub struct Fixtures {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     /// What unfinished requests were told to show again. A client cannot make one up.
     states: Mutex<VecDeque<(String, &'static str)>>,
     changes: broadcast::Sender<Change>,
+    tasks: TaskManager,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.tasks.shutdown();
+    }
 }
 
 /// A list that changed, for those who listen.
@@ -57,7 +72,11 @@ impl Fixtures {
     /// A fresh one.
     #[must_use]
     pub fn new() -> Self {
-        let shared = Shared { states: Mutex::default(), changes: broadcast::Sender::new(CHANGE_LIMIT) };
+        let shared = Shared {
+            states: Mutex::default(),
+            changes: broadcast::Sender::new(CHANGE_LIMIT),
+            tasks: TaskManager::new(),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -105,6 +124,7 @@ impl ServerHandler for Fixtures {
             .enable_resources_subscribe()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
         let info = Implementation::new("windlass-conformance-fixtures", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(info)
@@ -133,6 +153,30 @@ impl ServerHandler for Fixtures {
             answer = tools::call(self, request, context) => answer,
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.shared.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.cancel_task(&request.task_id)
     }
 
     async fn list_resources(
