@@ -18,7 +18,7 @@ pub use self::gate::{Access, Token, TokenError};
 pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;
-pub use self::http::{HttpOptions, ListenError, PATH, Reach, listen, serve_http};
+pub use self::http::{CLIENT_LIMIT, HttpOptions, ListenError, PATH, Reach, listen, serve_http};
 pub use self::lines::LINE_LIMIT;
 pub use self::stdio::{serve_pipes, serve_stdio};
 pub use self::wire::IN_FLIGHT_LIMIT;

@@ -1,17 +1,21 @@
 //! Clients over HTTP: one address, one token, as many clients as connect.
 //!
+//! Clients of the older protocol have a place each, which they seldom give back; the one that was silent for longest loses
+//! it when there are too many.
+//!
 //! Every request must show the token; its `Host` must be a name of this server and its `Origin`, if a browser sent one,
 //! too, so that no web page can reach a server on the reader's own machine.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
@@ -19,6 +23,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
@@ -45,6 +50,9 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// How long a client of the older protocol may be silent before its place is given away. An agent thinks for minutes
 /// and its people sleep; the sessions themselves are not affected by it.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most clients of the older protocol that have a place.
+pub const CLIENT_LIMIT: usize = 256;
 
 /// How the server is to be reached.
 #[derive(Clone, Debug)]
@@ -109,8 +117,9 @@ pub async fn serve_http<H: ServerHandler>(
 ) -> io::Result<()> {
     let over = CancellationToken::new();
     let config = config(listener.local_addr()?.ip(), &options.names, over.clone());
-    let service = StreamableHttpService::new(move || Ok(handler()), Arc::new(sessions()), config);
-    let door = Arc::new(Door { access: options.access, service });
+    let places = Arc::new(places());
+    let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&places), config);
+    let door = Arc::new(Door { access: options.access, service, places, recent: Mutex::default() });
     let mut connections = JoinSet::new();
     tokio::pin!(stop);
     loop {
@@ -152,18 +161,21 @@ fn config(bound: IpAddr, names: &[String], over: CancellationToken) -> Streamabl
         .with_cancellation_token(over)
 }
 
-fn sessions() -> LocalSessionManager {
+fn places() -> LocalSessionManager {
     let mut config = SessionConfig::default();
     config.keep_alive = Some(CLIENT_PATIENCE);
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config = config;
-    sessions
+    let mut places = LocalSessionManager::default();
+    places.session_config = config;
+    places
 }
 
 /// What stands between a connection and the protocol.
 struct Door<H> {
     access: Access,
     service: StreamableHttpService<H, LocalSessionManager>,
+    places: Arc<LocalSessionManager>,
+    /// The clients that have a place, the one that was heard of last at the end.
+    recent: Mutex<VecDeque<String>>,
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -201,8 +213,34 @@ impl<H: ServerHandler> Door<H> {
         if request.body().size_hint().lower() > BODY_LIMIT as u64 {
             return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long");
         }
-        self.service.handle(request).await
+        let known = place(request.headers());
+        let answer = self.service.handle(request).await;
+        // Whoever has no place yet may just have been given one. One that was made up is none.
+        let place = known.or_else(|| place(answer.headers()));
+        if let Some(place) = place.filter(|_| answer.status() != StatusCode::NOT_FOUND) {
+            self.heard_of(place).await;
+        }
+        answer
     }
+
+    /// Remembers that this client was heard of, and takes the place of the one that was silent for longest if there are
+    /// too many. It may begin anew, as after a restart; its sessions are not affected.
+    async fn heard_of(&self, place: String) {
+        let silent = {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.retain(|other| *other != place);
+            recent.push_back(place);
+            if recent.len() > CLIENT_LIMIT { recent.pop_front() } else { None }
+        };
+        if let Some(silent) = silent {
+            // One that went by itself has no place to lose.
+            let _ = self.places.close_session(&silent.into()).await;
+        }
+    }
+}
+
+fn place(headers: &HeaderMap) -> Option<String> {
+    headers.get("mcp-session-id")?.to_str().ok().map(str::to_owned)
 }
 
 fn unauthorized() -> Answer {

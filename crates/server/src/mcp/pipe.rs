@@ -18,6 +18,9 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 /// What fits in a pipe that has any room at all.
 const CAREFUL_STEP: usize = 4096;
 
+/// The most that is read at once.
+const READ_STEP: usize = 64 * 1024;
+
 /// One direction of our own input or output.
 #[derive(Debug)]
 pub(crate) struct Pipe {
@@ -135,7 +138,9 @@ impl AsyncRead for Pipe {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let unfilled = buffer.initialize_unfilled();
+        // Only as much as is read at once has to be cleared for it.
+        let step = buffer.remaining().min(READ_STEP);
+        let unfilled = buffer.initialize_unfilled_to(step);
         let count = loop {
             match &self.fd {
                 Watched::No(fd) => break again_if_interrupted(|| self.manner.read(fd, unfilled)),

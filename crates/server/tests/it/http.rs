@@ -8,7 +8,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_server::mcp::fixtures::Fixtures;
-use windlass_server::mcp::{Access, HttpOptions, ListenError, Reach, Token, listen, serve_http};
+use windlass_server::mcp::{
+    Access, CLIENT_LIMIT, HttpOptions, ListenError, Reach, Token, listen, serve_http,
+};
 
 use crate::rig::{HANG, modern, request};
 
@@ -171,6 +173,34 @@ async fn the_older_protocol_keeps_a_place_for_each_client() {
     let elsewhere = [auth, ("Mcp-Session-Id", "somebody-elses")];
     let answer = server.post(&elsewhere, &request("3", "ping", json!({}))).await;
     assert_eq!(answer.status(), 404, "{}", answer.0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_client_that_was_silent_for_longest_loses_its_place_when_there_are_too_many() {
+    let server = Server::start().await;
+    let right = server.authorization();
+    let auth = ("Authorization", right.as_str());
+    let info = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+    let hello = request("1", "initialize", hello);
+    let arrive = async || {
+        let answer = server.post(&[auth], &hello).await;
+        answer.header("Mcp-Session-Id").expect("it has a place").to_owned()
+    };
+    let ping = async |place: &str| {
+        let headers = [auth, ("Mcp-Session-Id", place)];
+        server.post(&headers, &request("2", "ping", json!({}))).await.status()
+    };
+    let (first, second) = (arrive().await, arrive().await);
+    for _ in 2..CLIENT_LIMIT {
+        arrive().await;
+    }
+    assert_eq!(ping(&first).await, 200, "there is room for this many");
+    let last = arrive().await;
+    assert_eq!(ping(&second).await, 404, "it was silent for longest");
+    assert_eq!(ping(&first).await, 200, "this one was heard of since");
+    assert_eq!(ping(&last).await, 200);
     server.stop().await;
 }
 

@@ -27,6 +27,11 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         serve(&order, Access::Open, move || fixtures.clone(), signals).await?;
         return Ok(Exit::SUCCESS);
     }
+    if order.http.is_none() && config.terminals.stdin {
+        eprintln!(
+            "windlass: waiting for an MCP client on standard input; `windlass mcp install` tells one to start this"
+        );
+    }
     let access = Access::Token(Token::random()?);
     let toolbox = toolbox(&order, config)?;
     let windlass = Windlass::new(toolbox.clone());
