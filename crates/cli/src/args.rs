@@ -11,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
-pub(crate) use self::mcp::{McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName};
+pub(crate) use self::mcp::{
+    InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
+};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.
@@ -59,6 +61,9 @@ pub(crate) enum Verb {
     /// Run a detached session until it is over; takes what `run` takes
     #[command(hide = true)]
     Keep(Run),
+    /// Keep a detached session of a tool server until it is over
+    #[command(hide = true)]
+    Keeper(KeeperOrder),
     /// Serve a greeting on a free port of the loopback address
     #[command(hide = true)]
     DemoServer,

@@ -6,6 +6,7 @@ pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod guardian;
 pub(crate) mod keep;
+pub(crate) mod keeper;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod ps;

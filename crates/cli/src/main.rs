@@ -9,6 +9,7 @@ mod failure;
 mod printing;
 mod report;
 mod sessions;
+mod toolbox;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Ps(order) => commands::ps::run(&order, &config),
         Verb::Stop(order) => commands::stop::run(&order, &config),
         Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
+        Verb::Keeper(order) => on_runtime(commands::keeper::run(order, config)),
         Verb::Mcp(McpArgs { command: Some(instead), .. }) => commands::mcp::run(&instead, &config),
         Verb::Mcp(order) => on_runtime(commands::mcp::serve::run(order.serve, config)),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),

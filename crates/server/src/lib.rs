@@ -2,4 +2,5 @@
 //! defined in `windlass-tools`, and none of them knows models or terminals.
 #![forbid(unsafe_code)]
 
+pub mod keeper;
 pub mod mcp;

@@ -167,6 +167,10 @@ impl Held {
         place.exit = place.exit.max(Telling::Announced);
     }
 
+    pub(crate) fn exit_told(&self) -> bool {
+        self.place().exit == Telling::Told
+    }
+
     /// Notes that the end is being told as an answer, and says what had been told before.
     pub(crate) fn tell_exit(&self) -> Telling {
         std::mem::replace(&mut self.place().exit, Telling::Told)

@@ -21,13 +21,14 @@ use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number, Showing, ViewKind};
+use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, LoginEnvironments};
 use crate::shell::Shell;
 use crate::tool::{self, Refusal, Visit};
 use crate::{random, report};
 
 /// How a toolbox works.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolboxOptions {
     /// Which tools there are.
     pub profile: Profile,
@@ -45,6 +46,8 @@ pub struct ToolboxOptions {
     pub numbering: Numbering,
     /// Where earlier sessions are remembered. Without it, only the caller's own are.
     pub store: Option<Store>,
+    /// Who keeps sessions that outlive this runtime. Without them there are none.
+    pub keepers: Option<Arc<dyn Keepers>>,
 }
 
 impl ToolboxOptions {
@@ -59,6 +62,7 @@ impl ToolboxOptions {
             policy: EnvironmentPolicy::default(),
             numbering: Numbering::Plain,
             store: None,
+            keepers: None,
         }
     }
 }
@@ -85,6 +89,7 @@ struct Inner {
     tools: Vec<Tool>,
     logins: LoginEnvironments,
     held: Mutex<BTreeMap<Number, Arc<Held>>>,
+    kept: Kept,
     events: broadcast::Sender<Event>,
 }
 
@@ -111,6 +116,7 @@ impl Toolbox {
             tools: tool::catalogue(options.profile),
             logins: LoginEnvironments::new(engine.clone(), options.environment.clone()),
             held: Mutex::default(),
+            kept: Kept::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             engine,
             options,
@@ -133,6 +139,9 @@ impl Toolbox {
         let began = Instant::now();
         let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
+        if let Some(reply) = self.elsewhere(&call).await {
+            return Ok(reply);
+        }
         let arguments = Arguments::new(call.arguments.clone());
         Ok(tool::call(tool, Visit { toolbox: self, call: &call, arguments, began }).await)
     }
@@ -197,6 +206,11 @@ impl Toolbox {
         Some(json!({ "session": held.number.0, "name": facts.name, "events": events }))
     }
 
+    /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
+    pub fn has_told_everything(&self) -> bool {
+        self.held().iter().all(|held| is_over(held) && held.exit_told())
+    }
+
     /// Ends every session that does not outlive its runtime.
     pub async fn shutdown(&self) {
         self.inner.engine.shutdown().await;
@@ -205,6 +219,14 @@ impl Toolbox {
 
 /// What tools ask of their box.
 impl Toolbox {
+    pub(crate) fn options(&self) -> &ToolboxOptions {
+        &self.inner.options
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.inner.kept
+    }
+
     pub(crate) fn tokenizer(&self) -> Tokenizer {
         self.inner.options.tokenizer
     }
@@ -299,7 +321,9 @@ impl Toolbox {
                 .receipt()
                 .map(|receipt| format!("session {} {}", held.number, report::ending(&receipt)))
         };
-        self.held().iter().filter(due).filter_map(announce).collect()
+        let mut announcements: Vec<String> = self.held().iter().filter(due).filter_map(announce).collect();
+        announcements.extend(self.kept_announcements());
+        announcements
     }
 
     /// What a session does, or how it ended.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::TokenizerName;
+use crate::args::{EnvironmentChange, TokenizerName, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = MCP_EXAMPLES)]
@@ -41,6 +41,17 @@ pub(crate) struct McpServe {
     #[arg(long, requires = "http")]
     pub(crate) json: bool,
 
+    #[command(flatten)]
+    pub(crate) tools: ToolWords,
+
+    /// Offer what the protocol's conformance suite asks for, and nothing else
+    #[arg(long, hide = true)]
+    pub(crate) conformance_fixtures: bool,
+}
+
+/// How the tools are set up.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ToolWords {
     /// Which tools there are
     #[arg(long, value_enum, default_value_t = ProfileName::Default)]
     pub(crate) profile: ProfileName,
@@ -49,9 +60,44 @@ pub(crate) struct McpServe {
     #[arg(long, value_enum, value_name = "NAME", default_value_t = TokenizerName::O200k)]
     pub(crate) tokenizer: TokenizerName,
 
-    /// Offer what the protocol's conformance suite asks for, and nothing else
-    #[arg(long, hide = true)]
-    pub(crate) conformance_fixtures: bool,
+    /// How much of your environment commands inherit
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = InheritName::All)]
+    pub(crate) env_inherit: InheritName,
+
+    /// Keep variables whose name matches from commands; `*` stands for anything. May be given several times, and then
+    /// replaces the usual *KEY*, *SECRET*, *TOKEN* and *PASSWORD*; an empty pattern keeps nothing out
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) env_exclude: Vec<String>,
+
+    /// Set a variable for every command, or keep one out; may be given several times
+    #[arg(long, value_name = "NAME[=VALUE]", value_parser = values::environment_change())]
+    pub(crate) env_set: Vec<EnvironmentChange>,
+}
+
+/// How much is inherited, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InheritName {
+    /// Everything but what is excluded
+    All,
+    /// Home, path, user, locale and the like
+    Core,
+    /// Nothing
+    None,
+}
+
+/// What a keeper is told.
+#[derive(Debug, Args)]
+pub(crate) struct KeeperOrder {
+    /// Where commands run that do not say where
+    #[arg(long)]
+    pub(crate) directory: PathBuf,
+
+    /// Give the session a number that nobody can guess
+    #[arg(long)]
+    pub(crate) secret: bool,
+
+    #[command(flatten)]
+    pub(crate) tools: ToolWords,
 }
 
 /// The sets of tools, by name.

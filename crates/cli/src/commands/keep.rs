@@ -111,7 +111,7 @@ fn unremembered(error: &Error) -> Error {
 }
 
 /// The request to end. What a terminal sends is caught and not listened to: a keeper has none, but anybody may signal.
-fn catch_signals() -> Result<Arrivals> {
+pub(crate) fn catch_signals() -> Result<Arrivals> {
     let catch = |kind| signal(kind).context("cannot catch signals");
     for kind in [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()] {
         drop(catch(kind)?);
@@ -139,7 +139,7 @@ fn report(id: SessionId) -> Result<()> {
 }
 
 /// Waits until no more output can come and nothing that the session started is alive.
-async fn over(session: &Session) {
+pub(crate) async fn over(session: &Session) {
     // An error means that nobody watches the session any more, which is an end too.
     let _ = session.watch().wait_for(|progress| progress.closed).await;
     loop {

@@ -9,6 +9,7 @@ mod detached;
 mod doctor;
 mod endings;
 mod install;
+mod kept;
 mod log;
 mod mcp;
 mod ps;

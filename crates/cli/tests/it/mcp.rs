@@ -14,14 +14,14 @@ use windlass_testkit::survivors;
 use crate::rig::{Home, escapees, held, nothing_survives};
 
 /// A windlass that serves us over its standard streams.
-struct Served {
-    child: Child,
-    input: Option<ChildStdin>,
+pub(crate) struct Served {
+    pub(crate) child: Child,
+    pub(crate) input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Served {
-    fn start(home: &Home, words: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, words: &[&str]) -> Self {
         let mut command = home.windlass(&[&["mcp"], words].concat());
         Self::of(command.env("HOME", home.path()))
     }
@@ -39,7 +39,7 @@ impl Served {
         writeln!(input, "{message}").expect("it takes what we say");
     }
 
-    fn greet(&mut self) {
+    pub(crate) fn greet(&mut self) {
         let info = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
         let answer = self.ask("hello", "initialize", &params);
@@ -47,7 +47,7 @@ impl Served {
         self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
-    fn ask(&mut self, id: &str, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, id: &str, method: &str, params: &Value) -> Value {
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
             let mut line = String::new();
@@ -75,12 +75,12 @@ impl Served {
         processes
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let process = Process::open(Pid::new(self.child.id())).expect("windlass is there");
         process.signal(signal).expect("windlass can be signalled");
     }
 
-    fn exit_code(mut self) -> Option<i32> {
+    pub(crate) fn exit_code(mut self) -> Option<i32> {
         self.child.wait().expect("windlass can be waited for").code()
     }
 }

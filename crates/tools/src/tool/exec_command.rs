@@ -122,6 +122,8 @@ impl Order {
             ("view", "\"screen\" needs tty=true")
         } else if self.timeout == Some(Duration::ZERO) {
             ("timeout_ms", "must be at least 1; leave it out for no limit")
+        } else if self.lifetime == Lifetime::Detached {
+            ("lifetime", "detached sessions need a state directory, and this runtime has none")
         } else if self.name.as_deref().is_some_and(|name| !is_name(name)) {
             ("name", "must have 1 to 64 characters, no control characters, and must not be a number")
         } else {

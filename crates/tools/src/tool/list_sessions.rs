@@ -31,6 +31,10 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
         text += &entry.line();
         sessions.push(entry.json());
     }
+    for kept in visit.toolbox.kept_entries().await {
+        text += &kept.text;
+        sessions.extend(kept.structured["sessions"].as_array().cloned().unwrap_or_default());
+    }
     if sessions.is_empty() {
         text += "No sessions yet\n";
     }

@@ -4,15 +4,16 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
 use super::{Refusal, Visit, note_lines, shape};
-use crate::arguments::{Field, Kind, schema};
+use crate::arguments::{Field, Kind, SessionRef, schema};
 use crate::attend::{Ending, Wait};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::Held;
+use crate::held::{Attending, Held, Number};
 use crate::report;
 use crate::until::Conditions;
 
@@ -44,31 +45,86 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let until = visit.arguments.until()?.unwrap_or(exit);
     let timeout = visit.milliseconds("timeout_ms")?;
     let mut notes = visit.remarks();
-    let sessions = asked.iter().map(|session| visit.toolbox.find(session)).collect::<Result<Vec<_>, _>>()?;
+    let sessions =
+        asked.iter().map(|session| Waited::find(&visit, session)).collect::<Result<Vec<_>, _>>()?;
     let deadline = visit.began + timeout.unwrap_or(visit.call.ceiling).min(visit.call.ceiling);
-    let _attending: Vec<_> = sessions.iter().map(Held::attend).collect();
-    let wait = |held: &Arc<Held>| Wait { deadline, ..Wait::of(held, Some(until.clone())) };
-    let waits: Vec<Wait> = sessions.iter().map(wait).collect();
+    let _attending: Vec<_> = sessions.iter().map(Waited::attend).collect();
+    let wait = |session: &Waited| session.wait(until.clone(), deadline);
+    let waits: Vec<Option<Wait>> = sessions.iter().map(wait).collect();
     let met = first(&sessions, &waits, &visit).await;
     let results = results(&visit, &sessions).await;
     notes.extend(visit.toolbox.announcements(None));
     Ok(reply(&visit, met.as_ref(), &results, &notes))
 }
 
+/// A session that is waited for: one of ours, or one that a keeper looks after.
+enum Waited {
+    Ours(Arc<Held>),
+    Kept(Number),
+}
+
+/// The condition that held first.
+struct Met {
+    session: Number,
+    condition: String,
+    how: String,
+}
+
+impl Waited {
+    fn find(visit: &Visit<'_>, asked: &SessionRef) -> Result<Self, Refusal> {
+        match visit.toolbox.kept_number(asked) {
+            Some(number) => Ok(Self::Kept(number)),
+            None => visit.toolbox.find(asked).map(Self::Ours),
+        }
+    }
+
+    fn attend(&self) -> Option<Attending> {
+        match self {
+            Self::Ours(held) => Some(held.attend()),
+            Self::Kept(_) => None,
+        }
+    }
+
+    fn wait(&self, until: Conditions, deadline: Instant) -> Option<Wait> {
+        match self {
+            Self::Ours(held) => Some(Wait { deadline, ..Wait::of(held, Some(until)) }),
+            Self::Kept(_) => None,
+        }
+    }
+
+    /// What it met; `None` if it can meet nothing any more, or time is up.
+    async fn met(&self, wait: Option<&Wait>, visit: &Visit<'_>) -> Option<Met> {
+        match (self, wait) {
+            (Self::Ours(held), Some(wait)) => match wait.attend(held, visit.call).await {
+                Ending::Met(condition, how) => {
+                    Some(Met { session: held.number, condition: condition.to_owned(), how })
+                }
+                Ending::Time | Ending::Unmet => None,
+            },
+            (Self::Kept(number), _) => {
+                let reply = visit.toolbox.wait_kept(*number, visit.call).await?;
+                let condition = reply.structured["met"]["condition"].as_str()?.to_owned();
+                Some(Met { session: *number, how: condition.clone(), condition })
+            }
+            (Self::Ours(_), None) => None,
+        }
+    }
+}
+
 /// The first that meets its condition. One whose output has ended can meet none any more; the others are waited for.
-async fn first(sessions: &[Arc<Held>], waits: &[Wait], visit: &Visit<'_>) -> Option<(Arc<Held>, Ending)> {
-    type Attended<'a> = Pin<Box<dyn Future<Output = Ending> + Send + 'a>>;
+async fn first(sessions: &[Waited], waits: &[Option<Wait>], visit: &Visit<'_>) -> Option<Met> {
+    type Attended<'a> = Pin<Box<dyn Future<Output = Option<Met>> + Send + 'a>>;
     let mut attended: Vec<Option<Attended<'_>>> = Vec::with_capacity(sessions.len());
-    for (held, wait) in sessions.iter().zip(waits) {
-        attended.push(Some(Box::pin(wait.attend(held, visit.call))));
+    for (session, wait) in sessions.iter().zip(waits) {
+        attended.push(Some(Box::pin(session.met(wait.as_ref(), visit))));
     }
     poll_fn(|context| {
-        for (place, slot) in attended.iter_mut().enumerate() {
+        for slot in &mut attended {
             let Some(attended) = slot else { continue };
-            if let Poll::Ready(ending) = attended.as_mut().poll(context) {
+            if let Poll::Ready(met) = attended.as_mut().poll(context) {
                 *slot = None;
-                if let Ending::Met(..) = ending {
-                    return Poll::Ready(Some((Arc::clone(&sessions[place]), ending)));
+                if met.is_some() {
+                    return Poll::Ready(met);
                 }
             }
         }
@@ -83,38 +139,52 @@ struct Outcome {
     json: Value,
 }
 
-async fn results(visit: &Visit<'_>, sessions: &[Arc<Held>]) -> Vec<Outcome> {
+async fn results(visit: &Visit<'_>, sessions: &[Waited]) -> Vec<Outcome> {
     let mut results = Vec::new();
-    for held in sessions {
-        let state = visit.toolbox.state(held).await;
-        let unread = held.unread_tokens(visit.toolbox.tokenizer());
-        let mut object = Map::new();
-        object.insert("session".into(), held.number.into());
-        object.insert("state".into(), state.as_str().into());
-        if let Some(receipt) = held.session.receipt() {
-            object.insert("exit_code".into(), receipt.exit.code().into());
-            // This answer tells of it.
-            held.mention();
-        }
-        object.insert("unread_tokens".into(), unread.get().into());
-        let line = format!("{}: {state}, {unread} unread tokens\n", held.number);
-        results.push(Outcome { line, json: Value::Object(object) });
+    for session in sessions {
+        results.extend(match session {
+            Waited::Ours(held) => Some(outcome(visit, held).await),
+            Waited::Kept(number) => kept_outcome(visit, *number).await,
+        });
     }
     results
 }
 
-fn reply(
-    visit: &Visit<'_>,
-    met: Option<&(Arc<Held>, Ending)>,
-    results: &[Outcome],
-    notes: &[String],
-) -> Reply {
+async fn outcome(visit: &Visit<'_>, held: &Held) -> Outcome {
+    let state = visit.toolbox.state(held).await;
+    let unread = held.unread_tokens(visit.toolbox.tokenizer());
+    let mut object = Map::new();
+    object.insert("session".into(), held.number.into());
+    object.insert("state".into(), state.as_str().into());
+    if let Some(receipt) = held.session.receipt() {
+        object.insert("exit_code".into(), receipt.exit.code().into());
+        // This answer tells of it.
+        held.mention();
+    }
+    object.insert("unread_tokens".into(), unread.get().into());
+    let line = format!("{}: {state}, {unread} unread tokens\n", held.number);
+    Outcome { line, json: Value::Object(object) }
+}
+
+/// A keeper that is asked to wait for no time at all says how things are.
+async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
+    let mut now = visit.call.clone();
+    now.arguments.insert("timeout_ms".into(), 0.into());
+    let reply = visit.toolbox.wait_kept(number, &now).await?;
+    let json = reply.structured["results"].get(0)?.clone();
+    let line = format!("{}\n", reply.text.lines().nth(1).unwrap_or_default());
+    Some(Outcome { line, json })
+}
+
+fn reply(visit: &Visit<'_>, met: Option<&Met>, results: &[Outcome], notes: &[String]) -> Reply {
     let (first, met_json) = match met {
-        Some((held, Ending::Met(condition, how))) => {
-            let line = format!("Session {} met its condition: {how}\n", held.number);
-            (line, json!({ "session": held.number.0, "condition": condition }))
+        Some(Met { session, condition, how }) => {
+            let line = format!("Session {session} met its condition: {how}\n");
+            (line, json!({ "session": session.0, "condition": condition }))
         }
-        _ => (format!("No condition held within {}\n", report::seconds(visit.began.elapsed())), Value::Null),
+        None => {
+            (format!("No condition held within {}\n", report::seconds(visit.began.elapsed())), Value::Null)
+        }
     };
     let lines: String = results.iter().map(|outcome| outcome.line.as_str()).collect();
     let results: Vec<Value> = results.iter().map(|outcome| outcome.json.clone()).collect();

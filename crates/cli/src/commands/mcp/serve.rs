@@ -4,20 +4,22 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde_json::json;
 use windlass_engine::Patience;
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
-use windlass_tools::{Numbering, Profile, Toolbox, ToolboxOptions};
+use windlass_tools::Toolbox;
 
-use crate::args::{McpServe, ProfileName};
+use crate::args::McpServe;
+use crate::commands::keeper::Detached;
 use crate::commands::run::signals::{Signals, Told};
 use crate::commands::run::{engine, forget_the_oldest};
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::printing;
+use crate::{printing, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -33,7 +35,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         );
     }
     let access = Access::Token(Token::random()?);
-    let toolbox = toolbox(&order, config)?;
+    let toolbox = open_toolbox(&order, &config)?;
     let windlass = Windlass::new(toolbox.clone());
     let handler = move || windlass.for_another_client();
     let mut serving = std::pin::pin!(serve(&order, access, handler, signals));
@@ -46,19 +48,16 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     served.map(|()| Exit::SUCCESS)
 }
 
-fn toolbox(order: &McpServe, config: Config) -> Result<Toolbox> {
+fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let mut options = ToolboxOptions::new(Config::working_directory()?, config.environment);
-    options.shell = config.shell.into();
-    options.profile = match order.profile {
-        ProfileName::Default => Profile::Default,
-        ProfileName::Classic => Profile::Classic,
-    };
-    options.tokenizer = order.tokenizer.into();
+    let mut options = toolbox::options(&order.tools, Config::working_directory()?, config);
     // Over HTTP there may be several clients, and none shall guess what another one runs.
-    options.numbering = if order.http.is_some() { Numbering::Secret } else { Numbering::Plain };
+    options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
+    if let Some(store) = &store {
+        options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
+    }
     Ok(Toolbox::new(engine(store, Patience::default())?, options))
 }
 

@@ -1,0 +1,165 @@
+//! Detached sessions of tools: each has a keeper, this same program in the background with a toolbox of its own, to which
+//! whoever serves tools passes calls on. It stays until nothing of the session is left and its end has been told.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use windlass_engine::{Engine, Patience, SessionId, Store};
+use windlass_server::keeper::{Caller, Door, Meeting};
+use windlass_sys::background::{self, BackgroundProgram};
+use windlass_tools::{Call, Keepers, Numbering, Pending, Reply, Started, Toolbox, ToolboxOptions};
+
+use crate::args::{KeeperOrder, ToolWords};
+use crate::commands::keep::{catch_signals, over};
+use crate::commands::run::{engine, forget_the_oldest};
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::printing::print;
+use crate::toolbox;
+
+const VERB: &str = "keeper";
+const NAME: &str = "windlass-keeper";
+/// What a keeper reports once it can be called, before the name of its door.
+const READY: &str = "ready ";
+/// How long a keeper waits for its first call.
+const FIRST_CALL: Duration = Duration::from_secs(30);
+/// How long a session that is over is kept for somebody who still has to hear of its end.
+const LINGER: Duration = Duration::from_secs(600);
+
+/// Keepers in a state directory.
+pub(crate) struct Detached {
+    meeting: Meeting,
+    environment: Vec<(OsString, OsString)>,
+    arguments: Vec<OsString>,
+}
+
+impl Detached {
+    /// Keepers of a store, which are told how tools are set up here.
+    pub(crate) fn new(store: &Store, options: &ToolboxOptions, words: &ToolWords) -> Self {
+        let mut arguments = words.again();
+        arguments.extend(["--directory".into(), options.directory.clone().into()]);
+        if options.numbering == Numbering::Secret {
+            arguments.push("--secret".into());
+        }
+        Self { meeting: Meeting::below(store.root()), environment: options.environment.clone(), arguments }
+    }
+
+    async fn open(&self) -> Result<String> {
+        let program = self.program();
+        let report = tokio::task::spawn_blocking(move || -> Result<Vec<u8>> {
+            Ok(background::start(&program)?.report()?)
+        });
+        let report = String::from_utf8_lossy(&report.await??).into_owned();
+        let door = report.lines().last().and_then(|line| line.strip_prefix(READY));
+        door.map(str::to_owned).with_context(|| report.trim().to_owned())
+    }
+
+    fn program(&self) -> BackgroundProgram {
+        let variable =
+            |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+        let words = [NAME.into(), VERB.into()].into_iter().chain(self.arguments.iter().cloned());
+        BackgroundProgram {
+            program: c_string(Config::own_program().as_os_str()),
+            arguments: words.map(|word: OsString| c_string(&word)).collect(),
+            environment: self
+                .environment
+                .iter()
+                .map(|pair| c_string(OsStr::from_bytes(&variable(pair))))
+                .collect(),
+        }
+    }
+}
+
+/// What the kernel gave us holds no NUL byte.
+fn c_string(text: &OsStr) -> CString {
+    CString::new(text.as_bytes()).unwrap_or_default()
+}
+
+impl Keepers for Detached {
+    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>> {
+        Box::pin(async move {
+            let door = self.open().await.map_err(|error| format!("{error:#}"))?;
+            let answered = self.meeting.ask(&door, call).await.map_err(|error| error.to_string())?;
+            Ok(Started { reply: answered.reply, id: answered.id.map(SessionId::new) })
+        })
+    }
+
+    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, Option<Reply>> {
+        Box::pin(self.meeting.pass_on(session, call))
+    }
+
+    fn kept(&self) -> Vec<u64> {
+        self.meeting.kept()
+    }
+}
+
+/// The keeper's whole life.
+pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
+    let store = config.writing_store()?;
+    forget_the_oldest(Some(&store));
+    let mut told_to_end = catch_signals()?;
+    let meeting = Meeting::below(store.root());
+    let name = format!("new-{}.sock", std::process::id());
+    let mut door = meeting.open(&name).context("cannot open the keeper's door")?;
+    let mut options = toolbox::options(&order.tools, order.directory, &config);
+    options.numbering = toolbox::numbering(order.secret);
+    let engine = engine(Some(store), Patience::default())?;
+    let tools = Toolbox::new(engine.clone(), options);
+    print(format!("{READY}{name}\n"))?;
+    background::go_silent().context("cannot let go of the starter's pipe")?;
+    tokio::select! {
+        kept = keep(&mut door, &engine, &tools) => kept?,
+        _ = told_to_end.recv() => {
+            for session in engine.sessions() {
+                session.stop().await;
+            }
+        }
+    }
+    drop(door);
+    engine.shutdown().await;
+    Ok(Exit::SUCCESS)
+}
+
+/// The first call starts the session; later ones are about it.
+async fn keep(door: &mut Door, engine: &Engine, toolbox: &Toolbox) -> Result<()> {
+    // timer: whoever wanted a keeper may have died before it could say for what.
+    let mut starter = tokio::time::timeout(FIRST_CALL, door.knock()).await.context("nobody called")??;
+    let call = starter.call().await?;
+    if call.tool != "exec_command" {
+        bail!("a keeper's first call starts its session");
+    }
+    let reply = toolbox.call(call).await?;
+    let session = engine.sessions().pop();
+    if let Some(number) = reply.structured["session"].as_u64() {
+        door.rename(number)?;
+    }
+    // Whoever asked may have gone; the session was to outlive them.
+    let _ = starter.answer(reply, session.as_ref().map(|session| session.id().get())).await;
+    let Some(session) = session else { return Ok(()) };
+    serve(door, toolbox, over(&session)).await
+}
+
+/// Serves callers until the session is over and its end was told, or nobody asked for it for long enough.
+async fn serve(door: &Door, toolbox: &Toolbox, over: impl Future<Output = ()>) -> Result<()> {
+    let mut calls = tokio::task::JoinSet::new();
+    let mut over = std::pin::pin!(over);
+    let mut is_over = false;
+    while !(is_over && toolbox.has_told_everything()) {
+        tokio::select! {
+            caller = door.knock() => drop(calls.spawn(answer(caller?, toolbox.clone()))),
+            Some(_) = calls.join_next() => {}
+            () = &mut over, if !is_over => is_over = true,
+            // timer: an end that nobody asks for is in the store for everybody.
+            () = tokio::time::sleep(LINGER), if is_over && calls.is_empty() => break,
+        }
+    }
+    while calls.join_next().await.is_some() {}
+    Ok(())
+}
+
+async fn answer(caller: Caller, toolbox: Toolbox) {
+    // A caller that went away needs no answer.
+    let _ = caller.serve(&toolbox).await;
+}

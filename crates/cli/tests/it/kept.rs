@@ -1,0 +1,177 @@
+//! Detached sessions of `windlass mcp`: they outlive the server that started them, and the next one finds them again.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use windlass_sys::guardian::wait_until_gone;
+use windlass_sys::signal::Signal;
+use windlass_testkit::{HANG, hang_deadline, survivors};
+
+use crate::mcp::Served;
+use crate::rig::{Home, held};
+
+fn served(home: &Home) -> Served {
+    let mut served = Served::start(home, &[]);
+    served.greet();
+    served
+}
+
+fn call(served: &mut Served, tool: &str, arguments: &Value) -> Value {
+    let answer = served.ask(tool, "tools/call", &json!({ "name": tool, "arguments": arguments }));
+    answer["result"].clone()
+}
+
+fn leave(mut served: Served) {
+    drop(served.input.take());
+    assert_eq!(served.exit_code(), Some(0));
+}
+
+/// The doors of keepers.
+fn doors(home: &Home) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(home.path().join("keepers"));
+    entries.map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default()
+}
+
+/// Whatever becomes of a test, nothing that it had kept outlives it.
+struct Ends<'a>(&'a Home);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        for door in doors(self.0) {
+            let session = door.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            drop(self.0.windlass(&["stop", &session]).output());
+        }
+    }
+}
+
+/// A keeper takes its door along, and that is the last thing it does but one.
+fn nobody_is_kept(home: &Home) {
+    let deadline = hang_deadline();
+    while !doors(home).is_empty() {
+        assert!(Instant::now() < deadline, "still kept: {:?}", doors(home));
+        std::thread::yield_now();
+    }
+}
+
+const STAYS: &str = "echo up; while read -r line; do echo \"got $line\"; done";
+
+fn detached(name: &str) -> Value {
+    json!({ "cmd": STAYS, "tty": true, "login": false, "lifetime": "detached", "name": name })
+}
+
+#[test]
+fn a_detached_session_outlives_its_server_and_the_next_one_goes_on_with_it() {
+    let home = Home::new("kept-next");
+    let _ends = Ends(&home);
+    let mut first = served(&home);
+    let started = call(&mut first, "exec_command", &detached("pet"));
+    let session = started["structuredContent"]["session_id"].clone();
+    assert_eq!(started["structuredContent"]["output"], "up\n", "{started}");
+    leave(first);
+
+    let mut second = served(&home);
+    let listed = call(&mut second, "list_sessions", &json!({}));
+    assert_eq!(listed["structuredContent"]["sessions"][0]["session"], session, "{listed}");
+    let said = call(&mut second, "write_stdin", &json!({ "session_id": "pet", "chars": "one\n" }));
+    assert_eq!(said["structuredContent"]["output"], "one\ngot one\n", "{said}");
+    let read = call(&mut second, "read_output", &json!({ "session_id": session, "tail_lines": 1 }));
+    assert_eq!(read["structuredContent"]["output"], "got one\n", "{read}");
+    let taken = call(&mut second, "exec_command", &detached("pet"));
+    assert_eq!(taken["isError"], true, "{taken}");
+    let stopped = call(&mut second, "stop_session", &json!({ "session_id": session }));
+    assert_eq!(stopped["structuredContent"]["remaining"], json!([]), "{stopped}");
+    let ended = call(&mut second, "write_stdin", &json!({ "session_id": session }));
+    assert!(ended["structuredContent"]["exit_code"].is_number(), "{ended}");
+    nobody_is_kept(&home);
+    leave(second);
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_its_detached_sessions_and_nothing_else() {
+    let home = Home::new("kept-killed");
+    let _ends = Ends(&home);
+    let token = survivors::token("kept-killed");
+    let mut first = served(&home);
+    let stray = format!("sh -c ': {token}; sleep 1000; :' & echo up; wait");
+    let other = json!({ "cmd": stray, "login": false, "until": { "pattern": "up" } });
+    call(&mut first, "exec_command", &other);
+    let mortal = held(&survivors::bearing(&token));
+    assert!(!mortal.is_empty());
+    let started = call(&mut first, "exec_command", &detached("pet"));
+    let session = started["structuredContent"]["session_id"].clone();
+    first.signal(Signal::KILL);
+    assert_eq!(first.exit_code(), None);
+    wait_until_gone(&mortal, HANG);
+    assert!(mortal.iter().all(|process| !process.is_alive()));
+
+    let mut second = served(&home);
+    let said = call(&mut second, "write_stdin", &json!({ "session_id": session, "chars": "x\n" }));
+    assert_eq!(said["structuredContent"]["output"], "x\ngot x\n", "{said}");
+    let waited = call(&mut second, "wait_sessions", &json!({ "session_ids": [session], "timeout_ms": 1 }));
+    assert_eq!(waited["structuredContent"]["results"][0]["session"], session, "{waited}");
+    call(
+        &mut second,
+        "write_stdin",
+        &json!({ "session_id": session, "eof": true, "until": { "exit": true } }),
+    );
+    nobody_is_kept(&home);
+    leave(second);
+}
+
+#[test]
+fn the_end_of_a_detached_session_is_announced_once() {
+    let home = Home::new("kept-announced");
+    let _ends = Ends(&home);
+    let mut server = served(&home);
+    let door = home.path().join("go");
+    let cmd = format!("mkfifo '{0}'; echo up; cat '{0}'; exit 3", door.display());
+    let started = call(
+        &mut server,
+        "exec_command",
+        &json!({ "cmd": cmd, "lifetime": "detached", "login": false, "until": { "pattern": "up" } }),
+    );
+    let session = started["structuredContent"]["session_id"].clone();
+    std::fs::write(&door, "").unwrap();
+    let deadline = hang_deadline();
+    loop {
+        let notes = call(&mut server, "list_sessions", &json!({}));
+        let text = notes["content"][0]["text"].as_str().unwrap().to_owned();
+        if text.contains(&format!("Note: session {session} exited with code 3")) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{text}");
+    }
+    let again = call(&mut server, "list_sessions", &json!({}));
+    assert!(!again["content"][0]["text"].as_str().unwrap().contains("Note:"), "{again}");
+    let told = call(&mut server, "write_stdin", &json!({ "session_id": session }));
+    assert_eq!(told["structuredContent"]["exit_code"], 3, "{told}");
+    nobody_is_kept(&home);
+    leave(server);
+}
+
+#[test]
+fn a_detached_command_that_cannot_start_leaves_no_keeper() {
+    let home = Home::new("kept-refused");
+    let _ends = Ends(&home);
+    let mut server = served(&home);
+    let mut order = detached("pet");
+    order["workdir"] = "/nowhere".into();
+    let refused = call(&mut server, "exec_command", &order);
+    assert_eq!(refused["isError"], true);
+    assert!(refused["content"][0]["text"].as_str().unwrap().contains("/nowhere"), "{refused}");
+    nobody_is_kept(&home);
+    let unknown = call(&mut server, "write_stdin", &json!({ "session_id": "pet" }));
+    assert_eq!(unknown["isError"], true);
+    leave(server);
+}
+
+#[test]
+fn no_keeper_is_left_unless_a_session_is_detached() {
+    let home = Home::new("kept-none");
+    let _ends = Ends(&home);
+    let mut server = served(&home);
+    call(&mut server, "exec_command", &json!({ "cmd": "true", "login": false }));
+    leave(server);
+    assert_eq!(doors(&home), [] as [PathBuf; 0]);
+}

@@ -1,0 +1,202 @@
+//! Sessions that outlive this runtime: somebody else keeps them, and calls about them are passed on.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use windlass_engine::SessionId;
+
+use crate::arguments::{Arguments, SessionRef};
+use crate::call::{Call, Progress, Reply};
+use crate::held::Number;
+use crate::report;
+use crate::toolbox::{Numbering, Toolbox};
+
+/// Something that will be there.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Those who keep sessions that outlive this runtime.
+pub trait Keepers: Send + Sync {
+    /// Has a new keeper carry out a call that starts a session.
+    fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>>;
+
+    /// Has the keeper of a session carry out a call. `None`: nobody keeps it.
+    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, Option<Reply>>;
+
+    /// The sessions that are kept now, by the numbers their callers use.
+    fn kept(&self) -> Vec<u64>;
+}
+
+/// What a new keeper says.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Its answer to the call.
+    pub reply: Reply,
+    /// The session's number in the store, if there is a session.
+    pub id: Option<SessionId>,
+}
+
+/// What one caller knows of sessions that others keep.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    started: Mutex<BTreeMap<Number, Known>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    id: Option<SessionId>,
+    name: Option<String>,
+    told: bool,
+}
+
+/// How often a caller hears that a call which somebody else carries out is still going on.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+impl Toolbox {
+    /// The answer to a call that is not for this runtime; `None` if it is.
+    pub(crate) async fn elsewhere(&self, call: &Call) -> Option<Reply> {
+        let keepers = self.options().keepers.clone()?;
+        match call.tool.as_str() {
+            "exec_command" if is_detached(&call.arguments) => Some(self.detach(&*keepers, call).await),
+            "write_stdin" | "read_output" | "stop_session" => {
+                let asked = Arguments::new(call.arguments.clone()).session("session_id").ok()?;
+                let number = self.kept_number(&asked)?;
+                let mut call = call.clone();
+                call.arguments.insert("session_id".into(), number.0.into());
+                let reply = alive(&call, keepers.pass_on(number.0, &call)).await?;
+                self.note_kept_exit(number, &reply);
+                Some(reply)
+            }
+            _ => None,
+        }
+    }
+
+    async fn detach(&self, keepers: &dyn Keepers, call: &Call) -> Reply {
+        let mut call = call.clone();
+        // To its keeper it is an ordinary session: it ends with that runtime.
+        call.arguments.insert("lifetime".into(), "runtime".into());
+        let name = call.arguments.get("name").and_then(Value::as_str).map(str::to_owned);
+        if let Some(holder) =
+            name.as_deref().and_then(|name| self.kept_number(&SessionRef::Name(name.to_owned())))
+        {
+            return Reply::error(format!(
+                "name: `{}` is held by session {holder}, which is still running; reach it with write_stdin, or end it \
+                 with stop_session first",
+                name.unwrap_or_default()
+            ));
+        }
+        let started = match alive(&call, keepers.start(&call)).await {
+            Ok(started) => started,
+            Err(reason) => {
+                return Reply::error(format!("no keeper for a detached session could be started: {reason}"));
+            }
+        };
+        if let Some(number) = started.reply.structured["session"].as_u64().map(Number) {
+            self.kept().lock().insert(number, Known { id: started.id, name, told: false });
+            self.note_kept_exit(number, &started.reply);
+        }
+        started.reply
+    }
+
+    /// The number of a session that somebody else keeps, if this caller may reach it.
+    pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
+        if self.find(asked).is_ok() {
+            return None;
+        }
+        self.reachable().into_iter().rev().find(|number| match asked {
+            SessionRef::Number(wanted) => number.0 == *wanted,
+            SessionRef::Name(name) => self.kept_name(*number).as_deref() == Some(name),
+        })
+    }
+
+    /// Where numbers can be guessed, a caller reaches only what it started itself.
+    pub(crate) fn reachable(&self) -> Vec<Number> {
+        let Some(keepers) = &self.options().keepers else { return Vec::new() };
+        let mut kept: Vec<Number> = keepers.kept().into_iter().map(Number).collect();
+        if self.options().numbering == Numbering::Secret {
+            let started = self.kept().lock();
+            kept.retain(|number| started.contains_key(number));
+        }
+        kept.sort();
+        kept
+    }
+
+    fn kept_name(&self, number: Number) -> Option<String> {
+        let known = self.kept().lock().get(&number).cloned();
+        match known {
+            Some(known) => known.name,
+            None => {
+                let store = self.options().store.as_ref()?;
+                store.load(SessionId::new(number.0)).ok()?.start.name
+            }
+        }
+    }
+
+    /// The entries of kept sessions for a list.
+    pub(crate) async fn kept_entries(&self) -> Vec<Reply> {
+        let Some(keepers) = self.options().keepers.clone() else { return Vec::new() };
+        let mut entries = Vec::new();
+        for number in self.reachable() {
+            entries.extend(keepers.pass_on(number.0, &Call::new("list_sessions", Map::new())).await);
+        }
+        entries
+    }
+
+    /// Waits for one kept session, as `wait_sessions` would.
+    pub(crate) async fn wait_kept(&self, number: Number, call: &Call) -> Option<Reply> {
+        let keepers = self.options().keepers.clone()?;
+        let mut call = call.clone();
+        call.arguments.insert("session_ids".into(), json!([number.0]));
+        keepers.pass_on(number.0, &call).await
+    }
+
+    fn note_kept_exit(&self, number: Number, reply: &Reply) {
+        if reply.structured.get("exit_code").is_some()
+            && let Some(known) = self.kept().lock().get_mut(&number)
+        {
+            known.told = true;
+        }
+    }
+
+    /// Ends of detached sessions that this caller started and was not told of.
+    pub(crate) fn kept_announcements(&self) -> Vec<String> {
+        let Some(store) = &self.options().store else { return Vec::new() };
+        let mut announcements = Vec::new();
+        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| !known.told) {
+            let record = known.id.and_then(|id| store.load(id).ok());
+            if let Some(receipt) = record.and_then(|record| record.receipt) {
+                known.told = true;
+                announcements.push(format!("session {number} {}", report::ending(&receipt)));
+            }
+        }
+        announcements
+    }
+}
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Known>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_detached(arguments: &Map<String, Value>) -> bool {
+    arguments.get("lifetime").and_then(Value::as_str) == Some("detached")
+}
+
+/// Waits for somebody else, telling whoever listens that the call is still going on.
+async fn alive<T>(call: &Call, answer: Pending<'_, T>) -> T {
+    let Some(tell) = &call.progress else { return answer.await };
+    let tell: &Arc<dyn Fn(Progress) + Send + Sync> = tell;
+    let began = Instant::now();
+    let mut answer = answer;
+    loop {
+        // timer: whoever listens wants a sign of life.
+        match tokio::time::timeout(SIGN_OF_LIFE, &mut answer).await {
+            Ok(answer) => return answer,
+            Err(_) => tell(Progress { elapsed: began.elapsed(), bytes: 0, last_line: String::new() }),
+        }
+    }
+}
