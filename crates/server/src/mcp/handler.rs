@@ -3,6 +3,7 @@
 mod asking;
 mod calls;
 mod following;
+mod manners;
 mod parked;
 mod resources;
 mod tasks;
@@ -23,6 +24,7 @@ use rmcp::task_manager::TaskManager;
 use windlass_tools::Toolbox;
 
 use self::following::Follower;
+use self::manners::Manners;
 use self::parked::Parked;
 
 /// What a model is told about the tools as a whole.
@@ -122,9 +124,14 @@ impl ServerHandler for Windlass {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.desk.tools.clone()).with_ttl_ms(TOOLS_LAST_MS))
+        let mut tools = self.desk.tools.clone();
+        if !Manners::of(&context).structure {
+            // A promise that is not kept would make the client refuse every result.
+            tools.iter_mut().for_each(|tool| tool.output_schema = None);
+        }
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(TOOLS_LAST_MS))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

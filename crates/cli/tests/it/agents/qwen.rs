@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windlass_testkit::model::{MODEL, Model};
 
-use super::{Quarters, Shown, check, conversation};
+use super::{Quarters, check, conversation};
 use crate::rig::WINDLASS;
 
 #[test]
@@ -17,7 +17,7 @@ fn qwen_code_starts_a_program_on_a_terminal_and_types_into_it() {
     qwen.env("OPENAI_BASE_URL", model.base_url()).env("OPENAI_MODEL", MODEL).env("OPENAI_API_KEY", "none");
     qwen.args(["--auth-type", "openai", "--approval-mode", "yolo", "--output-format", "stream-json"]);
     qwen.arg("Is anybody there?");
-    check((qwen, Shown::Both), &quarters, model);
+    check(qwen, &quarters, model);
 }
 
 /// Everything off that would ask the model, or anybody, for more than the conversation; and windlass, its tools on offer

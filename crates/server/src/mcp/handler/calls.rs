@@ -15,12 +15,14 @@ use windlass_tools::{Call, Progress, Reply, Toolbox, UnknownTool};
 
 use crate::mcp::handler::Desk;
 use crate::mcp::handler::asking::{self, Asked, Go};
+use crate::mcp::handler::manners::Manners;
 
 /// A call under way, and what it says before it is answered.
 pub(super) struct Running {
     reply: Pin<Box<dyn Future<Output = Result<Reply, UnknownTool>> + Send>>,
     progress: watch::Receiver<Option<Progress>>,
     questions: mpsc::Receiver<Asked>,
+    manners: Manners,
 }
 
 /// What happened next.
@@ -38,6 +40,7 @@ struct Means {
     person: bool,
     /// It is asked by answering its request with a question, not by a request of ours.
     rounds: bool,
+    manners: Manners,
 }
 
 impl Means {
@@ -50,11 +53,12 @@ impl Means {
             task_after,
             person: fills_in_forms(&capabilities),
             rounds: version.is_some_and(|version| !version.has_initialize()),
+            manners: Manners::of(context),
         }
     }
 
     fn ceiling(&self) -> Duration {
-        if self.progress.is_some() || self.tasks { Call::PATIENT_CEILING } else { Call::QUIET_CEILING }
+        if self.progress.is_some() || self.tasks { self.manners.patience } else { Call::QUIET_CEILING }
     }
 }
 
@@ -130,14 +134,14 @@ impl Running {
         };
         let toolbox = toolbox.clone();
         let reply = Box::pin(async move { toolbox.call(call).await });
-        Self { reply, progress, questions }
+        Self { reply, progress, questions, manners: means.manners }
     }
 
     /// Waits for whatever comes next.
     pub(super) async fn turn(&mut self) -> Turn {
         tokio::select! {
             biased;
-            reply = &mut self.reply => Turn::Answered(answer(reply)),
+            reply = &mut self.reply => Turn::Answered(answer(reply, self.manners)),
             Some(asked) = self.questions.recv() => Turn::Asked(asked),
             Ok(()) = self.progress.changed() => {
                 let latest = self.progress.borrow_and_update().clone();
@@ -155,7 +159,7 @@ impl Running {
     ) -> Option<Result<CallToolResult, ErrorData>> {
         tokio::select! {
             biased;
-            reply = &mut self.reply => Some(answer(reply)),
+            reply = &mut self.reply => Some(answer(reply, self.manners)),
             said = asking => {
                 answer_to.give(said);
                 None
@@ -165,12 +169,12 @@ impl Running {
 }
 
 /// A reply as the protocol says it. A tool that does not exist is an error of the protocol; all else is an answer.
-fn answer(reply: Result<Reply, UnknownTool>) -> Result<CallToolResult, ErrorData> {
+fn answer(reply: Result<Reply, UnknownTool>, manners: Manners) -> Result<CallToolResult, ErrorData> {
     let reply = reply.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     let content = vec![ContentBlock::text(reply.text)];
     let mut result =
         if reply.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    result.structured_content = Some(reply.structured);
+    result.structured_content = Some(reply.structured).filter(|_| manners.structure);
     Ok(result)
 }
 
