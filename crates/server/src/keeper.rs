@@ -10,10 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
 use windlass_tools::{Call, Reply, Toolbox};
 
 /// Where keepers are reached, below the state directory.
 const DIRECTORY: &str = "keepers";
+/// How long a session that is over is kept for somebody who still has to hear of its end.
+const LINGER: Duration = Duration::from_secs(600);
 /// The longest message that is read.
 const LONGEST_MESSAGE: u64 = 32 << 20;
 
@@ -128,6 +131,24 @@ impl Door {
         Ok(())
     }
 
+    /// Serves callers until the session is over and its end was told, or nobody asked for it for long enough.
+    pub async fn serve(&self, toolbox: &Toolbox, over: impl Future<Output = ()>) -> io::Result<()> {
+        let mut calls = JoinSet::new();
+        let mut over = std::pin::pin!(over);
+        let mut is_over = false;
+        while !(is_over && toolbox.has_told_everything()) {
+            tokio::select! {
+                caller = self.knock() => drop(calls.spawn(serve(caller?, toolbox.clone()))),
+                Some(_) = calls.join_next() => {}
+                () = &mut over, if !is_over => is_over = true,
+                // timer: an end that nobody asks for is in the store for everybody.
+                () = tokio::time::sleep(LINGER), if is_over && calls.is_empty() => break,
+            }
+        }
+        while calls.join_next().await.is_some() {}
+        Ok(())
+    }
+
     /// Somebody who calls.
     pub async fn knock(&self) -> io::Result<Caller> {
         let (stream, _) = self.listener.accept().await?;
@@ -139,6 +160,11 @@ impl Drop for Door {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+async fn serve(caller: Caller, toolbox: Toolbox) {
+    // A caller that went away needs no answer.
+    let _ = caller.serve(&toolbox).await;
 }
 
 /// One connection to a keeper.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use windlass_engine::{Engine, Patience, SessionId, Store};
-use windlass_server::keeper::{Caller, Door, Meeting};
+use windlass_server::keeper::{Door, Meeting};
 use windlass_sys::background::{self, BackgroundProgram};
 use windlass_tools::{Call, Keepers, Numbering, Pending, Reply, Started, Toolbox, ToolboxOptions};
 
@@ -25,8 +25,6 @@ const NAME: &str = "windlass-keeper";
 const READY: &str = "ready ";
 /// How long a keeper waits for its first call.
 const FIRST_CALL: Duration = Duration::from_secs(30);
-/// How long a session that is over is kept for somebody who still has to hear of its end.
-const LINGER: Duration = Duration::from_secs(600);
 
 /// Keepers in a state directory.
 pub(crate) struct Detached {
@@ -138,28 +136,5 @@ async fn keep(door: &mut Door, engine: &Engine, toolbox: &Toolbox) -> Result<()>
     // Whoever asked may have gone; the session was to outlive them.
     let _ = starter.answer(reply, session.as_ref().map(|session| session.id().get())).await;
     let Some(session) = session else { return Ok(()) };
-    serve(door, toolbox, over(&session)).await
-}
-
-/// Serves callers until the session is over and its end was told, or nobody asked for it for long enough.
-async fn serve(door: &Door, toolbox: &Toolbox, over: impl Future<Output = ()>) -> Result<()> {
-    let mut calls = tokio::task::JoinSet::new();
-    let mut over = std::pin::pin!(over);
-    let mut is_over = false;
-    while !(is_over && toolbox.has_told_everything()) {
-        tokio::select! {
-            caller = door.knock() => drop(calls.spawn(answer(caller?, toolbox.clone()))),
-            Some(_) = calls.join_next() => {}
-            () = &mut over, if !is_over => is_over = true,
-            // timer: an end that nobody asks for is in the store for everybody.
-            () = tokio::time::sleep(LINGER), if is_over && calls.is_empty() => break,
-        }
-    }
-    while calls.join_next().await.is_some() {}
-    Ok(())
-}
-
-async fn answer(caller: Caller, toolbox: Toolbox) {
-    // A caller that went away needs no answer.
-    let _ = caller.serve(&toolbox).await;
+    Ok(door.serve(toolbox, over(&session)).await?)
 }
