@@ -18,6 +18,8 @@ pub enum Form {
     Settled,
     /// The same, but a line is told as soon as it ends: for readers who follow.
     SettledByLine,
+    /// As a terminal would finally show it, from where a full-screen program already had the alternate screen.
+    SettledFromAlternate,
     /// As printed.
     Raw,
 }
@@ -137,6 +139,7 @@ impl Decoder {
     fn new(form: Form, from: Offset) -> Self {
         match form {
             Form::Settled => Self::Settled(Box::new(Settler::new(from))),
+            Form::SettledFromAlternate => Self::Settled(Box::new(Settler::new(from).on_alternate_screen())),
             Form::SettledByLine => Self::Settled(Box::new(Settler::with_rows(from, 1))),
             Form::Raw => Self::Raw(Utf8::new(from)),
         }
@@ -214,6 +217,12 @@ impl Fitting<'_> {
     fn decode(&self, bytes: &[u8], base: Offset) -> View {
         match self.form {
             Form::Settled | Form::SettledByLine => settle(bytes, base),
+            Form::SettledFromAlternate => {
+                let (mut view, mut settler) = (View::new(base), Settler::new(base).on_alternate_screen());
+                settler.feed(bytes, &mut view);
+                settler.finish(&mut view);
+                view
+            }
             Form::Raw => Utf8::decode(bytes, base),
         }
     }
@@ -314,6 +323,16 @@ mod tests {
         assert_eq!(read_all(&journal, Form::Settled).0, "done\n");
         assert_eq!(read_all(&journal, Form::SettledByLine).0, "done\n");
         assert_eq!(read_all(&journal, Form::Raw).0, "10%\r20%\r\x1b[32mdone\x1b[0m\n");
+    }
+
+    #[test]
+    fn what_a_full_screen_program_draws_is_no_text_wherever_reading_begins() {
+        let bytes = b"\x1b[1;1Hhello\r\n~\r\n~\x1b[?1049lback\n";
+        let read = read_all(&journal(bytes, 1 << 20), Form::SettledFromAlternate).0;
+        assert_eq!(read, "back\n");
+        let fitting = Fitting { form: Form::SettledFromAlternate, ..fitting(100) };
+        let all = Span::new(Offset::ZERO, Offset::new(99));
+        assert_eq!(fitting.fit(&journal(bytes, 1 << 20), all).text, "back\n");
     }
 
     #[test]

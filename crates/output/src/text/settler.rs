@@ -45,6 +45,14 @@ impl Settler {
         Self { page: Page::new(rows, base), escapes: Escapes::default(), held: Held::default(), at: base }
     }
 
+    /// The same for output that begins where a full-screen program already has the alternate screen, which is not log
+    /// text.
+    #[must_use]
+    pub fn on_alternate_screen(mut self) -> Self {
+        self.page.enter_alternate_screen();
+        self
+    }
+
     /// Takes a chunk and appends the lines that can no longer change to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut View) {
         let mut rest = bytes;
