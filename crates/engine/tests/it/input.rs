@@ -14,7 +14,7 @@ fn open(engine: &Engine, script: &str) -> Session {
 async fn input_arrives_in_order_whatever_its_sizes() {
     let engine = engine();
     let session = engine.start(with_stdin(command(["cat"]), Stdin::Open)).unwrap();
-    let mut expected = Vec::new();
+    let mut expected = Vec::<u8>::new();
     for (round, size) in [1, 10, 4096, 70_000, 3, 200_000, 1].into_iter().enumerate() {
         let bytes = vec![b'a' + u8::try_from(round).unwrap(); size];
         expected.extend(&bytes);
