@@ -99,6 +99,8 @@ const EVENT_QUEUE: usize = 256;
 const OUTPUT_EVERY: Duration = Duration::from_secs(1);
 /// Sessions that are over and stay listed, and the bytes they may have printed together.
 const MOST_FINISHED: usize = 256;
+/// How many there may be beyond that before the oldest are forgotten.
+const FORGOTTEN_TOGETHER: usize = 64;
 const MOST_FINISHED_BYTES: u64 = 4 << 30;
 /// The most of a transcript that is handed out at once.
 const TRANSCRIPT_TOKENS: u64 = 50_000;
@@ -321,7 +323,9 @@ impl Toolbox {
                 .receipt()
                 .map(|receipt| format!("session {} {}", held.number, report::ending(&receipt)))
         };
-        let mut announcements: Vec<String> = self.held().iter().filter(due).filter_map(announce).collect();
+        let mut due: Vec<Arc<Held>> = self.lock().values().filter(due).cloned().collect();
+        due.sort_by_key(|held| held.session.id());
+        let mut announcements: Vec<String> = due.iter().filter_map(announce).collect();
         announcements.extend(self.kept_announcements());
         announcements
     }
@@ -368,16 +372,28 @@ impl Toolbox {
         Refusal(format!("Unknown session id {asked}; {live}"))
     }
 
-    /// Finished sessions beyond the limits are forgotten, with what they printed.
+    /// Finished sessions beyond the limits are forgotten, with what they printed. Many at once: that costs hardly more
+    /// than one.
     fn forget_the_oldest(&self) {
+        let forgotten = self.take_the_oldest();
+        let Some(store) = self.inner.options.store.clone().filter(|_| !forgotten.is_empty()) else { return };
+        // Whoever started the session that was one too many does not wait for the disk.
+        tokio::task::spawn_blocking(move || {
+            // What cannot be removed now is removed when the state directory is next cleaned up.
+            let _ = store.remove_own(&forgotten);
+        });
+    }
+
+    fn take_the_oldest(&self) -> Vec<SessionId> {
         let mut held = self.lock();
-        if held.len() <= MOST_FINISHED {
-            return;
+        if held.len() < MOST_FINISHED + FORGOTTEN_TOGETHER {
+            return Vec::new();
         }
         let mut over: Vec<Arc<Held>> = held.values().filter(|held| is_over(held)).cloned().collect();
         over.sort_by_key(|held| held.session.id());
         let mut bytes: u64 = over.iter().map(|held| held.session.journal().end().get()).sum();
         let mut count = over.len();
+        let mut forgotten = Vec::new();
         for oldest in over {
             if count <= MOST_FINISHED && bytes <= MOST_FINISHED_BYTES {
                 break;
@@ -385,11 +401,9 @@ impl Toolbox {
             count -= 1;
             bytes -= oldest.session.journal().end().get();
             held.remove(&oldest.number);
-            if let Some(store) = &self.inner.options.store {
-                // What cannot be removed now is removed when the state directory is next cleaned up.
-                let _ = store.remove(oldest.session.id());
-            }
+            forgotten.push(oldest.session.id());
         }
+        forgotten
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {

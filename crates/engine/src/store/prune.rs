@@ -67,6 +67,27 @@ impl Store {
         Ok(pruned)
     }
 
+    /// Removes sessions that this process started and that are over, with all their files: the names in the directory are
+    /// looked at once for all of them, and nobody's record is read. Numbers that were claimed elsewhere are left alone.
+    pub fn remove_own(&self, ids: &[SessionId]) -> Result<Pruned, Prune> {
+        let mut pruned = Pruned { sessions: self.claimed_here(ids), ..Pruned::default() };
+        let files =
+            own_files(&self.root).map_err(|source| Prune::List { path: self.root.to_path_buf(), source })?;
+        let segments = files.into_iter().filter(|file| file.recorded().is_none());
+        for segment in segments.filter(|file| pruned.sessions.contains(&file.id())) {
+            let output = Holding::of(segment, &self.root);
+            output.remove(&self.root)?;
+            pruned.bytes += output.bytes;
+        }
+        pruned.sessions.iter().try_for_each(|id| self.note_forgotten(*id))?;
+        Ok(pruned)
+    }
+
+    fn claimed_here(&self, ids: &[SessionId]) -> Vec<SessionId> {
+        let writing = self.writing();
+        ids.iter().copied().filter(|id| writing.block.range_of(*id).is_some()).collect()
+    }
+
     /// Everything of ours in the directory.
     fn shelf(&self) -> Result<Shelf, Prune> {
         let files =
@@ -138,7 +159,7 @@ impl Store {
             pruned.bytes += output.bytes;
         }
         pruned.sessions.push(id);
-        let Some((first, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
+        let Some((_, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
         shelved.records.sessions.remove(&id);
         let is_ours = self.writing().block.range_of(id).is_some();
         if shelved.is_empty() && !is_ours {
@@ -146,11 +167,13 @@ impl Store {
             pruned.bytes += shelved.holding.bytes;
             return Ok(());
         }
-        // Through the store's own way of writing: this process may be adding another session right now.
-        self.append(id, Ledger::append, &text::forgotten_block(id)).map_err(|failure| Prune::Remove {
-            path: ledger::path(&self.root, first),
-            source: failure.source,
-        })
+        self.note_forgotten(id)
+    }
+
+    /// Through the store's own way of writing: this process may be adding another session right now.
+    fn note_forgotten(&self, id: SessionId) -> Result<(), Prune> {
+        let written = self.append(id, Ledger::append, &text::forgotten_block(id));
+        written.map_err(|failure| Prune::Remove { path: failure.path, source: failure.source })
     }
 }
 

@@ -225,6 +225,27 @@ fn beginning_a_session_twice_is_an_error_that_names_the_record() {
 }
 
 #[test]
+fn a_process_forgets_many_of_its_own_sessions_at_once_and_nobody_elses() {
+    let scratch = Scratch::new("engine");
+    let (ours, other) = (open(&scratch), open(&scratch));
+    let record = |store: &Store| {
+        let id = store.claim_id().unwrap();
+        store.begin(&start(id)).unwrap();
+        store.finish(id, &receipt()).unwrap();
+        fs::write(scratch.path().join(format!("{id}-0000000000000000.out")), "printed").unwrap();
+        id
+    };
+    let ids: Vec<_> = (0..5).map(|_| record(&ours)).collect();
+    let theirs = record(&other);
+    let pruned = ours.remove_own(&[ids[1], ids[3], theirs]).unwrap();
+    assert_eq!((pruned.sessions, pruned.bytes), (vec![ids[1], ids[3]], 2 * "printed".len() as u64));
+    let left: Vec<_> = ours.list().unwrap().iter().map(|session| session.start.id).collect();
+    assert_eq!(left, [ids[0], ids[2], ids[4], theirs]);
+    let outputs = scratch.names().iter().filter(|name| name.ends_with(".out")).count();
+    assert_eq!(outputs, left.len());
+}
+
+#[test]
 fn an_unknown_session_is_said_to_be_so() {
     let scratch = Scratch::new("engine");
     let error = open(&scratch).load(SessionId::new(5)).unwrap_err();
