@@ -13,6 +13,9 @@ pub const LINE_LIMIT: usize = 16 * 1024 * 1024;
 /// How much is read at once.
 const STEP: usize = 64 * 1024;
 
+/// How much may lie unread while nobody wants lines.
+const READ_AHEAD: usize = 1024 * 1024;
+
 /// A buffer that grew beyond this for one long line is given back after it.
 const KEPT: usize = 1024 * 1024;
 
@@ -53,6 +56,17 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(self.rest());
             }
         }
+    }
+
+    /// Waits for the end of the source without taking a line. Reads ahead a little, and no further.
+    pub(crate) async fn ended(&mut self) {
+        while self.buffer.len() - self.start < READ_AHEAD {
+            // What cannot be read has ended.
+            if self.fill().await.unwrap_or_default() == 0 {
+                return;
+            }
+        }
+        std::future::pending::<()>().await;
     }
 
     /// The bytes of a line.

@@ -5,7 +5,7 @@
 
 mod message;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
@@ -37,10 +37,19 @@ pub(crate) struct Wire<R, W> {
     outbox: Outbox<W>,
     /// Messages that came in one line with others.
     batch: VecDeque<ClientJsonRpcMessage>,
-    in_flight: HashSet<RequestId>,
+    in_flight: HashMap<RequestId, Awaited>,
     stage: Stage,
     /// Cancelled when nobody waits for answers any more.
     over: CancellationToken,
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    /// Its answer.
+    Answer,
+    /// What is said until somebody ends it. Nobody waits for its answer.
+    Stream,
 }
 
 /// Where in its life a connection is.
@@ -63,7 +72,7 @@ where
             lines: Lines::new(source),
             outbox: Outbox::new(sink),
             batch: VecDeque::new(),
-            in_flight: HashSet::new(),
+            in_flight: HashMap::new(),
             stage: Stage::Opening,
             over,
         }
@@ -72,7 +81,12 @@ where
     /// The next message worth handing on; none once the input has ended.
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.outbox.room().await.ok()?;
+            tokio::select! {
+                biased;
+                room = self.outbox.room() => room.ok()?,
+                // One that neither reads nor has anything more to say will not come back.
+                () = self.lines.ended() => return None,
+            }
             if let Some(message) = self.batch.pop_front() {
                 if self.admit(&message) {
                     return Some(message);
@@ -99,7 +113,9 @@ where
                     self.refuse(&refusal);
                     return false;
                 }
-                self.in_flight.insert(request.id.clone());
+                let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
+                let awaited = if listens { Awaited::Stream } else { Awaited::Answer };
+                self.in_flight.insert(request.id.clone(), awaited);
                 if self.stage == Stage::Opening && opens(&request.request) {
                     self.stage = Stage::Open;
                 }
@@ -121,7 +137,7 @@ where
     }
 
     fn objection(&self, id: &RequestId) -> Option<Refusal> {
-        if self.in_flight.contains(id) {
+        if self.in_flight.contains_key(id) {
             return Some(Refusal::id_in_use(id));
         }
         (self.in_flight.len() >= IN_FLIGHT_LIMIT).then(|| Refusal::too_many(id))
@@ -133,7 +149,7 @@ where
 
     /// Gives the answers under way a moment. Every answer that goes out brings us here again.
     async fn last_answers(&mut self, until: Instant) {
-        if !self.in_flight.is_empty() {
+        if self.in_flight.values().any(|awaited| *awaited == Awaited::Answer) {
             tokio::select! {
                 () = self.outbox.broken() => {}
                 // timer: a call may take minutes, and whoever closed the input waits for us to go.
@@ -170,7 +186,9 @@ where
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         match &message {
-            ServerJsonRpcMessage::Response(response) => drop(self.in_flight.remove(&response.id)),
+            ServerJsonRpcMessage::Response(response) => {
+                self.in_flight.remove(&response.id);
+            }
             ServerJsonRpcMessage::Error(error) => {
                 error.id.as_ref().map(|id| self.in_flight.remove(id));
             }
@@ -224,5 +242,17 @@ mod tests {
         }
         theirs.read_exact(&mut vec![0; 2 * 1024]).await.expect("there is more");
         assert!(matches!(wire.receive().await, Some(ClientJsonRpcMessage::Request(_))));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_may_still_go() {
+        let (source, mut input) = tokio::io::duplex(1024);
+        let (sink, _output) = tokio::io::duplex(1024);
+        let mut wire = Wire::new(source, sink, CancellationToken::new());
+        wire.outbox.push(&vec![b'x'; SLOW + 2 * 1024]);
+        input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.expect("it fits");
+        drop(input);
+        assert!(wire.receive().await.is_none());
+        assert!(wire.over.is_cancelled());
     }
 }
