@@ -6,7 +6,7 @@ mod numbers;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use windlass_engine::{Cause, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
+use windlass_engine::{Cause, Exit, PeakMemory, ProcessLine, Receipt, SessionId, StartRecord};
 use windlass_output::{Marker, Tokenizer};
 use windlass_sys::signal::Signal;
 
@@ -73,6 +73,14 @@ pub(crate) fn plural(number: usize, noun: &str) -> String {
 pub(crate) fn duration(time: Duration) -> String {
     let millis = time.as_millis();
     if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{millis} ms") }
+}
+
+/// What a person asked for: the script, on one line, or the command.
+pub(crate) fn asked_for(start: &StartRecord) -> String {
+    match &start.script {
+        Some(script) => script.split_whitespace().collect::<Vec<_>>().join(" "),
+        None => command_line(&start.argv),
+    }
 }
 
 /// A command as a shell would take it.

@@ -161,6 +161,8 @@ mod tests {
             id: SessionId::new(1001),
             name: None,
             argv: vec!["true".into()],
+            script: None,
+            withheld: Vec::new(),
             cwd: "/".into(),
             terminal: false,
             lifetime,

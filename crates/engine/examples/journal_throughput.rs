@@ -185,6 +185,8 @@ fn start(id: SessionId) -> StartRecord {
         id,
         name: Some(String::from("build")),
         argv: vec!["cargo".into(), "build".into(), "--release".into()],
+        script: None,
+        withheld: Vec::new(),
         cwd: "/srv/project".into(),
         terminal: true,
         lifetime: Lifetime::Runtime,

@@ -31,6 +31,10 @@ pub struct CommandSpec {
     pub number_in: Option<OsString>,
     /// Where its output and its record go.
     pub keeping: Keeping,
+    /// What people asked for, where the arguments do not show it: a script that travels beside them.
+    pub script: Option<String>,
+    /// Names of variables that were kept from it, for the record.
+    pub withheld: Vec<String>,
 }
 
 impl CommandSpec {
@@ -48,6 +52,8 @@ impl CommandSpec {
             pace: Pace::Free,
             number_in: None,
             keeping: Keeping::Store,
+            script: None,
+            withheld: Vec::new(),
         }
     }
 

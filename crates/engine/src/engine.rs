@@ -196,6 +196,8 @@ impl Engine {
             id: seat.id,
             name: spec.name.clone(),
             argv: spec.argv.clone(),
+            script: spec.script.clone(),
+            withheld: spec.withheld.clone(),
             directory: spec.directory.clone(),
             terminal,
             lifetime: spec.lifetime,
@@ -233,6 +235,8 @@ impl Engine {
             id: facts.id,
             name: facts.name.clone(),
             argv: facts.argv.clone(),
+            script: facts.script.as_deref().map(beginning),
+            withheld: facts.withheld.clone(),
             cwd: facts.directory.clone(),
             terminal: facts.terminal.is_some(),
             lifetime: facts.lifetime,
@@ -334,6 +338,12 @@ impl Inner {
         let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
         Prey { brand: self.brand, whose: Whose::Runtime, spare, adoption, on_terminal: false }
     }
+}
+
+/// A record is for finding a session again: of a long script, its beginning does.
+fn beginning(script: &str) -> String {
+    const LONGEST: usize = 4096;
+    script[..script.floor_char_boundary(LONGEST)].to_owned()
 }
 
 /// What a session has before it has a process.

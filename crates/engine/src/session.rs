@@ -79,6 +79,10 @@ pub struct Facts {
     pub name: Option<String>,
     /// The command.
     pub argv: Vec<OsString>,
+    /// What was asked for, where the command does not show it.
+    pub script: Option<String>,
+    /// Names of variables that were kept from it.
+    pub withheld: Vec<String>,
     /// Where it was started.
     pub directory: PathBuf,
     /// The terminal's first size, if it runs on one.

@@ -263,6 +263,8 @@ impl Toolbox {
             Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
             None => spec.number_in = Some(SESSION.into()),
         }
+        spec.script = Some(command.clone());
+        spec.withheld.clone_from(&removed);
         let session = self.inner.engine.start(spec)?;
         let number = secret.unwrap_or_else(|| Number(session.id().get()));
         let held = Arc::new(Held::new(number, session, command, removed));

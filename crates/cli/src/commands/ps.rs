@@ -85,7 +85,7 @@ impl Listed {
             plain(start.id.to_string()),
             plain(start.name.clone().unwrap_or_else(|| "-".to_owned())),
             Cell { text: self.state.to_string(), tint: tint(self.state) },
-            plain(report::command_line(&start.argv)),
+            plain(report::asked_for(start)),
             plain(below_home(&start.cwd, &config.environment)),
             plain(report::age(since(start.started))),
             plain(wall),
@@ -102,6 +102,8 @@ impl Listed {
         put("name", start.name.clone().into());
         put("state", self.state.word().into());
         put("command", argv.collect::<Vec<_>>().into());
+        put("script", start.script.clone().into());
+        put("withheld_variables", start.withheld.clone().into());
         put("cwd", start.cwd.display().to_string().into());
         put("terminal", start.terminal.into());
         put("lifetime", start.lifetime.name().into());

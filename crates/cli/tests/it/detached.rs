@@ -389,6 +389,8 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
         id: store.claim_id().unwrap(),
         name: Some("orphan".to_owned()),
         argv: vec!["sleep".into(), "1000".into()],
+        script: None,
+        withheld: Vec::new(),
         cwd: "/".into(),
         terminal: false,
         lifetime: Lifetime::Detached,

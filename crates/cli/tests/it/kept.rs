@@ -167,6 +167,21 @@ fn a_detached_command_that_cannot_start_leaves_no_keeper() {
 }
 
 #[test]
+fn the_list_of_sessions_shows_the_script_and_what_was_kept_from_it() {
+    let home = Home::new("kept-listed");
+    let mut server = Served::of(home.windlass(&["mcp"]).env("DEPLOY_TOKEN", "precious"));
+    server.greet();
+    let cmd = "echo one;\n  echo two";
+    call(&mut server, "exec_command", &json!({ "cmd": cmd, "login": false }));
+    leave(server);
+    assert!(home.seen(&["ps", "--all"]).stdout.contains("echo one; echo two"));
+    let listed = &home.json(&["ps", "--all", "--json"])[0];
+    assert_eq!(listed["script"], cmd, "{listed}");
+    let withheld = listed["withheld_variables"].as_array().unwrap();
+    assert!(withheld.contains(&json!("DEPLOY_TOKEN")), "{listed}");
+}
+
+#[test]
 fn no_keeper_is_left_unless_a_session_is_detached() {
     let home = Home::new("kept-none");
     let _ends = Ends(&home);

@@ -26,7 +26,7 @@ impl Served {
         Self::of(command.env("HOME", home.path()))
     }
 
-    fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("windlass starts");
         let input = child.stdin.take();

@@ -24,6 +24,10 @@ pub struct StartRecord {
     pub name: Option<String>,
     /// The program and its arguments.
     pub argv: Vec<OsString>,
+    /// What was asked for, where the arguments do not show it: a script, or its beginning.
+    pub script: Option<String>,
+    /// Names of variables that were kept from it.
+    pub withheld: Vec<String>,
     /// Where it was started.
     pub cwd: PathBuf,
     /// Whether it has a terminal rather than pipes.

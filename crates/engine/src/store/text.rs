@@ -53,6 +53,12 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     for argument in &start.argv {
         block.line("arg", argument.as_bytes());
     }
+    if let Some(script) = &start.script {
+        block.line("script", script.as_bytes());
+    }
+    for name in &start.withheld {
+        block.line("withheld", name.as_bytes());
+    }
     block.line("cwd", start.cwd.as_os_str().as_bytes());
     block.line("terminal", if start.terminal { b"yes" } else { b"no" });
     block.line("lifetime", start.lifetime.name().as_bytes());
@@ -213,6 +219,11 @@ impl Fields {
             id: self.id()?,
             name: self.value("name").and_then(|name| String::from_utf8(name.to_vec()).ok()),
             argv: self.values("arg").map(|argument| OsString::from_vec(argument.to_vec())).collect(),
+            script: self.value("script").and_then(|script| String::from_utf8(script.to_vec()).ok()),
+            withheld: self
+                .values("withheld")
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .collect(),
             cwd: PathBuf::from(OsStr::from_bytes(self.value("cwd")?)),
             terminal: self.text("terminal")? == "yes",
             lifetime: Lifetime::from_name(self.text("lifetime")?)?,

@@ -31,6 +31,8 @@ fn start(id: SessionId) -> StartRecord {
         id,
         name: None,
         argv: vec!["cargo".into(), "build".into()],
+        script: None,
+        withheld: Vec::new(),
         cwd: "/home/me".into(),
         terminal: false,
         lifetime: Lifetime::Runtime,
@@ -38,6 +40,17 @@ fn start(id: SessionId) -> StartRecord {
         runtime: RUNTIME,
         root: ROOT,
     }
+}
+
+#[test]
+fn a_script_and_the_names_that_were_kept_from_it_read_back() {
+    let scratch = Scratch::new("store-script");
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    let script = Some("make all\nmake test".into());
+    let record = StartRecord { script, withheld: vec!["API_KEY".into(), "é".into()], ..start(id) };
+    store.begin(&record).unwrap();
+    assert_eq!(store.load(id).unwrap().start, record);
 }
 
 fn receipt() -> Receipt {
