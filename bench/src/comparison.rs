@@ -109,6 +109,11 @@ pub(crate) fn all(scale: Scale) -> Vec<Comparison> {
         exit(scale),
         settle(scale, "plain"),
         settle(scale, "colour"),
+        tokens_of_a_log(scale),
+        tokens(scale, "code"),
+        tokens(scale, "prose"),
+        tokens(scale, "cjk"),
+        tokens(scale, "base64"),
     ]
 }
 
@@ -248,6 +253,41 @@ fn settle(scale: Scale, text: &str) -> Comparison {
     let row = Row { name, what, figure: "mb_per_s", unit: "MB/s", bar: Bar::Least(least) };
     let order = Order::new("settle").with("text", text).with("bytes", scale.of(64 * MIB, MIB));
     Comparison { reference: Reference::Nothing, ours: order, rows: vec![row] }
+}
+
+/// Beside the same with the `tiktoken` crate.
+fn tokens(scale: Scale, text: &str) -> Comparison {
+    let (name, what, least) = match text {
+        "log" => ("tokens-log", "tokens of a log, against the tiktoken crate", 1.0),
+        "code" => ("tokens-code", "tokens of source code", 1.0),
+        "prose" => ("tokens-prose", "tokens of English text", 1.0),
+        "cjk" => ("tokens-cjk", "tokens of Japanese, Chinese and Korean", 1.0),
+        _ => ("tokens-base64", "tokens of base64", 1.0),
+    };
+    let row = Row { name, what, figure: "mb_per_s", unit: "MB/s", bar: Bar::LeastTimes(least) };
+    let order = Order::new("tokens").with("text", text).with("bytes", scale.of(8 * MIB, MIB / 16));
+    let reference = Reference::Ours(order.clone().with("by", "tiktoken"));
+    Comparison { reference, ours: order.with("by", "ours"), rows: vec![row] }
+}
+
+fn tokens_of_a_log(scale: Scale) -> Comparison {
+    let first = Row {
+        name: "tokens-first",
+        what: "the first count of a process",
+        figure: "first_micros",
+        unit: "us",
+        bar: Bar::MostTimes(0.05),
+    };
+    let memory = Row {
+        name: "tokens-memory",
+        what: "resident memory gained by counting a log",
+        figure: "gained_mib",
+        unit: "MiB",
+        bar: Bar::Most(4.0),
+    };
+    let mut comparison = tokens(scale, "log");
+    comparison.rows.extend([first, memory]);
+    comparison
 }
 
 fn against_bare(order: &Order, rows: Vec<Row>) -> Comparison {

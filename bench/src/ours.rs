@@ -8,6 +8,7 @@ mod memory;
 mod produced;
 mod settle;
 mod spawn;
+mod tokens;
 
 use crate::order::Order;
 use anyhow::{Context, Result, bail, ensure};
@@ -18,8 +19,10 @@ use windlass_engine::{
 
 /// Does the work and prints its figures.
 pub(crate) fn measure(order: &Order) -> Result<()> {
-    if order.work == "settle" {
-        return settle::measure(order);
+    match order.work.as_str() {
+        "settle" => return settle::measure(order),
+        "tokens" => return tokens::measure(order),
+        _ => {}
     }
     let order = order.clone();
     // Sessions run on the workers, and so does whoever waits for them: as a server's connections do.

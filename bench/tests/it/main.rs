@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::Command;
 use windlass_testkit::Scratch;
 
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 25] = [
     "spawn-pipe",
     "spawn-terminal",
     "spawn-pipe-512",
@@ -25,6 +25,13 @@ const ROWS: [&str; 18] = [
     "exit",
     "settle-plain",
     "settle-colour",
+    "tokens-log",
+    "tokens-first",
+    "tokens-memory",
+    "tokens-code",
+    "tokens-prose",
+    "tokens-cjk",
+    "tokens-base64",
 ];
 
 /// Rows whose bar is absolute: the bare program has nothing to put beside them.

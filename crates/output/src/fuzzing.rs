@@ -3,8 +3,8 @@
 
 use crate::{
     Budget, Context, CursorKeys, ExcerptOptions, ExcerptSource, Grep, Marker, Offset, Pattern, QueryScanner,
-    RawMatcher, Screen, ScreenSize, SettledMatcher, Settler, TailLines, Tokenizer, Tokens, Utf8, View,
-    excerpt, key, settle,
+    RawMatcher, Screen, ScreenSize, SettledMatcher, Settler, TailLines, TokenCounter, Tokenizer, Tokens,
+    Utf8, View, excerpt, key, settle,
 };
 
 /// A body: arbitrary bytes in, a panic if a promise is broken.
@@ -19,6 +19,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("excerpt", excerpt_any),
     ("keys", name_any),
     ("pattern", match_any),
+    ("tokens", count_any),
 ];
 
 /// Settles the same in one piece as in chunks.
@@ -163,4 +164,18 @@ pub fn match_any(data: &[u8]) {
     grep.feed(&settle(bytes, Offset::ZERO), &mut found);
     grep.finish(&mut found);
     assert!(found.is_sorted_by(|a, b| a.number < b.number));
+}
+
+/// Counts anything: at least one token, at most one a byte, and in parts as in one.
+pub fn count_any(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Bytes4] {
+        let count = tokenizer.count(&text);
+        assert!(count.get() <= text.len() as u64);
+        assert_eq!(count == Tokens::ZERO, text.is_empty());
+        let mut counter = TokenCounter::new(tokenizer);
+        text.split_inclusive('\n').for_each(|part| counter.feed(part));
+        // Only a stretch too long to be carried may make a difference.
+        assert!(text.len() > 32 << 10 || counter.finish() == count);
+    }
 }

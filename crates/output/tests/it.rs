@@ -13,3 +13,5 @@ mod settled_laws;
 mod settled_samples;
 #[path = "it/span_laws.rs"]
 mod span_laws;
+#[path = "it/token_counts.rs"]
+mod token_counts;
