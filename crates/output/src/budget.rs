@@ -7,6 +7,8 @@ use crate::tokens::{Tokenizer, Tokens};
 pub enum Budget {
     /// At most so many bytes of UTF-8.
     Bytes(u64),
+    /// At most so many characters.
+    Characters(u64),
     /// At most so many lines.
     Lines(u64),
     /// At most so many tokens.
@@ -22,6 +24,7 @@ impl Budget {
         const MOST: u64 = 4 << 20;
         let bytes = match self {
             Self::Bytes(bytes) => bytes.saturating_mul(2),
+            Self::Characters(characters) => characters.saturating_mul(8),
             Self::Lines(lines) => lines.saturating_mul(512),
             Self::Tokens(tokens) => tokens.get().saturating_mul(16),
         };
@@ -39,6 +42,7 @@ pub(crate) struct Meter {
 #[derive(Clone, Copy, Debug)]
 enum Unit {
     Bytes,
+    Characters,
     Lines,
     Tokens(Tokenizer),
 }
@@ -47,6 +51,7 @@ impl Meter {
     pub(crate) fn new(budget: Budget, tokenizer: Tokenizer) -> Self {
         let (unit, limit) = match (budget, tokenizer) {
             (Budget::Bytes(bytes), _) => (Unit::Bytes, bytes),
+            (Budget::Characters(characters), _) => (Unit::Characters, characters),
             (Budget::Lines(lines), _) => (Unit::Lines, lines),
             // Rounding each piece up would waste a part of the budget: quarters are counted as bytes.
             (Budget::Tokens(tokens), Tokenizer::Bytes4) => (Unit::Bytes, tokens.get().saturating_mul(4)),
@@ -62,6 +67,7 @@ impl Meter {
     pub(crate) fn cost(self, text: &str) -> u64 {
         match self.unit {
             Unit::Bytes => text.len() as u64,
+            Unit::Characters => text.chars().count() as u64,
             Unit::Lines => {
                 let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
                 newlines + u64::from(!text.is_empty() && !text.ends_with('\n'))

@@ -57,6 +57,13 @@ pub enum Marker<'a> {
         /// The session's id, as its reader would write it.
         session: &'a dyn fmt::Display,
     },
+    /// The same, with this span wherever the text is cut: for text that was made of all of it, such as a screen.
+    Made {
+        /// The session's id, as its reader would write it.
+        session: &'a dyn fmt::Display,
+        /// What the text was made of.
+        of: Span,
+    },
     /// `…12 tokens truncated (windlass log 7 --span 16..64)…`
     Command {
         /// The session's id or name, as its reader would type it.
@@ -185,18 +192,28 @@ impl Cutter<'_> {
     }
 
     fn marker(&self, omitted: Omitted) -> String {
-        let Omitted { tokens, span, .. } = omitted;
-        match self.options.marker {
+        self.options.marker.text(omitted.span, omitted.tokens)
+    }
+}
+
+impl Marker<'_> {
+    /// What it says where this was left out.
+    #[must_use]
+    pub fn text(self, span: Span, tokens: Tokens) -> String {
+        match self {
             Marker::Count => format!("…{tokens} tokens truncated…"),
-            Marker::Address { session } => {
-                let (from, to) = (span.from(), span.to());
-                format!("…{tokens} tokens truncated (read_output session_id={session} from={from} to={to})…")
-            }
+            Marker::Address { session } => address(tokens, session, span),
+            Marker::Made { session, of } => address(tokens, session, of),
             Marker::Command { session } => {
                 format!("…{tokens} tokens truncated (windlass log {session} --span {span})…")
             }
         }
     }
+}
+
+fn address(tokens: Tokens, session: &dyn fmt::Display, span: Span) -> String {
+    let (from, to) = (span.from(), span.to());
+    format!("…{tokens} tokens truncated (read_output session_id={session} from={from} to={to})…")
 }
 
 /// How many bytes of the beginning of `text` fit into `limit`.
@@ -364,6 +381,12 @@ mod tests {
     }
 
     #[test]
+    fn characters_are_a_budget_too() {
+        check(&"€".repeat(40), Budget::Characters(40), &"€".repeat(40));
+        check(&"€".repeat(41), Budget::Characters(40), "€€€€€€€€\n…18 tokens truncated…\n€€€€€€€€€");
+    }
+
+    #[test]
     fn lines_are_a_budget_too() {
         check(&twenty_lines(), Budget::Lines(5), "001\n002\n…16 tokens truncated…\n019\n020\n");
         check(&twenty_lines(), Budget::Lines(1), "…20 tokens truncated…");
@@ -379,6 +402,10 @@ mod tests {
         let options = ExcerptOptions { budget: Budget::Bytes(79), ..options };
         let text = excerpt(ExcerptSource::Whole(&view), options).text;
         assert_eq!(text, "001\n…18 tokens truncated (read_output session_id=7 from=1004 to=1076)…\n020\n");
+        let of = Span::new(Offset::ZERO, Offset::new(5));
+        let made = ExcerptOptions { marker: Marker::Made { session: &7, of }, ..options };
+        let text = excerpt(ExcerptSource::Whole(&view), made).text;
+        assert_eq!(text, "001\n…18 tokens truncated (read_output session_id=7 from=0 to=5)…\n020\n");
         let options = ExcerptOptions { marker: Marker::Command { session: &"web" }, ..options };
         let text = excerpt(ExcerptSource::Whole(&view), options).text;
         assert_eq!(text, "001\n002\n…16 tokens truncated (windlass log web --span 1008..1072)…\n019\n020\n");

@@ -93,6 +93,7 @@ pub fn excerpt_any(data: &[u8]) {
     let budget = match kind % 3 {
         0 => Budget::Bytes(limit),
         1 => Budget::Lines(limit),
+        2 => Budget::Characters(limit),
         _ => Budget::Tokens(Tokens::new(limit)),
     };
     let tokenizer = if kind & 4 == 0 { Tokenizer::Bytes4 } else { Tokenizer::O200k };
@@ -107,6 +108,7 @@ pub fn check_excerpt(view: &View, options: ExcerptOptions<'_>) {
     assert_eq!(result.original, options.tokenizer.count(text));
     let cost = |text: &str| match options.budget {
         Budget::Bytes(limit) => (text.len() as u64, limit),
+        Budget::Characters(limit) => (text.chars().count() as u64, limit),
         Budget::Lines(limit) => (text.lines().count() as u64, limit),
         Budget::Tokens(limit) => (options.tokenizer.count(text).get(), limit.get()),
     };

@@ -3,8 +3,9 @@
 use super::escape::{ESC, Escapes};
 use super::utf8::{Flaw, longest_valid};
 
-/// How far back an unfinished escape code is looked for. A longer one is a string code, which shows nothing.
-const LONGEST_CODE: usize = 256;
+/// How far back an unfinished escape code is looked for. Longer ones carry pictures or clipboards, and nobody waits in the
+/// middle of those.
+const LONGEST_CODE: usize = 4096;
 
 /// How many bytes at the end of `bytes` belong to a character or an escape code whose rest has not come yet.
 #[must_use]

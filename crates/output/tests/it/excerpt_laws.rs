@@ -19,6 +19,7 @@ fn text() -> impl Strategy<Value = String> {
 fn budget() -> impl Strategy<Value = Budget> {
     prop_oneof![
         (0..900u64).prop_map(Budget::Bytes),
+        (0..900u64).prop_map(Budget::Characters),
         (0..20u64).prop_map(Budget::Lines),
         (0..200u64).prop_map(|n| Budget::Tokens(Tokens::new(n))),
     ]
