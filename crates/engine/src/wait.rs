@@ -22,8 +22,10 @@ pub struct Until {
     pub patterns: Vec<Pattern>,
     /// What the patterns are looked for in.
     pub text: PatternText,
-    /// Nothing is printed for this long, counted from the later of the last output and the call.
+    /// Nothing is printed for this long, counted from the later of the last output and `silent_from`.
     pub idle: Option<Duration>,
+    /// Silence before this moment does not count; without it, silence before the call does not.
+    pub silent_from: Option<Instant>,
     /// The output has reached this offset.
     pub reached: Option<Offset>,
     /// The session has taken all its input and waits for more.
@@ -119,7 +121,8 @@ impl Session {
             if let Some(met) = looks.look(self, until, &level).await {
                 return met;
             }
-            let idle_at = until.idle.map(|idle| after(level.last_output.max(called), idle));
+            let silent_from = level.last_output.max(until.silent_from.unwrap_or(called));
+            let idle_at = until.idle.map(|idle| after(silent_from, idle));
             let wake = [idle_at, until.deadline, looks.next(until)].into_iter().flatten().min();
             // timer: the next moment at which silence or the deadline would hold, or at which to look again.
             let changed = match wake {
