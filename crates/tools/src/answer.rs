@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Attention, Endpoint, Fitted, InputWanted, Progress, Receipt, Written};
+use windlass_engine::{Attention, Endpoint, Fitted, InputWanted, Progress, Receipt};
 
 use crate::attend::{Ending, waiting};
 use crate::call::Reply;
@@ -25,11 +25,22 @@ pub(crate) struct Answer<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// What became of what was written.
+/// What was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputReport {
-    pub(crate) offered: usize,
-    pub(crate) written: Written,
+    offered: u64,
+    /// What of it found room in the queue.
+    accepted: u64,
+    /// All that the session's queue had taken when this had been added.
+    target: u64,
+}
+
+/// What became of what was written.
+struct InputOutcome {
+    offered: u64,
+    written: u64,
+    queued: u64,
+    refused: u64,
 }
 
 /// Output above this is fitted off the threads that serve everyone.
@@ -46,32 +57,45 @@ struct Situation {
     state: Vec<String>,
     met: Option<&'static str>,
     left_running: Vec<windlass_engine::ProcessLine>,
+    input: Option<InputOutcome>,
+}
+
+/// What an answer is told apart by; the same in text and data.
+struct Stamp {
+    chunk: String,
+    /// How long the call took, in seconds.
+    wall: f64,
 }
 
 impl Answer<'_> {
     pub(crate) async fn reply(mut self) -> Reply {
+        let held = Arc::clone(self.held);
+        let _turn = held.turn().await;
         let situation = self.situation().await;
         // The situation first: once an exit is seen, everything printed before it is readable.
-        let fitted = self.take().await;
+        let fitted = self.unread().await;
+        held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| Telling::Told));
+        // From here on nothing waits: a call that is cancelled was cancelled before.
         self.note_losses(&fitted);
         self.notes.extend(self.toolbox.announcements(Some(self.held.number)));
-        let chunk = chunk_id();
-        let text = self.text(&chunk, &situation, &fitted);
-        let structured = self.structured(&chunk, &situation, &fitted);
+        let stamp = Stamp { chunk: chunk_id(), wall: report::rounded(self.began.elapsed()) };
+        let text = self.text(&stamp, &situation, &fitted);
+        let structured = self.structured(&stamp, &situation, &fitted);
         Reply { text, structured, is_error: false }
     }
 
     async fn situation(&self) -> Situation {
         let progress = self.held.session.progress();
         let receipt = progress.receipt.clone();
-        let told_before = receipt.is_some() && self.held.tell_exit() == Telling::Told;
+        let told_before = receipt.is_some() && self.held.exit_told();
         let exit = receipt.clone().filter(|_| !told_before);
         let left_running = self.left_running(receipt.as_deref());
         let mut state = Vec::new();
         let mut met = None;
         if let Ending::Met(condition, how) = &self.ending {
             met = Some(*condition);
-            if *condition == "pattern" || *condition == "idle" {
+            // The line of the exit says that, and the list of addresses a port.
+            if !matches!(*condition, "exit" | "port") {
                 state.push(how.clone());
             }
         }
@@ -85,7 +109,8 @@ impl Answer<'_> {
         if receipt.is_none() || !left_running.is_empty() {
             state.extend(listening(&self.held.session.listening()));
         }
-        Situation { progress, exit, told_before, state, met, left_running }
+        let input = self.input.map(|input| input.outcome(&progress));
+        Situation { progress, exit, told_before, state, met, left_running, input }
     }
 
     async fn describe_running(&self, progress: &Progress, state: &mut Vec<String>) {
@@ -96,7 +121,8 @@ impl Answer<'_> {
                 (progress.last_output.elapsed() >= IDLE).then_some(InputWanted { kind, probably: true })
             }
         };
-        state.extend(wanted.map(|wanted| waiting(wanted).to_owned()));
+        let wanted = wanted.map(|wanted| waiting(wanted).to_owned());
+        state.extend(wanted.filter(|wanted| !state.contains(wanted)));
         let idle = progress.last_output.elapsed();
         if idle >= IDLE && !state.iter().any(|known| known.starts_with("idle")) {
             state.push(format!("idle {}", report::seconds(idle)));
@@ -106,19 +132,21 @@ impl Answer<'_> {
     /// What the root left behind and is still there.
     fn left_running(&self, receipt: Option<&Receipt>) -> Vec<windlass_engine::ProcessLine> {
         match receipt {
-            Some(receipt) if !receipt.left_running.is_empty() => self.held.session.processes(),
+            Some(receipt) if !receipt.left_running.is_empty() => {
+                self.held.readable(self.held.session.processes())
+            }
             _ => Vec::new(),
         }
     }
 
-    async fn take(&self) -> Fitted {
+    async fn unread(&self) -> Fitted {
         let (held, showing) = (Arc::clone(self.held), self.showing);
         if held.unread().len() <= LARGE {
-            return held.take(&showing);
+            return held.unread_fitted(&showing);
         }
-        let taken = tokio::task::spawn_blocking(move || held.take(&showing)).await;
+        let fitted = tokio::task::spawn_blocking(move || held.unread_fitted(&showing)).await;
         // It ends early only with the runtime, and then nobody reads the answer.
-        taken.unwrap_or_else(|_| self.held.take(&self.showing))
+        fitted.unwrap_or_else(|_| self.held.unread_fitted(&self.showing))
     }
 
     fn note_losses(&mut self, fitted: &Fitted) {
@@ -136,14 +164,14 @@ impl Answer<'_> {
         self.notes.extend(self.held.session.trouble());
     }
 
-    fn text(&self, chunk: &str, situation: &Situation, fitted: &Fitted) -> String {
-        let mut text = format!("Chunk ID: {chunk}\n");
+    fn text(&self, stamp: &Stamp, situation: &Situation, fitted: &Fitted) -> String {
+        let mut text = format!("Chunk ID: {}\n", stamp.chunk);
         // Writing to a string cannot fail.
         let mut line = |arguments: std::fmt::Arguments<'_>| {
             let _ = text.write_fmt(arguments);
             text.push('\n');
         };
-        line(format_args!("Wall time: {:.4} seconds", self.began.elapsed().as_secs_f64()));
+        line(format_args!("Wall time: {:.4} seconds", stamp.wall));
         match &situation.exit {
             Some(receipt) => line(format_args!("Process exited with code {}", receipt.exit.code())),
             None if situation.told_before => line(format_args!("{}", self.already_told())),
@@ -156,7 +184,7 @@ impl Answer<'_> {
             let (count, names) = (situation.left_running.len(), report::processes(&situation.left_running));
             line(format_args!("Left running: {count} processes: {names} (session {})", self.held.number));
         }
-        if let Some(input) = self.input.and_then(InputReport::remark) {
+        if let Some(input) = situation.input.as_ref().and_then(InputOutcome::remark) {
             line(format_args!("Input: {input}"));
         }
         for note in &self.notes {
@@ -175,11 +203,11 @@ impl Answer<'_> {
         )
     }
 
-    fn structured(&self, chunk: &str, situation: &Situation, fitted: &Fitted) -> Value {
+    fn structured(&self, stamp: &Stamp, situation: &Situation, fitted: &Fitted) -> Value {
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-        put("chunk_id", chunk.into());
-        put("wall_time_seconds", report::rounded(self.began.elapsed()).into());
+        put("chunk_id", stamp.chunk.as_str().into());
+        put("wall_time_seconds", stamp.wall.into());
         put("session", self.held.number.into());
         if let Some(receipt) = &situation.exit {
             put("exit_code", receipt.exit.code().into());
@@ -191,7 +219,7 @@ impl Answer<'_> {
         put("state", self.state_word(situation).into());
         put("met", situation.met.into());
         put("left_running", report::processes_json(&situation.left_running));
-        if let Some(input) = self.input {
+        if let Some(input) = &situation.input {
             put("input", input.json());
         }
         put("notes", self.notes.clone().into());
@@ -206,16 +234,30 @@ impl Answer<'_> {
 }
 
 impl InputReport {
-    fn remark(self) -> Option<String> {
-        let Written { refused, queued, .. } = self.written;
-        if queued == 0 && refused == 0 {
+    /// Of a write that offered so many bytes, of which so many were just taken.
+    pub(crate) fn of(held: &Held, offered: usize, accepted: usize) -> Self {
+        let target = held.session.progress().input.accepted;
+        Self { offered: offered as u64, accepted: accepted as u64, target }
+    }
+
+    fn outcome(self, progress: &Progress) -> InputOutcome {
+        let input = progress.input;
+        let gone = input.delivered + input.undelivered;
+        let queued = self.target.saturating_sub(gone).min(self.accepted);
+        let written = self.accepted - queued.max(input.undelivered.min(self.accepted));
+        InputOutcome { offered: self.offered, written, queued, refused: self.offered - self.accepted }
+    }
+}
+
+impl InputOutcome {
+    fn remark(&self) -> Option<String> {
+        let Self { offered, written, queued, refused } = self;
+        if *queued == 0 && *refused == 0 {
             return None;
         }
-        let taken = self.offered - refused;
-        let went = (taken as u64).saturating_sub(queued);
         let mut remark =
-            format!("{went} of {} bytes written, {queued} queued until the program reads", self.offered);
-        if refused > 0 {
+            format!("{written} of {offered} bytes written, {queued} queued until the program reads");
+        if *refused > 0 {
             let _ = write!(
                 remark,
                 ", {refused} refused because the queue is full: write the last {refused} again"
@@ -224,10 +266,8 @@ impl InputReport {
         Some(remark)
     }
 
-    fn json(self) -> Value {
-        let Written { refused, queued, .. } = self.written;
-        let written = (self.offered as u64 - refused as u64).saturating_sub(queued);
-        json!({ "written": written, "queued": queued, "refused": refused })
+    fn json(&self) -> Value {
+        json!({ "written": self.written, "queued": self.queued, "refused": self.refused })
     }
 }
 

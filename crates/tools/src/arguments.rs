@@ -114,6 +114,12 @@ impl Arguments {
         self.take(field).map(|value| string(field, value)).transpose()
     }
 
+    /// A path; an empty one is none.
+    pub(crate) fn path(&mut self, field: &str) -> Result<Option<String>, BadArgument> {
+        let path = self.text(field)?.filter(|path| !path.is_empty());
+        path.map(|path| without_nul(field, path)).transpose()
+    }
+
     pub(crate) fn required_text(&mut self, field: &str) -> Result<String, BadArgument> {
         self.text(field)?.ok_or_else(|| missing(field))
     }
@@ -181,8 +187,13 @@ fn variable(field: &str, name: String, value: Value) -> Result<(String, Option<S
     }
     match value {
         Value::Null => Ok((name, None)),
-        value => Ok((name, Some(string(&place, value)?))),
+        value => Ok((name, Some(without_nul(&place, string(&place, value)?)?))),
     }
+}
+
+/// What goes to the kernel as a string ends at its first NUL.
+pub(crate) fn without_nul(field: &str, text: String) -> Result<String, BadArgument> {
+    if text.contains('\0') { Err(BadArgument::new(field, "contains a NUL byte")) } else { Ok(text) }
 }
 
 /// A number without a fraction, whichever way it is written.

@@ -20,6 +20,8 @@ pub(crate) struct Wait {
     pub(crate) asked: bool,
     /// Where patterns begin to look.
     pub(crate) from: Offset,
+    /// Silence before this moment does not count.
+    pub(crate) silent_from: Instant,
     pub(crate) view: ViewKind,
 }
 
@@ -45,7 +47,8 @@ impl Wait {
     fn plain(held: &Held, deadline: Instant) -> Self {
         let input = held.session.facts().terminal.is_some();
         let conditions = Conditions { exit: true, input, ..Conditions::default() };
-        Self { conditions, deadline, asked: false, from: held.unread().from(), view: ViewKind::Text }
+        let (from, silent_from) = (held.unread().from(), held.session.started());
+        Self { conditions, deadline, asked: false, from, silent_from, view: ViewKind::Text }
     }
 
     /// These conditions, or what is waited for when nobody said.
@@ -88,6 +91,7 @@ impl Wait {
             patterns,
             text,
             idle,
+            silent_from: Some(self.silent_from),
             reached: None,
             input: input || asks,
             ports,

@@ -4,8 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use windlass_engine::{Fitted, Fitting, Form, Session};
+use windlass_engine::{Fitted, Fitting, Form, ProcessLine, Session};
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
+
+use crate::report;
+use crate::shell::readable_command;
 
 /// A session that a caller started.
 #[derive(Debug)]
@@ -17,6 +20,8 @@ pub(crate) struct Held {
     /// The variables that were kept from it.
     pub(crate) removed: Vec<String>,
     place: Mutex<Place>,
+    /// Whoever makes an answer holds it, so that two never show the same.
+    turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
 }
 
@@ -97,7 +102,19 @@ impl Showing {
 impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
         let place = Mutex::new(Place { unread: Offset::ZERO, exit: Telling::Untold });
-        Self { number, session, command, removed, place, attended: AtomicUsize::new(0) }
+        let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
+        Self { number, session, command, removed, place, turn, attended }
+    }
+
+    /// Processes of this session, named so that a reader knows them.
+    pub(crate) fn readable(&self, mut processes: Vec<ProcessLine>) -> Vec<ProcessLine> {
+        let script = report::shortened(&self.command, 100);
+        for line in &mut processes {
+            if let Some(readable) = readable_command(&line.command, &script) {
+                line.command = readable;
+            }
+        }
+        processes
     }
 
     /// What the caller has not read yet.
@@ -118,27 +135,36 @@ impl Held {
         Attending(Arc::clone(self))
     }
 
-    /// Takes the unread output, fitted, and moves past it. Nobody else can take the same.
-    pub(crate) fn take(&self, showing: &Showing) -> Fitted {
+    /// Waits until nobody else is making an answer. An answer that is given up before [`Held::told`] tells nobody
+    /// anything, so the next one tells it all.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// The unread output that can be shown now, fitted.
+    pub(crate) fn unread_fitted(&self, showing: &Showing) -> Fitted {
+        let from = self.place().unread;
+        self.fit(showing, Span::new(from, self.whole_end(from)))
+    }
+
+    /// Notes what an answer tells: the output before this offset, and the end if there was one.
+    pub(crate) fn told(&self, unread: Offset, exit: Option<Telling>) {
         let mut place = self.place();
-        let span = Span::new(place.unread, self.whole_end(place.unread));
-        place.unread = span.to();
-        // Two answers made at once must not hold each other up: the place has moved, the rest needs no lock.
-        drop(place);
-        self.fit(showing, span)
+        place.unread = place.unread.max(unread);
+        place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
     }
 
     fn fit(&self, showing: &Showing, span: Span) -> Fitted {
         let fitting = showing.fitting(&self.number);
         match self.session.screen().filter(|_| showing.view == ViewKind::Screen) {
-            Some(screen) => fitting.fit_view(&View::verbatim(screen.text, span.to()), span),
+            Some(screen) => screen_fitted(&fitting, screen.text, span),
             None => fitting.fit(self.session.journal(), span),
         }
     }
 
     /// While more may come, a character or an escape code that has not ended yet waits for the next answer.
     fn whole_end(&self, from: Offset) -> Offset {
-        const NEAR: u64 = 256;
+        const NEAR: u64 = 4096;
         let closed = self.session.progress().closed;
         let end = self.session.journal().end().max(from);
         if closed {
@@ -169,18 +195,25 @@ impl Held {
         place.exit = place.exit.max(Telling::Announced);
     }
 
+    /// Whether its end was the answer to something.
     pub(crate) fn exit_told(&self) -> bool {
         self.place().exit == Telling::Told
-    }
-
-    /// Notes that the end is being told as an answer, and says what had been told before.
-    pub(crate) fn tell_exit(&self) -> Telling {
-        std::mem::replace(&mut self.place().exit, Telling::Told)
     }
 
     fn place(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A screen within a budget. It is made of all the output, so what is left out of it is read there.
+pub(crate) fn screen_fitted(fitting: &Fitting<'_>, text: String, span: Span) -> Fitted {
+    let marker = match fitting.marker {
+        Marker::Address { session } => Marker::Made { session, of: span },
+        other => other,
+    };
+    let mut fitted = Fitting { marker, ..*fitting }.fit_view(&View::verbatim(text, Offset::ZERO), span);
+    fitted.omitted = fitted.omitted.map(|(_, tokens)| (span, tokens));
+    fitted
 }
 
 /// A call that waits for a session.

@@ -19,8 +19,6 @@ use windlass_output::{Offset, Span};
 use crate::environment::{Variables, get};
 use crate::shell::{Dialect, Shell};
 
-/// How long the start-up files may take.
-const BOUND: Duration = Duration::from_secs(3);
 /// Functions longer than this together would make every command slower to start.
 const MOST_FUNCTIONS: usize = 64 * 1024;
 /// The most a start-up may print, environment included, before it is no longer looked at.
@@ -32,6 +30,8 @@ const MARKER: &str = "WINDLASS_CAPTURE";
 #[derive(Debug)]
 pub(crate) struct LoginEnvironments {
     engine: Engine,
+    /// How long the start-up files may take.
+    bound: Duration,
     base: Arc<Captured>,
     captured: Mutex<HashMap<Shell, Entry>>,
 }
@@ -48,8 +48,19 @@ pub(crate) struct Captured {
     pub(crate) variables: Variables,
     /// Definitions of functions that a shell can read.
     pub(crate) functions: String,
+    pub(crate) startup: Startup,
     remark: Option<String>,
     told: AtomicBool,
+}
+
+/// Who reads a shell's start-up files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Startup {
+    /// The shell itself, if it is of the kind that always does.
+    #[default]
+    Own,
+    /// The login did, or tried to: nobody has to again.
+    Done,
 }
 
 impl Captured {
@@ -61,10 +72,10 @@ impl Captured {
 }
 
 impl LoginEnvironments {
-    /// Environments that begin with this one, the runtime's own.
-    pub(crate) fn new(engine: Engine, base: Variables) -> Self {
+    /// Environments that begin with this one, the runtime's own, and may take so long to make.
+    pub(crate) fn new(engine: Engine, base: Variables, bound: Duration) -> Self {
         let base = Arc::new(Captured { variables: base, ..Captured::default() });
-        Self { engine, base, captured: Mutex::default() }
+        Self { engine, bound, base, captured: Mutex::default() }
     }
 
     /// The runtime's own environment.
@@ -99,7 +110,8 @@ impl LoginEnvironments {
                      mend the shell's start-up files, or pass login=false"
                 );
                 let variables = self.base.variables.clone();
-                Arc::new(Captured { variables, remark: Some(remark), ..Captured::default() })
+                let startup = Startup::Done;
+                Arc::new(Captured { variables, startup, remark: Some(remark), ..Captured::default() })
             }
         }
     }
@@ -107,11 +119,16 @@ impl LoginEnvironments {
     async fn try_capture(&self, shell: &Shell) -> Result<Captured, String> {
         let marker = marker();
         let session = self.engine.start(self.login(shell, &marker)).map_err(|error| error.to_string())?;
-        let until = Until::exit().by(Instant::now() + BOUND);
+        let until = Until::exit().by(Instant::now() + self.bound);
         match session.wait(&until).await {
             Met::Exit(_) | Met::Closed => {}
             // Dropping the session, which nobody else holds, ends it.
-            _ => return Err(format!("its start-up files did not finish within {} s", BOUND.as_secs())),
+            _ => {
+                return Err(format!(
+                    "its start-up files did not finish within {} s",
+                    self.bound.as_secs_f64()
+                ));
+            }
         }
         let printed = printed(session.journal());
         // The environment holds the marker as well; only where it was printed an exclamation mark follows.
@@ -214,7 +231,8 @@ fn read(printed: &[u8], marker: &[u8]) -> Option<Captured> {
     }
     let functions = String::from_utf8(functions.to_vec()).unwrap_or_default();
     let functions = if functions.len() <= MOST_FUNCTIONS { functions } else { String::new() };
-    Some(Captured { variables, functions: functions.trim().to_owned(), ..Captured::default() })
+    let (functions, startup) = (functions.trim().to_owned(), Startup::Done);
+    Some(Captured { variables, functions, startup, ..Captured::default() })
 }
 
 fn split<'a>(bytes: &'a [u8], marker: &[u8]) -> Option<(&'a [u8], &'a [u8])> {

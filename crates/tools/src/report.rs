@@ -38,10 +38,16 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
 
 /// The beginning of a text on one line.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(longest) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
+    // What is cut off need not be put into one line first; spaces may make that a little shorter.
+    let near = beginning(text, longest.saturating_mul(8));
+    beginning(&near.split_whitespace().collect::<Vec<_>>().join(" "), longest)
+}
+
+/// The beginning of a text, as it is.
+pub(crate) fn beginning(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::BadArgument;
 use crate::environment::{Variables, get};
+use crate::login::{Captured, Startup};
 
 /// A shell that scripts can be given to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +37,8 @@ const SCRIPT: &str = "WINDLASS_SCRIPT";
 const FUNCTIONS: &str = "WINDLASS_FUNCTIONS";
 /// The kernel takes no string longer than 128 KiB into an environment, its name included.
 const PART: usize = 120 * 1024;
-/// The most parts: the kernel takes about 2 MiB of arguments and environment together.
+/// The most parts: the kernel takes about 2 MiB of arguments and environment together. A part may end a few bytes early, at
+/// a character, so that there may be one more.
 const MOST_PARTS: usize = 12;
 
 impl Shell {
@@ -49,27 +51,45 @@ impl Shell {
         }
     }
 
-    /// The command that runs a script, after defining the functions.
-    pub(crate) fn command(&self, script: &str, functions: &str) -> Result<ShellCommand, BadArgument> {
-        if script.contains('\0') {
-            return Err(BadArgument::new("cmd", "contains a NUL byte, which no shell can be given"));
-        }
+    /// The command that runs a script that was checked, in what a login left behind.
+    pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
+        let functions = &login.functions;
         let parts: Vec<&str> = parts(script).collect();
-        if parts.len() > MOST_PARTS {
-            let most = MOST_PARTS * PART;
-            let complaint =
-                format!("has {} bytes, more than {most}; write it to a file and run that", script.len());
-            return Err(BadArgument::new("cmd", complaint));
-        }
         let named = |(place, part): (usize, &&str)| (part_name(place).into(), OsString::from(*part));
         let mut variables: Variables = parts.iter().enumerate().map(named).collect();
         if !functions.is_empty() {
             variables.push((FUNCTIONS.into(), functions.into()));
         }
         let boot = boot(parts.len(), !functions.is_empty());
-        let argv = vec![self.program.clone().into(), "-c".into(), boot.into()];
-        Ok(ShellCommand { argv, variables })
+        let mut argv = vec![self.program.clone().into_os_string()];
+        if self.dialect == Dialect::Zsh && login.startup == Startup::Done {
+            // It would read `.zshenv` for every command; the login has done that.
+            argv.push("-f".into());
+        }
+        argv.extend(["-c".into(), boot.into()]);
+        ShellCommand { argv, variables }
     }
+}
+
+/// Whether a script can be given to a shell at all.
+pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument> {
+    const MOST: usize = MOST_PARTS * PART;
+    if script.contains('\0') {
+        return Err(BadArgument::new(field, "contains a NUL byte, which no shell can be given"));
+    }
+    if script.len() > MOST {
+        let complaint =
+            format!("has {} bytes, more than {MOST}; write it to a file and run that", script.len());
+        return Err(BadArgument::new(field, complaint));
+    }
+    Ok(())
+}
+
+/// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
+pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
+    let (program, boot) = command.split_once(' ')?;
+    let is_ours = boot.contains(&format!("unset {SCRIPT}")) || boot.contains(&format!("unset {FUNCTIONS}"));
+    is_ours.then(|| format!("{program} -c '{script}'"))
 }
 
 /// The text between the quotes is expanded before any of it runs, so the script is already read when its variables go;
@@ -149,20 +169,26 @@ mod tests {
 
     #[test]
     fn no_word_of_a_script_stands_in_the_arguments() {
-        let command = find("bash").command("echo precious", "greet () { echo hi; }").unwrap();
+        let mut login = Captured::default();
+        login.functions = "greet () { echo hi; }".into();
+        let command = find("bash").command("echo precious", &login);
         let argv: Vec<_> = command.argv.iter().map(|arg| arg.to_string_lossy()).collect();
         assert!(!argv.join(" ").contains("precious") && !argv.join(" ").contains("greet"));
+        let readable = readable_command(&argv.join(" "), "echo precious").unwrap();
+        assert_eq!(readable, "/bin/bash -c 'echo precious'");
+        assert_eq!(readable_command("sleep 5", "echo precious"), None);
     }
 
     #[test]
     fn a_long_script_travels_in_parts_and_one_too_long_is_refused() {
         let script = "é".repeat(PART);
-        let command = find("sh").command(&script, "").unwrap();
+        let command = find("sh").command(&script, &Captured::default());
         let together: String = command.variables.iter().map(|(_, part)| part.to_string_lossy()).collect();
         assert_eq!(together, script);
         assert!(command.variables.iter().all(|(_, part)| part.len() <= PART));
-        let complaint = find("sh").command(&"x".repeat(PART * MOST_PARTS + 1), "").unwrap_err().to_string();
+        let complaint = check_script("cmd", &"x".repeat(PART * MOST_PARTS + 1)).unwrap_err().to_string();
         assert!(complaint.starts_with("cmd: has 1474561 bytes"), "{complaint}");
-        assert!(find("sh").command("a\0b", "").is_err());
+        assert!(check_script("cmd", "a\0b").is_err());
+        assert!(check_script("cmd", &script).is_ok());
     }
 }

@@ -18,6 +18,7 @@ use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Call, Reply};
 use crate::catalogue::{Profile, Tool};
 use crate::held::{Showing, ViewKind};
+use crate::report;
 use crate::toolbox::Toolbox;
 use crate::until::Conditions;
 
@@ -47,6 +48,7 @@ pub(crate) struct Visit<'a> {
 
 /// Carries a call out. `None`: there is no such tool.
 pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
+    let toolbox = visit.toolbox;
     let reply = match tool.name {
         "exec_command" => exec_command::call(visit).await,
         "write_stdin" => write_stdin::call(visit).await,
@@ -57,12 +59,26 @@ pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
         "shell" => classic::call_shell(visit).await,
         _ => classic::call_shell_command(visit).await,
     };
-    reply.unwrap_or_else(|refusal| Reply::error(refusal.0))
+    reply.unwrap_or_else(|refusal| refusal.reply(&toolbox.announcements(None)))
 }
 
 /// Why a call was not carried out, for its caller to read.
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) String);
+
+impl Refusal {
+    /// It is an answer like any other, so it also tells what is due. What came in may be long; what goes out is not.
+    fn reply(self, notes: &[String]) -> Reply {
+        const LONGEST: usize = 4000;
+        let complaint = report::beginning(&self.0, LONGEST);
+        let mut reply = Reply::error(&complaint);
+        if !notes.is_empty() {
+            reply.text = format!("{complaint}\n{}", note_lines(notes));
+            reply.structured["notes"] = notes.into();
+        }
+        reply
+    }
+}
 
 impl From<BadArgument> for Refusal {
     fn from(bad: BadArgument) -> Self {
@@ -78,12 +94,14 @@ impl From<StartError> for Refusal {
 
 /// The output budget when nobody says otherwise.
 const DEFAULT_BUDGET: u64 = 10_000;
+/// The most that one answer shows, whatever is asked for: no host takes more.
+const MOST_BUDGET: u64 = 1_000_000;
 
 impl Visit<'_> {
     /// `view` and `max_output_tokens`.
     fn showing(&mut self) -> Result<Showing, BadArgument> {
         let view = self.arguments.choice("view", &ViewKind::NAMES)?.unwrap_or_default();
-        let budget = self.arguments.whole("max_output_tokens")?.unwrap_or(DEFAULT_BUDGET);
+        let budget = self.arguments.whole("max_output_tokens")?.unwrap_or(DEFAULT_BUDGET).min(MOST_BUDGET);
         Ok(Showing { view, budget: Tokens::new(budget), tokenizer: self.toolbox.tokenizer() })
     }
 
@@ -99,8 +117,11 @@ impl Visit<'_> {
 
     /// What to say about arguments that mean nothing here.
     fn remarks(&self) -> Vec<String> {
-        let remark = |name: String| format!("argument `{name}` is not known and was ignored");
-        self.arguments.unknown().into_iter().map(remark).collect()
+        const MOST: usize = 10;
+        let remark = |name: String| {
+            format!("argument `{}` is not known and was ignored", report::shortened(&name, 80))
+        };
+        self.arguments.unknown().into_iter().take(MOST).map(remark).collect()
     }
 }
 

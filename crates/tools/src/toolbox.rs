@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use windlass_engine::{
-    Attention, CommandSpec, Engine, InputWanted, Journal, Session, SessionId, Size, StartError, Store,
-    screen_text,
+    Attention, CommandSpec, Engine, InputWanted, Journal, Progress, Session, SessionId, Size, StartError,
+    Store, screen_text,
 };
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
@@ -42,6 +42,10 @@ pub struct ToolboxOptions {
     pub environment: Variables,
     /// What of it commands get.
     pub policy: EnvironmentPolicy,
+    /// How long a shell's start-up files may take.
+    pub login_bound: Duration,
+    /// The most that the classic tools show of each stream, in characters.
+    pub classic_characters: u64,
     /// How sessions are numbered.
     pub numbering: Numbering,
     /// Where earlier sessions are remembered. Without it, only the caller's own are.
@@ -60,6 +64,8 @@ impl ToolboxOptions {
             shell: "/bin/sh".into(),
             environment,
             policy: EnvironmentPolicy::default(),
+            login_bound: Duration::from_secs(3),
+            classic_characters: 12_000,
             numbering: Numbering::Plain,
             store: None,
             keepers: None,
@@ -116,7 +122,7 @@ impl Toolbox {
     pub fn new(engine: Engine, options: ToolboxOptions) -> Self {
         let inner = Inner {
             tools: tool::catalogue(options.profile),
-            logins: LoginEnvironments::new(engine.clone(), options.environment.clone()),
+            logins: LoginEnvironments::new(engine.clone(), options.environment.clone(), options.login_bound),
             held: Mutex::default(),
             kept: Kept::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
@@ -202,7 +208,7 @@ impl Toolbox {
                 "exit_code": receipt.exit.code(),
                 "how": report::ending(&receipt),
                 "receipt": report::receipt(&receipt),
-                "left_running": report::processes_json(&receipt.left_running),
+                "left_running": report::processes_json(&held.readable(receipt.left_running.clone())),
             }));
         }
         Some(json!({ "session": held.number.0, "name": facts.name, "events": events }))
@@ -231,6 +237,10 @@ impl Toolbox {
 
     pub(crate) fn tokenizer(&self) -> Tokenizer {
         self.inner.options.tokenizer
+    }
+
+    pub(crate) fn classic_characters(&self) -> u64 {
+        self.inner.options.classic_characters
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -371,6 +381,7 @@ impl Toolbox {
         } else {
             format!("running: {}", live.join(", "))
         };
+        let asked = report::shortened(&asked.to_string(), 80);
         Refusal(format!("Unknown session id {asked}; {live}"))
     }
 
@@ -468,7 +479,8 @@ async fn watch(session: Session, number: Number, events: broadcast::Sender<Event
     let mut progress = session.watch();
     let mut told = Offset::ZERO;
     loop {
-        let level = progress.borrow_and_update().clone();
+        let news = |level: &Progress| level.end > told || level.receipt.is_some() || level.closed;
+        let Ok(level) = progress.wait_for(news).await.map(|level| level.clone()) else { return };
         if level.end > told {
             told = level.end;
             let _ = events.send(Event::Output { session: number.to_string() });
@@ -478,11 +490,11 @@ async fn watch(session: Session, number: Number, events: broadcast::Sender<Event
             let _ = events.send(Event::Ended { session: number.to_string(), line });
             return;
         }
-        // timer: a session that prints all the time is told of once in a while; its end is told at once.
-        let end = progress.wait_for(|level| level.receipt.is_some());
-        let ended = tokio::time::timeout(OUTPUT_EVERY, end).await.is_ok();
-        if !ended && progress.changed().await.is_err() {
+        if level.closed {
             return;
         }
+        // timer: a session that prints all the time is told of once in a while; its end is told at once.
+        let end = progress.wait_for(|level| level.receipt.is_some());
+        let _ = tokio::time::timeout(OUTPUT_EVERY, end).await;
     }
 }

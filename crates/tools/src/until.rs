@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(until: Value) -> Result<Option<Conditions>, String> {
+    fn read(until: &Value) -> Result<Option<Conditions>, String> {
         let Value::Object(arguments) = json!({ "until": until }) else { unreachable!("it is an object") };
         Arguments::new(arguments).until().map_err(|error| error.to_string())
     }
@@ -113,12 +113,12 @@ mod tests {
         let both = json!({"exit": true, "idle_ms": 500.0, "port": 80, "input": true, "pattern": "a+"});
         let list = json!([{"exit": true}, {"idle_ms": 500}, {"idle_ms": 900}, {"port": 80}, {"input": true}, {"pattern": "a+"}]);
         for until in [both, list] {
-            let conditions = read(until).unwrap().unwrap();
+            let conditions = read(&until).unwrap().unwrap();
             assert!(conditions.exit && conditions.input);
             assert_eq!((conditions.idle, conditions.ports), (Some(Duration::from_millis(500)), vec![80]));
             assert_eq!(conditions.patterns[0].as_str(), "a+");
         }
-        assert!(read(Value::Null).unwrap().is_none());
+        assert!(read(&Value::Null).unwrap().is_none());
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             (json!({}), "until: "),
             (json!([3]), "until[0]: "),
         ] {
-            let complaint = read(until.clone()).unwrap_err();
+            let complaint = read(&until).unwrap_err();
             assert!(complaint.starts_with(field), "{until} {complaint}");
         }
     }

@@ -2,20 +2,25 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_engine::{Cause, CommandSpec, Io, Journal, Lifetime, Piece, Receipt, Stdin, Stream, Until};
-use windlass_output::{Budget, ExcerptOptions, ExcerptSource, Marker, Offset, Span, excerpt, settle};
+use windlass_output::{
+    Budget, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Span, Tokenizer, Tokens, excerpt, settle,
+};
 
 use super::exec_command::{command, directory};
-use super::{Refusal, Visit, shape};
-use crate::arguments::{BadArgument, Field, Kind, schema};
+use super::{Refusal, Visit, note_lines, shape};
+use crate::arguments::{BadArgument, Field, Kind, missing, schema, without_nul};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
-use crate::held::{Held, Number};
+use crate::held::{Held, Telling};
+use crate::login::Captured;
 use crate::report;
+use crate::shell::check_script;
 
 const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: true };
 
@@ -54,21 +59,23 @@ fn output_schema() -> Value {
 }
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most of each stream that is shown, in characters.
-const MOST_SHOWN: usize = 12_000;
 /// The most of each stream that is loaded at either end to show that much of it.
 const MOST_LOADED: usize = 256 * 1024;
 
 pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
-    let argv = visit.arguments.texts("command")?.ok_or_else(|| crate::arguments::missing("command"))?;
+    let argv = visit.arguments.texts("command")?.ok_or_else(|| missing("command"))?;
     if argv.first().is_none_or(String::is_empty) {
         return Err(BadArgument::new("command", "is empty; its first item is the program").into());
     }
+    let argv =
+        argv.into_iter().enumerate().map(|(place, word)| without_nul(&format!("command[{place}]"), word));
+    let argv = argv.collect::<Result<Vec<_>, _>>()?;
+    let bounds = Bounds::read(&mut visit)?;
     let shown = argv.join(" ");
     let spec = CommandSpec::new(argv, "/");
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, true).await;
-    run(visit, spec, login.variables.clone(), shown).await
+    run(visit, Job { spec, shown, bounds, login }).await
 }
 
 pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
@@ -76,26 +83,45 @@ pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Re
     if script.trim().is_empty() {
         return Err(BadArgument::new("command", "is empty").into());
     }
+    check_script("command", &script)?;
     let login = visit.arguments.flag("login")?.unwrap_or(true);
+    let bounds = Bounds::read(&mut visit)?;
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, login).await;
-    let spec = command(&shell, &script, &login.functions)?;
-    run(visit, spec, login.variables.clone(), script).await
+    let spec = command(&shell, &script, &login);
+    run(visit, Job { spec, shown: script, bounds, login }).await
 }
 
-async fn run(
-    mut visit: Visit<'_>,
-    mut spec: CommandSpec,
-    base: crate::environment::Variables,
+/// What both tools take beside their command.
+struct Bounds {
+    workdir: Option<String>,
+    timeout: Duration,
+}
+
+impl Bounds {
+    fn read(visit: &mut Visit<'_>) -> Result<Self, BadArgument> {
+        let workdir = visit.arguments.path("workdir")?;
+        let timeout = visit.milliseconds("timeout_ms")?.unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Self { workdir, timeout: timeout.max(Duration::from_millis(1)) })
+    }
+}
+
+/// One command, ready to be run.
+struct Job {
+    spec: CommandSpec,
     shown: String,
-) -> Result<Reply, Refusal> {
-    let workdir = visit.arguments.text("workdir")?.filter(|path| !path.is_empty());
-    let timeout = visit.milliseconds("timeout_ms")?.unwrap_or(DEFAULT_TIMEOUT).max(Duration::from_millis(1));
-    let Composed { variables, removed } = visit.toolbox.policy().compose(&base, Connection::Pipes, &[]);
+    bounds: Bounds,
+    login: Arc<Captured>,
+}
+
+async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
+    let Job { mut spec, shown, bounds, login } = job;
+    let policy = visit.toolbox.policy();
+    let Composed { variables, removed } = policy.compose(&login.variables, Connection::Pipes, &[]);
     spec.environment.extend(variables);
-    spec.directory = directory(visit.toolbox.directory(), workdir.as_deref());
+    spec.directory = directory(visit.toolbox.directory(), bounds.workdir.as_deref());
     spec.io = Io::Pipes(Stdin::Closed);
-    spec.timeout = Some(timeout);
+    spec.timeout = Some(bounds.timeout);
     spec.lifetime = Lifetime::Runtime;
     let place = spec.directory.clone();
     let held = visit.toolbox.start(spec, shown, removed)?;
@@ -103,18 +129,22 @@ async fn run(
     // The session's own time-out ends it, and everything it started, and then the answer comes.
     held.session.wait(&Until::exit().by(visit.began + visit.call.ceiling)).await;
     if held.session.receipt().is_some() {
-        held.tell_exit();
+        held.told(held.session.journal().end(), Some(Telling::Told));
     }
-    Ok(reply(&visit, &held, &place))
+    let mut notes = visit.remarks();
+    notes.extend(login.remark().map(str::to_owned));
+    notes.extend(visit.toolbox.announcements(None));
+    Ok(reply(&visit, &held, (&place, &notes)))
 }
 
-fn reply(visit: &Visit<'_>, held: &Held, place: &Path) -> Reply {
+fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> Reply {
     let session = &held.session;
     let receipt = session.receipt();
-    let (stdout, stderr) =
-        (stream(session.journal(), Stream::Stdout), stream(session.journal(), Stream::Stderr));
+    let most = visit.toolbox.classic_characters();
+    let shown = |stream| Loaded::read(session.journal(), stream).fit(most);
+    let (stdout, stderr) = (shown(Stream::Stdout), shown(Stream::Stderr));
     let mut text = format!("Working directory: {}\n", place.display());
-    text += &outcome(receipt.as_deref(), held.number);
+    text += &outcome(receipt.as_deref(), held);
     for (name, output) in [("Stdout", &stdout), ("Stderr", &stderr)] {
         if !output.is_empty() {
             text += &format!("{name}:\n{output}");
@@ -123,9 +153,7 @@ fn reply(visit: &Visit<'_>, held: &Held, place: &Path) -> Reply {
             }
         }
     }
-    for note in visit.remarks().into_iter().chain(visit.toolbox.announcements(None)) {
-        text += &format!("Note: {note}\n");
-    }
+    text += &note_lines(notes);
     let structured = json!({
         "exit_code": receipt.as_ref().map(|receipt| receipt.exit.code()),
         "timed_out": receipt.as_ref().is_some_and(|receipt| matches!(receipt.cause, Cause::Timeout(_))),
@@ -138,7 +166,8 @@ fn reply(visit: &Visit<'_>, held: &Held, place: &Path) -> Reply {
     Reply { text, structured, is_error: false }
 }
 
-fn outcome(receipt: Option<&Receipt>, number: Number) -> String {
+fn outcome(receipt: Option<&Receipt>, held: &Held) -> String {
+    let number = held.number;
     let Some(receipt) = receipt else {
         // The host would not wait longer; the command may.
         return format!("Still running as session {number}; wait for it with wait_sessions\n");
@@ -148,44 +177,65 @@ fn outcome(receipt: Option<&Receipt>, number: Number) -> String {
         _ => format!("Exit code: {}\n", receipt.exit.code()),
     };
     if !receipt.left_running.is_empty() {
-        let (count, names) = (receipt.left_running.len(), report::processes(&receipt.left_running));
-        text += &format!("Left running: {count} processes: {names}\n");
+        let left = held.readable(receipt.left_running.clone());
+        let (count, names) = (left.len(), report::processes(&left));
+        text += &format!("Left running: {count} processes: {names} (session {number})\n");
     }
     text
 }
 
-/// One stream, cut to what is shown: its beginning and its end.
-fn stream(journal: &Journal, wanted: Stream) -> String {
-    let (mut head, mut tail) = (Vec::new(), VecDeque::<u8>::new());
-    let mut position = Offset::ZERO;
-    while position < journal.end() {
-        let reading = journal.read(Span::new(position, journal.end()), 1 << 20);
-        for piece in reading.pieces {
-            if let Piece::Bytes { stream, bytes, .. } = piece
-                && stream == wanted
-            {
-                let room = MOST_LOADED.saturating_sub(head.len()).min(bytes.len());
-                head.extend_from_slice(&bytes[..room]);
-                tail.extend(&bytes[room..]);
-                let surplus = tail.len().saturating_sub(MOST_LOADED);
-                tail.drain(..surplus);
-            }
-        }
-        if reading.next <= position {
-            break;
-        }
-        position = reading.next;
-    }
-    head.extend(tail);
-    fit(&head)
+/// One stream: all of it, or its beginning and its end, and how many bytes lie between them.
+#[derive(Default)]
+struct Loaded {
+    head: Vec<u8>,
+    between: u64,
+    tail: VecDeque<u8>,
 }
 
-fn fit(bytes: &[u8]) -> String {
-    let view = settle(bytes, Offset::ZERO);
-    // Characters are what is promised; of text that is not ASCII, fewer fit into as many bytes.
-    let wide = view.text().len().saturating_sub(view.text().chars().count());
-    let budget = Budget::Bytes((MOST_SHOWN + wide.min(MOST_SHOWN)) as u64);
-    let options =
-        ExcerptOptions { budget, tokenizer: windlass_output::Tokenizer::Bytes4, marker: Marker::Count };
-    excerpt(ExcerptSource::Whole(&view), options).text
+impl Loaded {
+    fn read(journal: &Journal, wanted: Stream) -> Self {
+        let mut loaded = Self::default();
+        let mut position = Offset::ZERO;
+        while position < journal.end() {
+            let reading = journal.read(Span::new(position, journal.end()), 1 << 20);
+            for piece in reading.pieces {
+                if let Piece::Bytes { stream, bytes, .. } = piece
+                    && stream == wanted
+                {
+                    loaded.add(&bytes);
+                }
+            }
+            if reading.next <= position {
+                break;
+            }
+            position = reading.next;
+        }
+        loaded
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = MOST_LOADED.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..room]);
+        self.tail.extend(&bytes[room..]);
+        let surplus = self.tail.len().saturating_sub(MOST_LOADED);
+        self.tail.drain(..surplus);
+        self.between += surplus as u64;
+    }
+
+    /// Its beginning and its end, within so many characters.
+    fn fit(mut self, most: u64) -> String {
+        let (budget, tokenizer) = (Budget::Characters(most), Tokenizer::Bytes4);
+        let options = ExcerptOptions { budget, tokenizer, marker: Marker::Count };
+        if self.between == 0 {
+            self.head.extend(self.tail);
+            return excerpt(ExcerptSource::Whole(&settle(&self.head, Offset::ZERO)), options).text;
+        }
+        let head_end = Offset::new(self.head.len() as u64);
+        let tail_start = head_end + self.between;
+        let gap =
+            Gap { span: Span::new(head_end, tail_start), tokens: Tokens::new(self.between.div_ceil(4)) };
+        let head = settle(&self.head, Offset::ZERO);
+        let tail = settle(self.tail.make_contiguous(), tail_start);
+        excerpt(ExcerptSource::Ends { head: &head, gap, tail: &tail }, options).text
+    }
 }

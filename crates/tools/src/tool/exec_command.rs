@@ -15,15 +15,17 @@ use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
 use crate::held::{Held, Showing, ViewKind};
-use crate::shell::Shell;
+use crate::login::Captured;
+use crate::shell::{Shell, check_script};
 use crate::until::{self, Conditions};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "exec_command",
     title: "Run a command",
     description: "Runs a shell script. Answers with its output when it ends, or with a session ID when it still runs at \
-                  the yield time (it goes on; poll it with write_stdin or wait_sessions). Programs that ask questions \
-                  need tty=true. Example, a server: {\"cmd\":\"npm run dev\",\"name\":\"web\",\"until\":{\"port\":5173}}",
+                  the yield time (it goes on; poll it with write_stdin or wait_sessions). Servers and long jobs need no \
+                  `&`, nohup or sleep: {\"cmd\":\"npm run dev\",\"name\":\"web\",\"until\":{\"port\":5173}}. Programs that \
+                  ask questions need tty=true; then answer with write_stdin.",
     hints: Hints { read_only: false, destructive: true, idempotent: false, open_world: true },
     input: || schema(&FIELDS, &["cmd"]),
     output: output_schema,
@@ -31,7 +33,7 @@ pub(crate) const TOOL: Tool = Tool {
 
 const FIELDS: [Field; 14] = [
     Field { name: "cmd", kind: Kind::Text, about: "script for the shell" },
-    Field { name: "workdir", kind: Kind::Text, about: "" },
+    Field { name: "workdir", kind: Kind::Text, about: "relative to the default" },
     Field {
         name: "tty",
         kind: Kind::Flag,
@@ -49,9 +51,17 @@ const FIELDS: [Field; 14] = [
     Field { name: "timeout_ms", kind: Kind::Whole, about: "kills the command" },
     Field { name: "until", kind: Kind::Until, about: until::ABOUT },
     Field { name: "max_output_tokens", kind: Kind::Whole, about: "default 10000" },
-    Field { name: "view", kind: Kind::Choice(&["text", "raw", "screen"]), about: "" },
+    Field {
+        name: "view",
+        kind: Kind::Choice(&["text", "raw", "screen"]),
+        about: "text: redraws applied, no escape codes; screen: what a tty shows now",
+    },
     Field { name: "name", kind: Kind::Text, about: "usable as session_id" },
-    Field { name: "lifetime", kind: Kind::Choice(&["call", "runtime", "detached"]), about: "" },
+    Field {
+        name: "lifetime",
+        kind: Kind::Choice(&["call", "runtime", "detached"]),
+        about: "call: ended with this answer; runtime: default; detached: outlives this server",
+    },
 ];
 
 pub(super) fn output_schema() -> Value {
@@ -93,7 +103,7 @@ impl Order {
         let tty = arguments.flag("tty")?.unwrap_or(false);
         let order = Self {
             cmd: arguments.required_text("cmd")?,
-            workdir: arguments.text("workdir")?.filter(|path| !path.is_empty()),
+            workdir: arguments.path("workdir")?,
             connection: if tty { Connection::Terminal } else { Connection::Pipes },
             stdin: arguments.text("stdin")?,
             env: arguments.text_map("env")?,
@@ -111,6 +121,7 @@ impl Order {
             timeout: visit.milliseconds("timeout_ms")?,
             showing: visit.showing()?,
         };
+        check_script("cmd", &order.cmd)?;
         order.check().map(|()| order)
     }
 
@@ -163,7 +174,7 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
     notes.extend(login.remark().map(str::to_owned));
     let Composed { variables, removed } =
         toolbox.policy().compose(&login.variables, order.connection, &order.env);
-    let mut spec = command(&shell, &order.cmd, &login.functions)?;
+    let mut spec = command(&shell, &order.cmd, &login);
     spec.environment.extend(variables);
     spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
     spec.io = match (order.connection, &order.stdin) {
@@ -179,11 +190,11 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
 }
 
 /// A script as a command, with nothing else decided.
-pub(super) fn command(shell: &Shell, script: &str, functions: &str) -> Result<CommandSpec, BadArgument> {
-    let command = shell.command(script, functions)?;
+pub(super) fn command(shell: &Shell, script: &str, login: &Captured) -> CommandSpec {
+    let command = shell.command(script, login);
     let mut spec = CommandSpec::new(command.argv, "/");
     spec.environment = command.variables;
-    Ok(spec)
+    spec
 }
 
 /// Where a command runs: relative paths begin at the default.

@@ -22,6 +22,9 @@ pub(crate) const TOOL: Tool = Tool {
     output: || shape(&json!({ "sessions": { "type": "array" } })),
 };
 
+/// The most of a script that is listed, in characters: a list is to find a session by.
+const MOST_SHOWN: usize = 2000;
+
 pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
     let mut notes = visit.remarks();
     let mut text = String::new();
@@ -65,7 +68,7 @@ impl<'a> Entry<'a> {
             held,
             state: toolbox.state(held).await,
             unread: held.unread_tokens(toolbox.tokenizer()).get(),
-            left_running: if left { held.session.processes() } else { Vec::new() },
+            left_running: if left { held.readable(held.session.processes()) } else { Vec::new() },
             last_output: printed.then(|| Instant::now().duration_since(progress.last_output)),
         }
     }
@@ -99,7 +102,7 @@ impl<'a> Entry<'a> {
         let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
         put("session", self.held.number.into());
         put("name", facts.name.clone().into());
-        put("command", self.held.command.as_str().into());
+        put("command", report::beginning(&self.held.command, MOST_SHOWN).into());
         put("cwd", facts.directory.display().to_string().into());
         put("state", self.state.as_str().into());
         if let Some(receipt) = self.held.session.receipt() {

@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 use windlass_engine::{Fitted, Journal, Part, Reader, Wanted};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Offset, Pattern, RangeLines, Span, TailLines,
-    View,
+    Tokens, View,
 };
 
 use super::{Refusal, Visit, note_lines, shape};
 use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
-use crate::held::{Number, Showing, ViewKind};
+use crate::held::{Number, Showing, ViewKind, screen_fitted};
 use crate::report;
 use crate::toolbox::Remembered;
 
@@ -21,7 +21,8 @@ pub(crate) const TOOL: Tool = Tool {
     name: "read_output",
     title: "Read a session's output",
     description: "Reads any part of a session's output again, also after it ended: a span that a truncation marker names \
-                  (from, to), lines (from_line, lines), the last ones (tail_lines), or lines that match (grep, context).",
+                  (from, to), lines (from_line, lines), the last ones (tail_lines), or lines that match: \
+                  {\"session_id\":1001,\"grep\":\"error\",\"context\":3}",
     hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
     input: || schema(&FIELDS, &["session_id"]),
     output: || shape(&json!({ "session": { "type": "integer" }, "output": { "type": "string" } })),
@@ -140,7 +141,7 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
             let text = remembered.screen().ok_or_else(|| {
                 BadArgument::new("view", "\"screen\" needs a session started with tty=true")
             })?;
-            fitting.fit_view(&View::verbatim(text, all.to()), all)
+            screen_fitted(&fitting, text, all)
         }
         (_, Portion::Span(span)) => fitting.fit(journal, *span),
         (view, Portion::Lines(range)) => {
@@ -192,8 +193,7 @@ fn grep(
     fitting: &windlass_engine::Fitting<'_>,
 ) -> Fitted {
     let mut search = Grep::new(pattern.clone(), Context { before: context, after: context });
-    let mut found =
-        Found { fitting, text: String::new(), left: fitting.budget.get(), omitted: 0, original: 0 };
+    let mut found = Found { fitting, lines: Vec::new(), shown: 0, omitted: None, original: 0 };
     let mut lines = Vec::new();
     scan(journal, view, |text| {
         search.feed(text, &mut lines);
@@ -202,15 +202,25 @@ fn grep(
     });
     search.finish(&mut lines);
     lines.iter().for_each(|line| found.add(line));
-    found.finish(Span::new(Offset::ZERO, journal.end()))
+    found.finish(journal.end())
 }
 
+/// Lines that match, as many as the budget lasts for.
 struct Found<'a> {
     fitting: &'a windlass_engine::Fitting<'a>,
-    text: String,
-    left: u64,
-    omitted: u64,
+    lines: Vec<FoundLine>,
+    /// What they cost.
+    shown: u64,
+    /// Where the first line begins that is not shown. Once there is one, no later one is shown: the list has no holes.
+    omitted: Option<Offset>,
+    /// What all cost.
     original: u64,
+}
+
+struct FoundLine {
+    text: String,
+    cost: u64,
+    begins: Offset,
 }
 
 impl Found<'_> {
@@ -219,24 +229,35 @@ impl Found<'_> {
         let text = format!("{}{mark}{}\n", line.number, line.text);
         let cost = self.fitting.tokenizer.count(&text).get();
         self.original += cost;
-        // Once one did not fit, no later one is shown: the list has no holes.
-        if self.omitted > 0 || cost > self.left {
-            self.omitted += 1;
+        if self.omitted.is_none() && self.shown + cost <= self.fitting.budget.get() {
+            self.shown += cost;
+            self.lines.push(FoundLine { text, cost, begins: line.raw.from() });
         } else {
-            self.left -= cost;
-            self.text += &text;
+            self.omitted.get_or_insert(line.raw.from());
         }
     }
 
-    fn finish(mut self, span: Span) -> Fitted {
-        if self.omitted > 0 {
-            self.text += &format!(
-                "…{} more lines truncated; narrow the pattern or raise max_output_tokens…\n",
-                self.omitted
-            );
+    fn finish(mut self, end: Offset) -> Fitted {
+        let mut marker = String::new();
+        while let Some(from) = self.omitted {
+            marker = self.marker(Span::new(from, end));
+            // The marker is paid for like everything else.
+            if self.shown + self.fitting.tokenizer.count(&marker).get() <= self.fitting.budget.get() {
+                break;
+            }
+            let Some(last) = self.lines.pop() else { break };
+            self.shown -= last.cost;
+            self.omitted = Some(last.begins);
         }
-        let original = windlass_output::Tokens::new(self.original);
-        Fitted { text: self.text, original, span, omitted: None }
+        let tokens = Tokens::new(self.original - self.shown);
+        let omitted = self.omitted.map(|from| (Span::new(from, end), tokens));
+        let text = self.lines.into_iter().map(|line| line.text).collect::<String>() + &marker;
+        Fitted { text, original: Tokens::new(self.original), span: Span::new(Offset::ZERO, end), omitted }
+    }
+
+    fn marker(&self, omitted: Span) -> String {
+        let tokens = Tokens::new(self.original - self.shown);
+        self.fitting.marker.text(omitted, tokens) + "\n"
     }
 }
 

@@ -1,7 +1,7 @@
 //! `stop_session`: ends a session and everything it started, or sends it a signal.
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Signal, TreeEnd};
+use windlass_engine::{ProcessLine, Signal, TreeEnd};
 
 use super::{Refusal, Visit, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema};
@@ -63,9 +63,19 @@ async fn send(held: &Held, signal: Signal) -> Result<(String, Value), Refusal> {
 /// Its end is what this answer tells, so it is announced no more.
 async fn stop(held: &Held) -> (String, Value) {
     let was_over = held.session.receipt().is_some();
-    let end = held.session.stop().await;
+    let root = (!was_over).then(|| root(held));
+    let TreeEnd { ended, remaining } = held.session.stop().await;
+    let root = root.filter(|_| held.session.receipt().is_some());
+    let ended = root.into_iter().chain(held.readable(ended)).collect();
+    let end = TreeEnd { ended, remaining: held.readable(remaining) };
     held.mention();
     (text(held, &end, was_over), structured(held, &end))
+}
+
+/// The process the script runs in. Its own arguments say nothing about that.
+fn root(held: &Held) -> ProcessLine {
+    let command = report::shortened(&held.command, 100);
+    ProcessLine { pid: held.session.facts().root.get(), command }
 }
 
 fn text(held: &Held, end: &TreeEnd, was_over: bool) -> String {

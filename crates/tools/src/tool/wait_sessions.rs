@@ -21,7 +21,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "wait_sessions",
     title: "Wait for sessions",
     description: "Waits until the first of several sessions exits or meets `until`. Cheaper than polling; read what \
-                  they printed with write_stdin.",
+                  they printed with write_stdin. Example: {\"session_ids\":[1001,\"web\"],\"timeout_ms\":60000}",
     hints: Hints { read_only: true, destructive: false, idempotent: true, open_world: false },
     input: || schema(&FIELDS, &["session_ids"]),
     output: || {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_engine::{InputError, InputProgress, Signal, Written};
+use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
 use super::{Refusal, Visit, exec_command};
@@ -29,7 +29,7 @@ const FIELDS: [Field; 8] = [
     Field { name: "session_id", kind: Kind::Session, about: "" },
     Field { name: "chars", kind: Kind::Text, about: "" },
     Field { name: "keys", kind: Kind::Texts, about: "e.g. [\"Up\",\"Enter\",\"C-c\"], after chars" },
-    Field { name: "eof", kind: Kind::Flag, about: "ends the input, last" },
+    Field { name: "eof", kind: Kind::Flag, about: "then Ctrl-D" },
     Field { name: "yield_time_ms", kind: Kind::Whole, about: "default 250, polling 5000" },
     Field { name: "until", kind: Kind::Until, about: "as in exec_command" },
     Field { name: "max_output_tokens", kind: Kind::Whole, about: "" },
@@ -85,16 +85,21 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     }
     let _attending = held.attend();
     let deadline = visit.deadline(order.until.as_ref(), order.yield_time);
-    let input = if order.writes() { write(&held, &order, deadline).await? } else { None };
-    let wait = Wait { deadline, view: order.showing.view, ..Wait::of(&held, order.until) };
+    let mut wait = Wait { deadline, view: order.showing.view, ..Wait::of(&held, order.until.clone()) };
+    let mut input = None;
+    if order.writes() {
+        input = write(&held, &order).await?;
+        wait.silent_from = Instant::now();
+    }
     let ending = wait.attend(&held, visit.call).await;
     let (toolbox, began) = (visit.toolbox, visit.began);
     let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input, notes };
     Ok(answer.reply().await)
 }
 
-/// Writes what was asked for. `None` if the process has exited: then its end is the answer.
-async fn write(held: &Arc<Held>, order: &Order, deadline: Instant) -> Result<Option<InputReport>, Refusal> {
+/// Hands over what was asked for, without waiting for the program to read it. `None` if the process has exited: then its
+/// end is the answer.
+async fn write(held: &Arc<Held>, order: &Order) -> Result<Option<InputReport>, Refusal> {
     let on_terminal = held.session.facts().terminal.is_some();
     let bytes = order.bytes(held)?;
     let (interrupts, bytes) = if on_terminal { (0, bytes) } else { without_interrupts(bytes) };
@@ -105,28 +110,20 @@ async fn write(held: &Arc<Held>, order: &Order, deadline: Instant) -> Result<Opt
     let mut report = None;
     if !bytes.is_empty() {
         let offered = bytes.len();
-        match held.session.write_until(bytes, deadline).await {
-            Ok(written) => report = Some(InputReport { offered, written }),
+        match held.session.write(bytes).await {
+            Ok(accepted) => report = Some(InputReport::of(held, offered, accepted)),
             Err(error) => return refused(held, error).await,
         }
     }
     if order.eof {
-        match held.session.end_input().await {
-            Ok(()) => report = report.or(Some(NOTHING_WRITTEN)),
-            Err(error) => return refused(held, error).await,
+        // timer: behind input that nobody reads, the end waits in the queue and stays there.
+        match tokio::time::timeout(WRITING_YIELD.0, held.session.end_input()).await {
+            Ok(Err(error)) => return refused(held, error).await,
+            Ok(Ok(())) | Err(_) => report = report.or_else(|| Some(InputReport::of(held, 0, 0))),
         }
     }
     Ok(report)
 }
-
-const NOTHING_WRITTEN: InputReport = InputReport {
-    offered: 0,
-    written: Written {
-        refused: 0,
-        queued: 0,
-        input: InputProgress { accepted: 0, delivered: 0, undelivered: 0 },
-    },
-};
 
 impl Order {
     fn bytes(&self, held: &Held) -> Result<Vec<u8>, BadArgument> {

@@ -1,20 +1,30 @@
-//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards.
+//! A toolbox to test with: its own engine, its own scratch directory as home, and nothing left of it afterwards, also when
+//! the test fails.
 
 use std::ffi::OsString;
+use std::future::poll_fn;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_engine::{Engine, EngineOptions, Patience, Retention, Store, StoreLimits};
-use windlass_testkit::Scratch;
-use windlass_tools::{Call, Profile, Reply, Toolbox, ToolboxOptions};
+use windlass_testkit::{Scratch, survivors};
+use windlass_tools::{Answer, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions};
+
+/// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.
+pub(crate) const LONG: u64 = 30_000;
 
 /// A toolbox, and what it lives in.
 pub(crate) struct Workbench {
     toolbox: Toolbox,
-    pub(crate) scratch: Scratch,
+    scratch: Scratch,
     pub(crate) engine: Engine,
+    pub(crate) store: Store,
 }
 
 impl Deref for Workbench {
@@ -25,20 +35,46 @@ impl Deref for Workbench {
     }
 }
 
+/// A test with the usual toolbox.
+pub(crate) fn bench(body: impl AsyncFnOnce(&Workbench)) {
+    bench_with(|_| {}, body);
+}
+
+/// A test with a toolbox whose options are changed first.
+pub(crate) fn bench_with(change: impl FnOnce(&mut ToolboxOptions), body: impl AsyncFnOnce(&Workbench)) {
+    bench_over(EngineOptions::default(), change, body);
+}
+
+/// A test over an engine that is told how to work.
+pub(crate) fn bench_over(
+    engine: EngineOptions,
+    change: impl FnOnce(&mut ToolboxOptions),
+    body: impl AsyncFnOnce(&Workbench),
+) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let bench = Workbench::new(engine, change);
+        let mut test = pin!(body(&bench));
+        let outcome =
+            poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| test.as_mut().poll(context))) {
+                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Ready(())) => Poll::Ready(Ok(())),
+                Err(panic) => Poll::Ready(Err(panic)),
+            })
+            .await;
+        // Whatever became of the test, nothing of it goes on.
+        bench.toolbox.shutdown().await;
+        let left = survivors::bearing(&bench.home().display().to_string());
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+        assert_eq!(left, Vec::<String>::new(), "left behind");
+    });
+}
+
 impl Workbench {
-    /// The usual one.
-    pub(crate) fn new(name: &str) -> Self {
-        Self::with(name, |_| {})
-    }
-
-    /// One whose options are changed first.
-    pub(crate) fn with(name: &str, change: impl FnOnce(&mut ToolboxOptions)) -> Self {
-        Self::built(name, change, EngineOptions::default())
-    }
-
-    /// One over an engine that is told how to work.
-    pub(crate) fn built(name: &str, change: impl FnOnce(&mut ToolboxOptions), engine: EngineOptions) -> Self {
-        let scratch = Scratch::new(name);
+    fn new(engine: EngineOptions, change: impl FnOnce(&mut ToolboxOptions)) -> Self {
+        let scratch = Scratch::new("tools");
         let store = Store::open(&scratch.path().join("state"), StoreLimits::default()).unwrap();
         let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
         let options = EngineOptions { store: Some(store.clone()), patience, ..engine };
@@ -48,23 +84,24 @@ impl Workbench {
         let mut options = ToolboxOptions::new(&home, environment(&home));
         options.shell = "/bin/bash".into();
         options.profile = Profile::Classic;
-        options.store = Some(store);
+        options.store = Some(store.clone());
         change(&mut options);
-        Self { toolbox: Toolbox::new(engine.clone(), options), scratch, engine }
+        Self { toolbox: Toolbox::new(engine.clone(), options), scratch, engine, store }
     }
 
-    /// Calls a tool that is not expected to refuse.
-    pub(crate) async fn ask(&self, tool: &str, arguments: Value) -> Reply {
-        let reply = self.call_with(tool, arguments, |_| {}).await;
-        assert!(!reply.is_error, "{}", reply.text);
-        reply
+    /// Where commands run by default, and their home.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.scratch.path().join("home")
     }
 
-    /// Calls a tool that is expected to refuse, and gives what it says.
-    pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
-        let reply = self.call_with(tool, arguments, |_| {}).await;
-        assert!(reply.is_error, "{}", reply.text);
-        reply.text
+    /// Writes a file into the home.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.home().join(name), text).unwrap();
+    }
+
+    /// What a file in the home holds; nothing, if there is none.
+    pub(crate) fn contents(&self, name: &str) -> String {
+        std::fs::read_to_string(self.home().join(name)).unwrap_or_default()
     }
 
     /// Calls a tool with a call that is changed first.
@@ -80,17 +117,115 @@ impl Workbench {
         self.toolbox.call(call).await.unwrap()
     }
 
+    /// Calls a tool that is not expected to refuse.
+    pub(crate) async fn ask(&self, tool: &str, arguments: Value) -> Reply {
+        let reply = self.call_with(tool, arguments, |_| {}).await;
+        assert!(!reply.is_error, "{}", reply.text);
+        reply
+    }
+
+    /// Calls a tool that is expected to refuse, and gives what it says.
+    pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
+        let reply = self.call_with(tool, arguments, |_| {}).await;
+        assert!(reply.is_error, "{}", reply.text);
+        assert!(reply.text.starts_with(reply.structured["error"].as_str().unwrap()), "{}", reply.text);
+        reply.text
+    }
+
+    /// `exec_command` with these arguments.
+    pub(crate) async fn run(&self, arguments: Value) -> Reply {
+        self.ask("exec_command", arguments).await
+    }
+
     /// Runs a script to its end.
     pub(crate) async fn exec(&self, cmd: &str) -> Reply {
-        self.ask("exec_command", json!({ "cmd": cmd, "until": { "exit": true } })).await
+        self.run(json!({ "cmd": cmd, "until": { "exit": true } })).await
+    }
+
+    /// Starts a script on pipes and answers once it has printed the pattern.
+    pub(crate) async fn start(&self, cmd: &str, pattern: &str) -> u64 {
+        let reply = self.run(json!({ "cmd": cmd, "until": { "pattern": pattern } })).await;
+        assert_eq!(reply.structured["met"], "pattern", "{}", reply.text);
+        session(&reply)
+    }
+
+    /// The same on a terminal.
+    pub(crate) async fn start_on_terminal(&self, cmd: &str, pattern: &str) -> u64 {
+        let reply = self.run(json!({ "cmd": cmd, "tty": true, "until": { "pattern": pattern } })).await;
+        assert_eq!(reply.structured["met"], "pattern", "{}", reply.text);
+        session(&reply)
+    }
+
+    /// Starts a script on a terminal and answers once it waits for input.
+    pub(crate) async fn start_waiting(&self, cmd: &str) -> u64 {
+        let reply = self.run(json!({ "cmd": cmd, "tty": true, "until": { "input": true } })).await;
+        assert_eq!(reply.structured["met"], "input", "{}", reply.text);
+        session(&reply)
+    }
+
+    /// Polls until the session has exited.
+    pub(crate) async fn finish(&self, id: u64) -> Reply {
+        self.ask("write_stdin", json!({ "session_id": id, "until": { "exit": true } })).await
+    }
+
+    /// Waits for a session's end without reading or being told of it.
+    pub(crate) async fn ended(&self, id: u64) {
+        let session = self.engine.session(windlass_engine::SessionId::new(id)).unwrap();
+        session.exited().await.unwrap();
+    }
+
+    /// Types a line, and answers when the program waits again.
+    pub(crate) async fn types(&self, id: u64, chars: &str) -> Reply {
+        let arguments = json!({ "session_id": id, "chars": chars, "until": { "input": true } });
+        self.ask("write_stdin", arguments).await
+    }
+
+    /// Types an empty line, and waits for the end.
+    pub(crate) async fn types_and_ends(&self, id: u64) -> Reply {
+        let arguments = json!({ "session_id": id, "chars": "\n", "until": { "exit": true } });
+        self.ask("write_stdin", arguments).await
+    }
+
+    pub(crate) async fn read(&self, id: u64, part: Value) -> Reply {
+        let mut arguments = object(part);
+        arguments.insert("session_id".into(), id.into());
+        self.ask("read_output", Value::Object(arguments)).await
+    }
+
+    pub(crate) async fn stop(&self, id: u64) -> Reply {
+        self.ask("stop_session", json!({ "session_id": id })).await
+    }
+
+    /// The entry of a session in the list.
+    pub(crate) async fn listed(&self, id: u64) -> Value {
+        let list = self.ask("list_sessions", json!({})).await.structured;
+        let all = list["sessions"].as_array().unwrap();
+        all.iter().find(|entry| entry["session"] == id).cloned().unwrap_or_default()
+    }
+
+    /// A place in the home at which a script waits (`read x < NAME`) until the test opens it.
+    pub(crate) fn gate(&self, name: &str) -> Gate {
+        let path = self.home().join(name);
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        Gate(path)
     }
 }
 
-/// What of the tests' own environment commands may see: a path to find programs in, and the test's token.
-fn environment(home: &std::path::Path) -> Vec<(OsString, OsString)> {
-    let token = windlass_testkit::survivors::TOKEN_VARIABLE;
-    let keep = |(name, _): &(OsString, OsString)| name == "PATH" || name == token;
-    let mut variables: Vec<_> = std::env::vars_os().filter(keep).collect();
+/// A named pipe that holds up whoever reads it.
+pub(crate) struct Gate(PathBuf);
+
+impl Gate {
+    /// Lets the script go on.
+    pub(crate) async fn open(&self) {
+        let path = self.0.clone();
+        tokio::task::spawn_blocking(move || std::fs::write(path, "\n").unwrap()).await.unwrap();
+    }
+}
+
+/// What of the tests' own environment commands may see: a path to find programs in.
+fn environment(home: &Path) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
     variables.push(("HOME".into(), home.into()));
     variables
 }
@@ -112,35 +247,37 @@ pub(crate) fn session(reply: &Reply) -> u64 {
     reply.structured["session"].as_u64().unwrap()
 }
 
+/// What an answer says a session does.
+pub(crate) fn state(reply: &Reply) -> &str {
+    reply.structured["state"].as_str().unwrap()
+}
+
 /// An engine that keeps only so much of each session's output.
 pub(crate) fn keeping(bytes: u64) -> EngineOptions {
     EngineOptions { retention: Retention::new(bytes), ..EngineOptions::default() }
 }
 
-/// Waits until a file exists: the way scripts of tests say how far they are.
-pub(crate) async fn appears(path: &std::path::Path) {
-    let deadline = windlass_testkit::hang_deadline();
-    while !path.exists() {
-        assert!(std::time::Instant::now() < deadline, "{} did not appear", path.display());
-        tokio::task::yield_now().await;
-    }
+/// Whether a process is there and not a zombie.
+pub(crate) fn is_alive(pid: u64) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z') && !rest.starts_with('X'))
 }
 
 /// A person with answers ready, who remembers what was asked.
 #[derive(Default)]
 pub(crate) struct Answering {
-    pub(crate) answers: std::sync::Mutex<Vec<&'static str>>,
-    pub(crate) asked: std::sync::Mutex<Vec<windlass_tools::Question>>,
+    answers: Mutex<Vec<&'static str>>,
+    pub(crate) asked: Mutex<Vec<Question>>,
 }
 
 impl Answering {
     pub(crate) fn with(answers: &[&'static str]) -> Arc<Self> {
-        Arc::new(Self { answers: answers.to_vec().into(), asked: Default::default() })
+        Arc::new(Self { answers: answers.to_vec().into(), asked: Mutex::default() })
     }
 }
 
-impl windlass_tools::Person for Answering {
-    fn ask(&self, question: windlass_tools::Question) -> windlass_tools::Answer<'_> {
+impl Person for Answering {
+    fn ask(&self, question: Question) -> Answer<'_> {
         self.asked.lock().unwrap().push(question);
         let mut answers = self.answers.lock().unwrap();
         let answer = if answers.is_empty() { None } else { Some(answers.remove(0).to_owned()) };

@@ -1,0 +1,182 @@
+//! The login environment: captured once, kept until a start-up file changes, and never in the way.
+
+use crate::workbench::{Workbench, bench, bench_with, object, output};
+use serde_json::{Value, json};
+use std::time::Duration;
+use windlass_tools::{Call, Toolbox};
+
+/// Counts the logins in a file.
+const COUNTS: &str = "echo login >> logins\n";
+
+fn logins(bench: &Workbench) -> usize {
+    bench.contents("logins").lines().count()
+}
+
+#[test]
+fn the_login_environment_is_captured_once_and_reused_for_every_call() {
+    bench(async |bench| {
+        bench.write(".bash_profile", &format!("{COUNTS}export FLAVOUR=salty\n"));
+        for _ in 0..5 {
+            assert_eq!(output(&bench.exec("echo $FLAVOUR").await), "salty\n");
+        }
+        assert_eq!(logins(bench), 1);
+    });
+}
+
+#[test]
+fn sixteen_calls_at_once_log_in_once() {
+    bench(async |bench| {
+        bench.write(".bash_profile", &format!("{COUNTS}export FLAVOUR=salty\n"));
+        let call = || {
+            let toolbox = Toolbox::clone(bench);
+            let arguments = object(json!({ "cmd": "echo $FLAVOUR", "until": { "exit": true } }));
+            tokio::spawn(async move { toolbox.call(Call::new("exec_command", arguments)).await.unwrap() })
+        };
+        for call in (0..16).map(|_| call()).collect::<Vec<_>>() {
+            assert_eq!(output(&call.await.unwrap()), "salty\n");
+        }
+        assert_eq!(logins(bench), 1);
+    });
+}
+
+#[test]
+fn preparing_logs_in_ahead_of_the_first_command() {
+    bench(async |bench| {
+        bench.write(".bash_profile", COUNTS);
+        bench.prepare().await;
+        assert_eq!(logins(bench), 1);
+        bench.exec("true").await;
+        assert_eq!(logins(bench), 1);
+    });
+}
+
+#[test]
+fn exported_variables_additions_to_the_path_and_functions_arrive() {
+    bench(async |bench| {
+        std::fs::create_dir(bench.home().join("bin")).unwrap();
+        bench.write("bin/mytool", "#!/bin/sh\necho tool\n");
+        assert_eq!(
+            bench.run(json!({ "cmd": "chmod +x bin/mytool", "login": false })).await.structured["exit_code"],
+            0
+        );
+        let profile = "export LINES_IN='a\nb=c'\nPATH=\"$HOME/bin:$PATH\"\nhidden=yes\n\
+                       greet() { echo \"hello $1\"; }\nexport -f greet\n";
+        for (shell, file) in [("bash", ".bash_profile"), ("zsh", ".zprofile"), ("sh", ".profile")] {
+            let profile =
+                if shell == "bash" { profile.to_owned() } else { profile.replace("export -f greet\n", "") };
+            bench.write(file, &(profile + if shell == "sh" { "export PATH\nunset -f greet\n" } else { "" }));
+            let cmd = "mytool; echo \"$LINES_IN\"; echo ${hidden-unset}";
+            let reply = bench.run(json!({ "cmd": cmd, "shell": shell })).await;
+            assert_eq!(output(&reply), "tool\na\nb=c\nunset\n", "{shell}: {}", reply.text);
+            if shell != "sh" {
+                let reply =
+                    bench.run(json!({ "cmd": "greet you; greet \"$0\" > /dev/null", "shell": shell })).await;
+                assert_eq!(output(&reply), "hello you\n", "{shell}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_changed_start_up_file_is_read_again() {
+    bench(async |bench| {
+        bench.write(".bash_profile", &format!("{COUNTS}export FLAVOUR=salty\n"));
+        assert_eq!(output(&bench.exec("echo $FLAVOUR").await), "salty\n");
+        bench.write(".bash_profile", &format!("{COUNTS}export FLAVOUR=sweet now\n"));
+        assert_eq!(output(&bench.exec("echo $FLAVOUR").await), "sweet\n");
+        assert_eq!(output(&bench.exec("echo $FLAVOUR").await), "sweet\n");
+        assert_eq!(logins(bench), 2);
+    });
+}
+
+#[test]
+fn without_login_no_start_up_file_is_read() {
+    bench(async |bench| {
+        bench.write(".bash_profile", &format!("{COUNTS}export FLAVOUR=salty\n"));
+        let reply = bench.run(json!({ "cmd": "echo ${FLAVOUR-unset}", "login": false })).await;
+        assert_eq!((output(&reply), logins(bench)), ("unset\n", 0));
+    });
+}
+
+#[test]
+fn a_start_up_file_that_hangs_costs_one_bounded_wait_and_is_reported_once() {
+    bench_with(
+        |options| options.login_bound = Duration::from_millis(700),
+        async |bench| {
+            bench.write(".bash_profile", &format!("{COUNTS}sleep 61\n"));
+            let reply = bench.exec("echo works").await;
+            assert_eq!(output(&reply), "works\n");
+            let note = reply.structured["notes"][0].as_str().unwrap();
+            assert!(note.contains("did not finish within 0.7 s") && note.contains("login=false"), "{note}");
+            for _ in 0..3 {
+                let reply = bench.exec("echo works").await;
+                assert_eq!((output(&reply), &reply.structured["notes"]), ("works\n", &json!([])));
+            }
+            assert_eq!(logins(bench), 1);
+            // Mended, it is used.
+            bench.write(".bash_profile", "export FLAVOUR=salty\n");
+            assert_eq!(output(&bench.exec("echo $FLAVOUR").await), "salty\n");
+        },
+    );
+}
+
+#[test]
+fn a_start_up_file_has_three_seconds_by_default() {
+    let options = windlass_tools::ToolboxOptions::new("/", Vec::new());
+    assert_eq!(options.login_bound, Duration::from_secs(3));
+}
+
+#[test]
+fn a_start_up_file_that_prints_exits_execs_or_fails_does_no_harm() {
+    bench(async |bench| {
+        for (profile, used) in [
+            ("echo welcome; echo oops >&2; export FLAVOUR=salty", true),
+            ("export FLAVOUR=salty; false; set +e; nosuchcommand", true),
+            ("export FLAVOUR=salty; exit 3", false),
+            ("export FLAVOUR=salty; exec true", false),
+            ("export FLAVOUR=salty; kill -9 $$", false),
+            ("export FLAVOUR=salty; exec sh -c 'echo $FLAVOUR'", false),
+            ("export FLAVOUR=salty; exec < /dev/null > /dev/null", false),
+            ("syntax error ( here\nexport FLAVOUR=salty", false),
+            ("export FLAVOUR=salty; (sleep 61 &)", true),
+            ("export FLAVOUR=salty; read x", true),
+        ] {
+            bench.write(".bash_profile", &format!("{profile}\n"));
+            let reply = bench.exec("echo ${FLAVOUR-unset}").await;
+            let expected = if used { "salty\n" } else { "unset\n" };
+            let harmless = output(&reply) == expected || profile.starts_with("syntax");
+            assert!(harmless && reply.structured["exit_code"] == 0, "{profile}: {}", reply.text);
+            let notes = reply.structured["notes"].as_array().unwrap().len();
+            assert_eq!(
+                notes,
+                usize::from(output(&reply) == "unset\n" && !profile.starts_with("syntax")),
+                "{profile}: {}",
+                reply.text
+            );
+        }
+    });
+}
+
+#[test]
+fn zsh_reads_its_start_up_files_once_too() {
+    bench(async |bench| {
+        bench.write(".zshenv", &format!("{COUNTS}export FLAVOUR=salty\n"));
+        bench.write(".zprofile", "greet() { print hello $1 }\n");
+        for _ in 0..3 {
+            let reply = bench.run(json!({ "cmd": "echo $FLAVOUR; greet you", "shell": "zsh" })).await;
+            assert_eq!(output(&reply), "salty\nhello you\n", "{}", reply.text);
+        }
+        assert_eq!(logins(bench), 1);
+    });
+}
+
+#[test]
+fn the_login_is_no_session_of_the_callers() {
+    bench(async |bench| {
+        bench.write(".bash_profile", COUNTS);
+        bench.exec("true").await;
+        let list = bench.ask("list_sessions", json!({})).await;
+        assert_eq!(list.structured["sessions"].as_array().map(Vec::len), Some(1));
+        assert_eq!(list.structured["sessions"][0]["session"], Value::from(1001));
+    });
+}
