@@ -45,6 +45,8 @@ impl From<Number> for Value {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     unread: Offset,
+    /// A full-screen program had the screen there: what it draws next is no text either.
+    full_screen: bool,
     exit: Telling,
 }
 
@@ -101,7 +103,7 @@ impl Showing {
 
 impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
-        let place = Mutex::new(Place { unread: Offset::ZERO, exit: Telling::Untold });
+        let place = Mutex::new(Place { unread: Offset::ZERO, full_screen: false, exit: Telling::Untold });
         let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
         Self { number, session, command, removed, place, turn, attended }
     }
@@ -143,23 +145,26 @@ impl Held {
 
     /// The unread output that can be shown now, fitted.
     pub(crate) fn unread_fitted(&self, showing: &Showing) -> Fitted {
-        let from = self.place().unread;
-        self.fit(showing, Span::new(from, self.whole_end(from)))
-    }
-
-    /// Notes what an answer tells: the output before this offset, and the end if there was one.
-    pub(crate) fn told(&self, unread: Offset, exit: Option<Telling>) {
-        let mut place = self.place();
-        place.unread = place.unread.max(unread);
-        place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
-    }
-
-    fn fit(&self, showing: &Showing, span: Span) -> Fitted {
-        let fitting = showing.fitting(&self.number);
+        let Place { unread: from, full_screen, .. } = *self.place();
+        let span = Span::new(from, self.whole_end(from));
+        let mut fitting = showing.fitting(&self.number);
+        if full_screen && fitting.form == Form::Settled {
+            fitting.form = Form::SettledFromAlternate;
+        }
         match self.session.screen().filter(|_| showing.view == ViewKind::Screen) {
             Some(screen) => screen_fitted(&fitting, screen.text, span),
             None => fitting.fit(self.session.journal(), span),
         }
+    }
+
+    /// Notes what an answer tells: the output before this offset, and the end if there was one.
+    pub(crate) fn told(&self, unread: Offset, exit: Option<Telling>) {
+        let runs = self.session.receipt().is_none();
+        let full_screen = runs && self.session.screen().is_some_and(|screen| screen.alternate);
+        let mut place = self.place();
+        place.unread = place.unread.max(unread);
+        place.full_screen = full_screen;
+        place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
     }
 
     /// While more may come, a character or an escape code that has not ended yet waits for the next answer.

@@ -380,3 +380,18 @@ fn a_stopped_session_is_told_when_it_is_polled() {
         assert_eq!((state(&reply), &reply.structured["exit_code"]), ("killed: stopped", &json!(143)));
     });
 }
+
+#[test]
+fn what_a_full_screen_program_draws_is_no_text_in_any_answer() {
+    bench(async |bench| {
+        let draw = "printf 'before\\n\\033[?1049h\\033[Htop\\n~\\n'; read -r x; printf '~\\n~\\n'; read -r x; \
+                    printf '\\033[?1049lafter\\n'";
+        let started = bench.run(json!({ "cmd": draw, "tty": true })).await;
+        assert_eq!(output(&started), "before\n");
+        let id = session(&started);
+        let drawn = bench.ask("write_stdin", json!({ "session_id": id, "chars": "\n" })).await;
+        assert_eq!(output(&drawn), "");
+        let closed = bench.ask("write_stdin", json!({ "session_id": id, "chars": "\n" })).await;
+        assert_eq!(output(&closed), "after\n");
+    });
+}
