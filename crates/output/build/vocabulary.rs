@@ -4,7 +4,7 @@ use std::io;
 
 use crate::Folder;
 use crate::perfect::{Arrangement, arrange};
-use crate::placing::{self, MEDIUM, PADDING, SHORT};
+use crate::placing::{self, MEDIUM, NO_TOKEN, PADDING, SHORT};
 
 struct Token {
     bytes: Vec<u8>,
@@ -15,8 +15,9 @@ struct Token {
 pub(crate) fn write(name: &str, folder: &Folder) -> io::Result<()> {
     let tokens = read(name);
     check_promises(name, &tokens);
+    write_pairs(&format!("{name}.pairs"), &tokens, folder)?;
     // Single bytes need no table: all of them are tokens, and nothing merges into one.
-    let long_enough = tokens.into_iter().filter(|token| token.bytes.len() > 1 && is_text(&token.bytes));
+    let long_enough = tokens.into_iter().filter(|token| token.bytes.len() > 2 && is_text(&token.bytes));
     let (short, longer): (Vec<_>, Vec<_>) = long_enough.partition(|token| token.bytes.len() <= SHORT);
     let (medium, long): (Vec<_>, Vec<_>) = longer.into_iter().partition(|token| token.bytes.len() <= MEDIUM);
     write_fixed::<SHORT>(&format!("{name}.short"), &short, folder)?;
@@ -44,6 +45,18 @@ fn check_promises(name: &str, tokens: &[Token]) {
     let numbers = tokens.iter().filter(|token| token.bytes.iter().all(u8::is_ascii_digit));
     let up_to_three = numbers.filter(|token| token.bytes.len() <= 3).count();
     assert_eq!(up_to_three, 10 + 100 + 1000, "{name}: not every group of up to three digits is a token");
+}
+
+/// The rank of each pair of bytes: merging begins with these, so it finds them without a hash. What is no token has the
+/// rank that no token has.
+fn write_pairs(name: &str, tokens: &[Token], folder: &Folder) -> io::Result<()> {
+    let mut ranks = vec![NO_TOKEN; 1 << 16];
+    for token in tokens {
+        if let Ok(pair) = token.bytes[..].try_into() {
+            ranks[usize::from(u16::from_be_bytes(pair))] = three_bytes(token.rank);
+        }
+    }
+    folder.write(name, &ranks.concat())
 }
 
 /// Tokens padded to a common width, their ranks beside them, and the pilots.

@@ -11,6 +11,7 @@ mod merge;
 mod placing;
 mod split;
 mod vocabulary;
+mod window;
 
 use std::fmt;
 use std::ops::Add;

@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::merge::merged;
 use super::split::Rules;
+use super::window::piece_starts;
 
 /// What counting remembers from one text to the next, of one tokenizer.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +12,7 @@ pub(super) struct Counting {
 }
 
 /// Shorter texts are counted before remembering pays.
-const WORTH_REMEMBERING: usize = 4 << 10;
+const WORTH_REMEMBERING: usize = 16 << 10;
 
 impl Counting {
     /// How many tokens `text` has, if at most `limit`; gives up as soon as there are more.
@@ -30,11 +31,30 @@ impl Counting {
 fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, usize) -> u64) -> Option<u64> {
     let (mut at, mut count) = (0, 0);
     while at < text.len() && count <= limit {
-        let end = R::piece_end(text, at);
-        count += count_piece(at, end);
-        at = end;
+        let window = at;
+        let mut starts = next_starts::<R>(text, at);
+        while starts != 0 {
+            let end = window + starts.trailing_zeros() as usize;
+            count += count_piece(at, end);
+            at = end;
+            starts &= starts - 1;
+        }
+        if at == window {
+            let end = R::piece_end(text, at);
+            count += count_piece(at, end);
+            at = end;
+        }
     }
     Some(count).filter(|count| *count <= limit)
+}
+
+/// Where pieces begin after `at`, as bits, as far as that can be told at a glance.
+#[inline]
+fn next_starts<R: Rules>(text: &[u8], at: usize) -> u64 {
+    match text.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) if bytes[..16].is_ascii() => piece_starts(bytes, R::WORDS) & !1,
+        _ => 0,
+    }
 }
 
 #[inline(never)]

@@ -29,8 +29,8 @@ struct LongPiece {
     count: u8,
 }
 
-const SHORT_SLOTS: usize = 2048;
-const MEDIUM_SLOTS: usize = 1024;
+const SHORT_SLOTS: usize = 8192;
+const MEDIUM_SLOTS: usize = 2048;
 const LONG_SLOTS: usize = 512;
 
 impl Default for Memory {

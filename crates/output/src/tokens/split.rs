@@ -4,11 +4,15 @@
 
 use super::classes::{Class, byte_class, class_at};
 use super::vocabulary::{CL100K, O200K, Vocabulary, eight_bytes};
+use super::window;
 
 /// How one tokenizer splits text.
 pub(super) trait Rules {
     /// What it then looks for in each piece.
     const VOCABULARY: &'static Vocabulary;
+
+    /// What is a word in ASCII.
+    const WORDS: window::Words;
 
     /// Where the piece that begins at `at` ends. There is text at `at`.
     fn piece_end(text: &[u8], at: usize) -> usize;
@@ -42,6 +46,7 @@ pub(super) struct Cl100kRules;
 
 impl Rules for O200kRules {
     const VOCABULARY: &'static Vocabulary = &O200K;
+    const WORDS: window::Words = window::Words::SplitByCase;
 
     #[inline]
     fn piece_end(text: &[u8], at: usize) -> usize {
@@ -51,6 +56,7 @@ impl Rules for O200kRules {
 
 impl Rules for Cl100kRules {
     const VOCABULARY: &'static Vocabulary = &CL100K;
+    const WORDS: window::Words = window::Words::Whole;
 
     #[inline]
     fn piece_end(text: &[u8], at: usize) -> usize {

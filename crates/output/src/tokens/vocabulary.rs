@@ -2,10 +2,12 @@
 //! build script; pages of them come into memory when they are looked at, and nothing else does. The vocabularies
 //! themselves are OpenAI's, published under the MIT licence; the build takes them from the `tiktoken` crate.
 
-use super::placing::{self, MEDIUM, PADDING, SHORT};
+use super::placing::{self, MEDIUM, NO_TOKEN, PADDING, SHORT};
 
 /// The tokens of one tokenizer, by length.
 pub(super) struct Vocabulary {
+    /// The rank of each pair of bytes.
+    pairs: &'static [[u8; 3]],
     short: Table<SHORT>,
     medium: Table<MEDIUM>,
     long: LongTable,
@@ -41,6 +43,7 @@ macro_rules! table {
 macro_rules! vocabulary {
     ($name:literal) => {
         Vocabulary {
+            pairs: table!($name, "pairs"),
             short: Table {
                 pilots: table!($name, "short.pilots"),
                 keys: table!($name, "short.keys"),
@@ -69,6 +72,7 @@ impl Vocabulary {
     pub(super) fn contains(&self, text: &[u8], from: usize, to: usize) -> bool {
         match to - from {
             ..=1 => true,
+            2 => self.pair(text, from) != NO_TOKEN,
             length @ ..=SHORT => self.short.find(short_key(text, from, length)).is_some(),
             length @ ..=MEDIUM => self.medium.find(medium_key(text, from, length)).is_some(),
             _ => self.long.find(&text[from..to]).is_some(),
@@ -80,12 +84,19 @@ impl Vocabulary {
     #[inline]
     pub(super) fn rank(&self, text: &[u8], from: usize, to: usize) -> Option<u32> {
         let rank = match to - from {
+            2 => Some(self.pair(text, from)).filter(|rank| *rank != NO_TOKEN)?,
             length @ ..=SHORT => self.short.ranks[self.short.find(short_key(text, from, length))?],
             length @ ..=MEDIUM => self.medium.ranks[self.medium.find(medium_key(text, from, length))?],
             _ => self.long.find(&text[from..to])?,
         };
         let [low, middle, high] = rank;
         Some(u32::from_le_bytes([low, middle, high, 0]))
+    }
+
+    #[inline]
+    fn pair(&self, text: &[u8], from: usize) -> [u8; 3] {
+        let bytes = text.get(from..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
+        self.pairs[usize::from(u16::from_be_bytes(bytes))]
     }
 }
 
