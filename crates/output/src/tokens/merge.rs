@@ -9,6 +9,13 @@ use super::vocabulary::Vocabulary;
 /// Up to this length, looking through all neighbours for the lowest is faster than keeping them in order.
 const SHORT_PIECE: usize = 64;
 
+/// The most that is merged at once, which bounds the memory it takes to 2 MB.
+const LONGEST_STRETCH: usize = 64 << 10;
+
+/// So near to the end of a stretch its tokens may depend on what follows; they are left to the next stretch. No token is
+/// longer than an eighth of this.
+const SEAM: usize = 1 << 10;
+
 /// No neighbours, or together no token.
 const NEVER: u32 = u32::MAX;
 
@@ -17,8 +24,18 @@ pub(super) fn merged(vocabulary: &Vocabulary, text: &[u8], from: usize, to: usiz
     if to - from <= SHORT_PIECE {
         merged_short(vocabulary, text, from, to)
     } else {
-        LongPiece::new(vocabulary, &text[from..to]).merged()
+        merged_long(vocabulary, &text[from..to])
     }
+}
+
+fn merged_long(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+    let (mut rest, mut count) = (piece, 0);
+    while let Some((stretch, _)) = rest.split_at_checked(LONGEST_STRETCH) {
+        let (tokens, bytes) = LongPiece::new(vocabulary, stretch).merged().up_to(LONGEST_STRETCH - SEAM);
+        count += tokens;
+        rest = &rest[bytes..];
+    }
+    count + LongPiece::new(vocabulary, rest).merged().parts
 }
 
 fn merged_short(vocabulary: &Vocabulary, text: &[u8], from: usize, to: usize) -> u64 {
@@ -91,13 +108,20 @@ impl<'t> LongPiece<'t> {
         piece
     }
 
-    fn merged(mut self) -> u64 {
+    fn merged(mut self) -> Self {
         while let Some(Reverse((rank, at))) = self.waiting.pop() {
             if self.ranks[at as usize] == rank {
                 self.merge(at);
             }
         }
-        self.parts
+        self
+    }
+
+    /// How many parts end at `limit` or before, and where the last of them ends.
+    fn up_to(&self, limit: usize) -> (u64, usize) {
+        let ends = std::iter::successors(self.after.first(), |end| self.after.get(**end as usize));
+        let ends = ends.map(|end| *end as usize).take_while(|end| *end <= limit);
+        ends.fold((0, 0), |(parts, _), end| (parts + 1, end))
     }
 
     /// Takes the part after the one at `at` into it.

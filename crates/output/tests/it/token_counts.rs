@@ -259,3 +259,16 @@ fn hostile_runs_have_it() {
         check(&unit.repeat(40_000 / unit.len()));
     }
 }
+
+/// They are merged a stretch at a time, so that no program's output takes much memory to count.
+#[test]
+fn pieces_too_long_to_be_merged_at_once_have_it() {
+    let mut state = 7_u32;
+    let mut random_letter = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b'a' + (state >> 24) as u8 % 26)
+    };
+    check(&(0..150_000).map(|_| random_letter()).collect::<String>());
+    check(&"a".repeat(140_001));
+    check(&"the quick brown fox".replace(' ', "").repeat(5_000));
+}
