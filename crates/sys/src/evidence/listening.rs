@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -34,12 +35,15 @@ pub fn listening(members: &[Pid]) -> Vec<Endpoint> {
     let mut tables: HashMap<u64, HashMap<u64, Endpoint>> = HashMap::new();
     let mut found = Vec::new();
     for pid in members {
+        let sockets: Vec<u64> = sockets_of(*pid).collect();
+        // Most processes hold no socket at all, and the kernel takes milliseconds to write out a table of them.
+        if sockets.is_empty() {
+            continue;
+        }
         // Each network namespace has tables of its own; nearly always there is one.
         let Ok(namespace) = fs::metadata(format!("/proc/{pid}/ns/net")) else { continue };
         let table = tables.entry(namespace.ino()).or_insert_with(|| listeners_seen_by(*pid));
-        if !table.is_empty() {
-            found.extend(sockets_of(*pid).filter_map(|inode| table.get(&inode).cloned()));
-        }
+        found.extend(sockets.iter().filter_map(|inode| table.get(inode).cloned()));
     }
     found.sort_unstable();
     found.dedup();
@@ -48,13 +52,21 @@ pub fn listening(members: &[Pid]) -> Vec<Endpoint> {
 
 /// All listening sockets in the network namespace of a process, by inode.
 fn listeners_seen_by(pid: Pid) -> HashMap<u64, Endpoint> {
-    let lines = |table: &str| fs::read(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+    let lines = |table: &str| table_of(pid, table).unwrap_or_default();
     let mut listeners = HashMap::new();
     for table in ["tcp", "tcp6"] {
         listeners.extend(lines(table).split(|byte| *byte == b'\n').filter_map(tcp_listener));
     }
     listeners.extend(lines("unix").split(|byte| *byte == b'\n').filter_map(unix_listener));
     listeners
+}
+
+/// A table as text. With room from the start: every read makes the kernel walk through all of it again.
+fn table_of(pid: Pid, table: &str) -> std::io::Result<Vec<u8>> {
+    const ROOM: usize = 64 * 1024;
+    let mut text = Vec::with_capacity(ROOM);
+    fs::File::open(format!("/proc/{pid}/net/{table}"))?.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// The inodes of the sockets a process holds.
