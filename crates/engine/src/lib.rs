@@ -23,6 +23,7 @@ mod session;
 mod spare;
 mod start;
 mod store;
+mod tally;
 mod wait;
 
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
@@ -45,6 +46,7 @@ pub use store::{
     ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord,
     Store, StoreLimits, WriteRecord,
 };
+pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
 pub use windlass_sys::evidence::{Endpoint, InputKind};
 pub use windlass_sys::pty::Size;

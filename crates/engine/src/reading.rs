@@ -1,10 +1,10 @@
 //! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
 
 use crate::journal::{Journal, Piece};
-use std::convert::Infallible;
+use crate::tally::Tally;
 use windlass_output::{
     Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Screen, ScreenSize, Settler, Span,
-    TokenCounter, Tokenizer, Tokens, Utf8, View, excerpt, settle,
+    Tokenizer, Tokens, Utf8, View, excerpt, settle,
 };
 use windlass_sys::pty::Size;
 
@@ -41,6 +41,29 @@ pub struct Reader<'a> {
     view: View,
 }
 
+/// A reader that was put aside: it goes on where it stopped.
+pub(crate) struct Paused {
+    position: Offset,
+    form: Form,
+    decoder: Decoder,
+    view: View,
+}
+
+impl Paused {
+    pub(crate) fn at(from: Offset, form: Form) -> Self {
+        Self { position: from, form, decoder: Decoder::new(form, from), view: View::new(from) }
+    }
+
+    pub(crate) fn position(&self) -> Offset {
+        self.position
+    }
+
+    pub(crate) fn resume(self, journal: &Journal) -> Reader<'_> {
+        let Self { position, form, decoder, view } = self;
+        Reader { journal, position, form, decoder, view }
+    }
+}
+
 enum Decoder {
     Settled(Box<Settler>),
     Raw(Utf8),
@@ -49,7 +72,12 @@ enum Decoder {
 impl<'a> Reader<'a> {
     /// A reader of everything from `from` on.
     pub fn new(journal: &'a Journal, from: Offset, form: Form) -> Self {
-        Self { journal, position: from, form, decoder: Decoder::new(form, from), view: View::new(from) }
+        Paused::at(from, form).resume(journal)
+    }
+
+    pub(crate) fn pause(self) -> Paused {
+        let Self { position, form, decoder, view, .. } = self;
+        Paused { position, form, decoder, view }
     }
 
     /// Hands out what lies before `end`, for as long as it is wanted.
@@ -175,6 +203,11 @@ pub struct Fitted {
 impl Fitting<'_> {
     /// Fits a part of a journal. Of an output too large to load, the ends are loaded and the middle is only counted.
     pub fn fit(&self, journal: &Journal, span: Span) -> Fitted {
+        self.fit_counted(journal, span, None)
+    }
+
+    /// The same, going on with a tally if there is one of this part.
+    pub fn fit_counted(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Fitted {
         let span = span.intersect(Span::new(Offset::ZERO, journal.end()));
         let ends = Ends::read(journal, span, Budget::Tokens(self.budget).reach());
         let head = self.decode(&ends.head, ends.head_span.from());
@@ -183,7 +216,10 @@ impl Fitting<'_> {
         }
         let tail = self.decode(&ends.tail, ends.tail_span.from());
         let between = Span::new(ends.head_span.to(), ends.tail_span.from());
-        let gap = Gap { span: between, tokens: self.count(journal, between) };
+        // The whole is counted as a whole: a token may reach across the places at which the ends were cut.
+        let whole = self.total(journal, span, tally).get();
+        let ends = [&head, &tail].map(|end| self.tokenizer.count(end.text()).get());
+        let gap = Gap { span: between, tokens: Tokens::new(whole.saturating_sub(ends.iter().sum())) };
         self.fitted(ExcerptSource::Ends { head: &head, gap, tail: &tail }, span)
     }
 
@@ -199,19 +235,17 @@ impl Fitting<'_> {
         Fitted { text, original, span, omitted: omitted.map(|omitted| (omitted.span, omitted.tokens)) }
     }
 
+    fn total(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Tokens {
+        let tally = tally.filter(|tally| tally.is_of(self.form, self.tokenizer, span));
+        match tally {
+            Some(tally) => tally.finish(journal, span.to()),
+            None => self.count(journal, span),
+        }
+    }
+
     /// How many tokens a part of a journal has as text. Output that is gone has none.
     pub fn count(&self, journal: &Journal, span: Span) -> Tokens {
-        let mut counter = TokenCounter::new(self.tokenizer);
-        let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
-            if let Part::Text(view) = part {
-                counter.feed(view.text());
-            }
-            Ok(Wanted::More)
-        };
-        let mut reader = Reader::new(journal, span.from(), self.form);
-        let Ok(_) = reader.advance(span.to(), &mut take);
-        let Ok(()) = reader.finish(&mut take);
-        counter.finish()
+        Tally::new(self.form, self.tokenizer, span.from()).finish(journal, span.to())
     }
 
     fn decode(&self, bytes: &[u8], base: Offset) -> View {

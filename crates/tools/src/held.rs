@@ -1,10 +1,12 @@
 //! A session as one caller knows it: under which number, how far the caller has read, and what it has been told.
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use windlass_engine::{Fitted, Fitting, Form, ProcessLine, Session};
+use windlass_engine::{Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until};
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
 
 use crate::report;
@@ -23,7 +25,14 @@ pub(crate) struct Held {
     /// Whoever makes an answer holds it, so that two never show the same.
     turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
+    /// What has been counted of the unread output while it was printed.
+    tally: Mutex<Option<Tally>>,
 }
+
+/// Output is counted ahead in steps of this size.
+const COUNTED_TOGETHER: u64 = 4 << 20;
+/// The end is left for the answer: it may not take all of it.
+const LEFT_UNCOUNTED: u64 = 8192;
 
 /// What a caller calls a session by: small where nobody else can call, not to be guessed where somebody might.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,7 +114,8 @@ impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
         let place = Mutex::new(Place { unread: Offset::ZERO, full_screen: false, exit: Telling::Untold });
         let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
-        Self { number, session, command, removed, place, turn, attended }
+        let tally = Mutex::default();
+        Self { number, session, command, removed, place, turn, attended, tally }
     }
 
     /// Processes of this session, named so that a reader knows them.
@@ -153,7 +163,10 @@ impl Held {
         }
         match self.session.screen().filter(|_| showing.view == ViewKind::Screen) {
             Some(screen) => screen_fitted(&fitting, screen.text, span),
-            None => fitting.fit(self.session.journal(), span),
+            None => {
+                let tally = if span.len() < COUNTED_TOGETHER { None } else { self.tally().take() };
+                fitting.fit_counted(self.session.journal(), span, tally)
+            }
         }
     }
 
@@ -165,6 +178,48 @@ impl Held {
         place.unread = place.unread.max(unread);
         place.full_screen = full_screen;
         place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
+    }
+
+    /// Does this work, and meanwhile counts what is printed: of a large output, only the last part is left to count when
+    /// it is over.
+    pub(crate) async fn counting_ahead<T>(
+        self: &Arc<Self>,
+        showing: Showing,
+        work: impl Future<Output = T>,
+    ) -> T {
+        tokio::select! {
+            biased;
+            done = work => done,
+            never = self.count_along(showing) => match never {},
+        }
+    }
+
+    async fn count_along(self: &Arc<Self>, showing: Showing) -> Infallible {
+        let mut counted = self.unread().from();
+        loop {
+            let until = Until { reached: Some(counted + COUNTED_TOGETHER), ..Until::default() };
+            let Met::Reached(end) = self.session.wait(&until).await else {
+                // Nothing more will be printed; whoever does the work will notice.
+                return std::future::pending().await;
+            };
+            let held = Arc::clone(self);
+            // It fails only with the runtime, and then nobody waits for the count.
+            let _ = tokio::task::spawn_blocking(move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED)))
+                .await;
+            counted = end;
+        }
+    }
+
+    fn count_up_to(&self, showing: &Showing, end: Offset) {
+        let (form, tokenizer, unread) = (showing.view.form(), showing.tokenizer, self.unread());
+        let mut kept = self.tally();
+        let tally = kept.take().filter(|tally| tally.is_of(form, tokenizer, unread));
+        let tally = tally.unwrap_or_else(|| Tally::new(form, tokenizer, unread.from()));
+        *kept = Some(tally.advanced(self.session.journal(), end));
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Option<Tally>> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// While more may come, a character or an escape code that has not ended yet waits for the next answer.

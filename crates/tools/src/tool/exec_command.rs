@@ -160,7 +160,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
         view: order.showing.view,
         ..Wait::of(&held, order.until)
     };
-    let ending = wait.attend(&held, visit.call).await;
+    let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
     tied.end().await;
     let (toolbox, began) = (visit.toolbox, visit.began);
     let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input: None, notes };

@@ -91,7 +91,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
         input = write(&held, &order).await?;
         wait.silent_from = Instant::now();
     }
-    let ending = wait.attend(&held, visit.call).await;
+    let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
     let (toolbox, began) = (visit.toolbox, visit.began);
     let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input, notes };
     Ok(answer.reply().await)
