@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::beside::Company;
 use crate::comparison::Scale;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -22,6 +23,44 @@ pub(crate) enum Verb {
         /// The work and its settings.
         words: Vec<String>,
     },
+    /// Measures `windlass mcp` beside other programs that agents use for the same work.
+    Mcp(BesideArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BesideArguments {
+    /// Where the results are kept [default: bench/beside.json in the build directory].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json: Option<PathBuf>,
+    /// Where the picture goes [default: bench/beside.svg in the build directory].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Measures only rows whose name contains this, and those measured with them.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
+    /// How many rounds.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_ROUNDS)]
+    rounds: usize,
+    /// Runs everything once and small, and judges nothing.
+    #[arg(long)]
+    tiny: bool,
+    /// Without the peers: only windlass and what the system brings.
+    #[arg(long)]
+    alone: bool,
+}
+
+impl BesideArguments {
+    pub(crate) fn rounds(&self) -> usize {
+        self.rounds.max(1)
+    }
+
+    pub(crate) fn scale(&self) -> Scale {
+        if self.tiny { Scale::Tiny } else { Scale::Full }
+    }
+
+    pub(crate) fn company(&self) -> Company {
+        if self.alone { Company::Alone } else { Company::Peers }
+    }
 }
 
 #[derive(Debug, Args)]

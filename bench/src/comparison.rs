@@ -60,12 +60,17 @@ impl Bar {
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MostTimes(most) => write!(f, "<= {most}x"),
+            Self::MostTimes(most) => write!(f, "<= {}x", rounded(*most)),
             Self::LeastTimes(least) => write!(f, ">= {least}x"),
             Self::Most(most) => write!(f, "<= {most}"),
             Self::Least(least) => write!(f, ">= {least}"),
         }
     }
+}
+
+/// Three decimals, and none that say nothing.
+fn rounded(times: f64) -> f64 {
+    (times * 1e3).round() / 1e3
 }
 
 impl fmt::Display for Comparison {

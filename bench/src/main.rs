@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bare;
+mod beside;
 mod comparison;
 mod order;
 mod ours;
@@ -25,6 +26,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     match arguments.verb {
         Some(Verb::Ours { words }) => ours::measure(&order::parse(&words)?),
+        Some(Verb::Mcp(arguments)) => beside::measure(&arguments),
         None => measure(&arguments.bench),
     }
 }

@@ -27,7 +27,12 @@ impl Place {
     }
 
     pub(crate) fn latest_json(&self) -> PathBuf {
-        self.folder.join("latest.json")
+        self.file("latest.json")
+    }
+
+    /// A result, by name.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// Where the bare program goes: a name that no other bench running now uses.

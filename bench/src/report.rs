@@ -131,16 +131,16 @@ fn ratio(measured: &Measured) -> Option<f64> {
 }
 
 /// Three digits are more than a shared machine can tell apart.
-fn rounded(figure: f64) -> String {
+pub(crate) fn rounded(figure: f64) -> String {
     if figure.abs() >= 100.0 { format!("{figure:.0}") } else { format!("{figure:.1}") }
 }
 
-fn load() -> String {
+pub(crate) fn load() -> String {
     first_line("/proc/loadavg").split(' ').take(1).collect()
 }
 
 /// Empty where there is no such file.
-fn first_line(path: &str) -> String {
+pub(crate) fn first_line(path: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().next().unwrap_or_default().to_owned()
 }

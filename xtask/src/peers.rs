@@ -27,17 +27,24 @@ pub(crate) fn for_bench() -> Result<()> {
     install_missing(&command::root()?, FOR_BENCH)
 }
 
+const NPM: Kit =
+    Kit { name: "npm", wanted: &["peers/package.json", "peers/package-lock.json"], install: npm::install };
+
 const FOR_TESTS: &[Kit] = &[
-    Kit { name: "npm", wanted: &["peers/package.json", "peers/package-lock.json"], install: npm::install },
+    NPM,
     Kit { name: "mcp1", wanted: &["peers/requirements-mcp1.txt"], install: python::install },
     Kit { name: "mcp2", wanted: &["peers/requirements-mcp2.txt"], install: python::install },
 ];
 
-const FOR_BENCH: &[Kit] = &[Kit {
-    name: "bench",
-    wanted: &["peers/bench/package.json", "peers/bench/package-lock.json"],
-    install: npm::install,
-}];
+/// Codex, and the Node that runs the others, are with those for the tests.
+const FOR_BENCH: &[Kit] = &[
+    NPM,
+    Kit {
+        name: "bench",
+        wanted: &["peers/bench/package.json", "peers/bench/package-lock.json"],
+        install: npm::install,
+    },
+];
 
 /// A folder in `target/peers/` that is installed as a whole.
 struct Kit {

@@ -2,6 +2,8 @@
 //! results are complete. How fast it was is not asked here.
 #![forbid(unsafe_code)]
 
+mod mcp;
+
 use serde_json::Value;
 use std::process::Command;
 use windlass_testkit::Scratch;

@@ -1,0 +1,112 @@
+//! `windlass mcp` as a client sees it, beside the programs that people use for the same work.
+//!
+//! Everybody is driven from this process, over pipes, in turns: whatever slows the machine for a while slows all of them.
+//! A peer that is not installed ends the run with the command that installs it.
+
+mod client;
+mod codex;
+mod commander;
+mod contest;
+mod flood;
+mod late;
+mod plot;
+mod quick;
+mod start;
+mod table;
+mod tmux;
+mod tokens;
+mod typed;
+mod windlass;
+
+use crate::arguments::BesideArguments;
+use crate::comparison::Scale;
+use crate::place::Place;
+use anyhow::{Context, Result};
+use contest::Finding;
+use std::path::{Path, PathBuf};
+use table::Table;
+
+/// What the rows need.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    place: Place,
+    scale: Scale,
+    rounds: usize,
+    /// Who takes part besides windlass and the bare system calls.
+    company: Company,
+}
+
+/// Whether the peers take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    Peers,
+    /// Windlass and what the system brings: for a machine without the peers.
+    Alone,
+}
+
+/// A row or several that are measured together.
+struct Event {
+    names: &'static [&'static str],
+    measure: fn(&Surroundings) -> Result<Vec<Finding>>,
+}
+
+const EVENTS: &[Event] = &[
+    Event { names: start::NAMES, measure: start::measure },
+    Event { names: quick::NAMES, measure: quick::measure },
+    Event { names: typed::NAMES, measure: typed::measure },
+    Event { names: late::NAMES, measure: late::measure },
+    Event { names: flood::NAMES, measure: flood::measure },
+    Event { names: tokens::NAMES, measure: tokens::measure },
+];
+
+/// Measures and tells.
+pub(crate) fn measure(arguments: &BesideArguments) -> Result<()> {
+    let around = Surroundings {
+        place: Place::beside_this_program()?,
+        scale: arguments.scale(),
+        rounds: arguments.rounds(),
+        company: arguments.company(),
+    };
+    let wanted = arguments.only.as_deref().unwrap_or_default();
+    let events: Vec<&Event> =
+        EVENTS.iter().filter(|event| event.names.iter().any(|name| name.contains(wanted))).collect();
+    anyhow::ensure!(!events.is_empty(), "no row is named `{wanted}`");
+    let mut table = Table::begin(around.rounds, around.scale);
+    for event in events {
+        let findings = (event.measure)(&around).with_context(|| event.names.join(", "))?;
+        table.add(findings);
+    }
+    table.end();
+    table.write_json(&arguments.json.clone().unwrap_or_else(|| around.place.file("beside.json")))?;
+    plot::write(table.findings(), &arguments.plot.clone().unwrap_or_else(|| around.place.file("beside.svg")))
+}
+
+impl Surroundings {
+    fn with_peers(&self) -> bool {
+        self.company == Company::Peers
+    }
+
+    /// How often something is done: once when small.
+    fn times(&self, each_round: usize) -> usize {
+        match self.scale {
+            Scale::Full => self.rounds * each_round,
+            Scale::Tiny => 1,
+        }
+    }
+
+    /// A folder that nobody else uses, gone with the run.
+    fn folder(&self) -> Result<PathBuf> {
+        self.place.state_directory()
+    }
+}
+
+/// A file of a peer, or how to get it.
+fn installed(path: PathBuf) -> Result<PathBuf> {
+    anyhow::ensure!(path.exists(), "{} is missing: run `cargo xtask peers bench`", path.display());
+    Ok(path)
+}
+
+/// The folder of the peers.
+fn peers(below: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/peers").join(below)
+}

@@ -1,0 +1,142 @@
+//! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them. The
+//! model is a script on loopback, so what is measured is Codex and nothing behind it.
+
+use super::client::Client;
+use super::commander::cut_off;
+use super::{Surroundings, installed, peers};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use windlass_testkit::model::{MODEL, Model, Reply, Request, ToolName, Turn, always, turn};
+
+/// The program itself, not the script that npm puts before it and that would cost it Node's start.
+fn program() -> Result<PathBuf> {
+    let vendor = "npm/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
+    installed(peers(vendor))
+}
+
+/// Codex in a home of its own, with nothing to reach but this machine.
+fn command(around: &Surroundings) -> Result<(Command, PathBuf)> {
+    let home = around.folder()?;
+    let mut command = Command::new(program()?);
+    command.env("HOME", &home).env("CODEX_HOME", &home).env("SHELL", "/bin/bash").current_dir(&home);
+    cut_off(&mut command);
+    Ok((command, home))
+}
+
+/// `codex app-server`, not yet started.
+pub(super) fn app_server(around: &Surroundings) -> Result<Command> {
+    let (mut command, home) = command(around)?;
+    configure(&home, "http://127.0.0.1:9/v1")?;
+    command.arg("app-server");
+    Ok(command)
+}
+
+/// Starts it and introduces us.
+pub(super) fn connected(command: &mut Command) -> Result<Client> {
+    let mut client = Client::start(command)?;
+    let who = json!({ "name": "windlass-bench", "title": "bench", "version": env!("CARGO_PKG_VERSION") });
+    client.request("initialize", &json!({ "clientInfo": who }))?;
+    client.notify("initialized")?;
+    Ok(client)
+}
+
+/// Runs a script to its end.
+pub(super) fn run(client: &mut Client, script: &str) -> Result<Value> {
+    let order = json!({
+        "command": ["bash", "-c", script],
+        "sandboxPolicy": { "type": "dangerFullAccess" },
+        "timeoutMs": 60_000,
+    });
+    let result = client.request("command/exec", &order)?;
+    ensure!(result["exitCode"] == json!(0), "the command failed: {result}");
+    Ok(result)
+}
+
+/// What Codex's model is to do, call by call.
+pub(super) enum Step {
+    /// Starts a command on a terminal.
+    Exec(String),
+    /// Types into the one that was started last.
+    Write(String),
+}
+
+/// Lets Codex's model do these steps with Codex's own tools; the text that each returned.
+pub(super) fn converse(around: &Surroundings, steps: Vec<Step>) -> Result<Vec<String>> {
+    let count = steps.len();
+    let model = Model::playing(turns(steps));
+    let (mut command, home) = command(around)?;
+    configure(&home, &model.base_url())?;
+    command.args(["exec", "--json", "--skip-git-repo-check", "Measure."]).stdin(Stdio::null());
+    let output = command.output().context("starting codex exec")?;
+    ensure!(output.status.success(), "codex exec failed: {}", String::from_utf8_lossy(&output.stdout));
+    let requests = model.finish();
+    let results: Vec<String> = requests.iter().skip(1).map(Request::last_result).collect();
+    ensure!(results.len() == count, "{} results of {count} calls", results.len());
+    Ok(results)
+}
+
+fn turns(steps: Vec<Step>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for step in steps {
+        turns.push(match step {
+            Step::Exec(script) => {
+                let arguments = json!({ "cmd": script, "tty": true, "login": false });
+                always(Reply::call(ToolName::plain("exec_command"), arguments))
+            }
+            Step::Write(chars) => turn(move |request| {
+                let session = request.results().iter().rev().find_map(|result| session(result));
+                let arguments = json!({ "session_id": session.expect("a session runs"), "chars": chars });
+                Reply::call(ToolName::plain("write_stdin"), arguments)
+            }),
+        });
+    }
+    turns.push(always(Reply::text("Done.")));
+    turns
+}
+
+fn session(result: &str) -> Option<u64> {
+    let rest = result.split("Process running with session ID ").nth(1)?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// The seconds that Codex itself says a call took: its own work and waiting, none of the conversation's.
+pub(super) fn wall_seconds(result: &str) -> Result<f64> {
+    let rest = result.split("Wall time: ").nth(1).and_then(|rest| rest.split(' ').next());
+    rest.and_then(|rest| rest.parse().ok()).with_context(|| format!("no wall time in {result}"))
+}
+
+/// What the command printed, as far as the result shows it.
+pub(super) fn output(result: &str) -> &str {
+    result.split_once("Output:\n").map_or("", |(_, output)| output)
+}
+
+fn configure(home: &Path, model: &str) -> Result<()> {
+    let text = format!(
+        r#"
+model = "{MODEL}"
+model_provider = "{MODEL}"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+unified_exec = true
+
+[model_providers.{MODEL}]
+name = "{MODEL}"
+base_url = "{model}"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+"#
+    );
+    std::fs::write(home.join("config.toml"), text).context("writing Codex's configuration")
+}

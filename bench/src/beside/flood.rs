@@ -1,0 +1,159 @@
+//! A hundred megabytes of log: how much longer it takes than with a reader that only reads, what it weighs meanwhile, and
+//! whether the answer has the right beginning, end and count.
+
+use super::client::Client;
+use super::contest::{Contender, Finding, Who, figure, hold};
+use super::{Surroundings, codex, windlass};
+use crate::comparison::{Bar, Scale};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use windlass_output::Tokenizer;
+
+pub(super) const NAMES: &[&str] =
+    &["mcp-flood-awk", "mcp-flood-awk-memory", "mcp-flood-cat", "mcp-flood-cat-memory"];
+
+/// About 78 bytes each.
+const LINES: u64 = 1_500_000;
+
+pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
+    let lines = match around.scale {
+        Scale::Full => LINES,
+        Scale::Tiny => 20_000,
+    };
+    let script = format!(
+        "awk 'BEGIN {{ for (i = 0; i < {lines}; i++) printf \"2026-01-01T00:00:%02d INFO worker request %d served \
+         in %d us by 10.0.0.%d\\n\", i % 60, i, i % 977, i % 251 }}'"
+    );
+    let log = Log::write(&script, around.folder()?.join("log"))?;
+    let cat = format!("cat '{}'", log.path.display());
+    let mut findings =
+        flood(around, &log, (&script, [NAMES[0], NAMES[1]], "116 MB of log lines, printed by awk"))?;
+    findings.extend(flood(around, &log, (&cat, [NAMES[2], NAMES[3]], "the same, printed by cat"))?);
+    Ok(findings)
+}
+
+/// What is printed, in a file, and what an honest answer says about it.
+struct Log {
+    path: PathBuf,
+    bytes: u64,
+    first: String,
+    last: String,
+    tokens: u64,
+}
+
+impl Log {
+    fn write(script: &str, path: PathBuf) -> Result<Self> {
+        let status = Command::new("bash").args(["-c", script]).stdout(File::create(&path)?).status()?;
+        ensure!(status.success(), "the log cannot be written");
+        let mut lines = BufReader::new(File::open(&path)?).lines();
+        let first = lines.next().context("the log is empty")??;
+        let last = lines.last().context("the log has one line")??;
+        let (bytes, tokens) = counted(&path)?;
+        Ok(Self { path, bytes, first, last, tokens })
+    }
+
+    /// The answer has the beginning and the end, and says exactly how much there was.
+    fn ensure_told(&self, result: &Value) -> Result<()> {
+        windlass::ensure_success(result)?;
+        let (output, told) = (windlass::output(result)?, &result["structuredContent"]);
+        ensure!(output.starts_with(&self.first), "the beginning is missing: {output:.200}");
+        ensure!(output.trim_end().ends_with(&self.last), "the end is missing");
+        ensure!(
+            told["span"] == json!({ "from": 0, "to": self.bytes }),
+            "not {} bytes: {}",
+            self.bytes,
+            told["span"]
+        );
+        let tokens = told["original_token_count"].as_u64();
+        ensure!(tokens == Some(self.tokens), "{tokens:?} tokens told, {} counted", self.tokens);
+        Ok(())
+    }
+}
+
+/// Line by line: every line begins with a digit, and no token reaches from a line's end to a digit.
+fn counted(path: &Path) -> Result<(u64, u64)> {
+    let mut lines = BufReader::new(File::open(path)?);
+    let (mut bytes, mut tokens) = (0, 0);
+    let mut line = String::new();
+    while lines.read_line(&mut line)? > 0 {
+        bytes += line.len() as u64;
+        tokens += Tokenizer::O200k.count(&line).get();
+        line.clear();
+    }
+    Ok((bytes, tokens))
+}
+
+fn flood(
+    around: &Surroundings,
+    log: &Log,
+    row: (&str, [&'static str; 2], &'static str),
+) -> Result<Vec<Finding>> {
+    let (script, [name, memory], what) = row;
+    let times = around.times(1).min(5);
+    let mut server = windlass::warm(around)?;
+    let gained = RefCell::new(Vec::new());
+    let once = Box::new(|| {
+        let (took, more) = through_windlass(&mut server, script, log)?;
+        gained.borrow_mut().push(more);
+        Ok(took)
+    });
+    let mut contenders = vec![Contender { who: Who::Windlass, times, once }];
+    contenders.push(Contender { who: Who::Bare, times, once: Box::new(|| through_a_reader(script, log)) });
+    if around.with_peers() {
+        let mut codex = codex::connected(&mut codex::app_server(around)?)?;
+        let once = Box::new(move || {
+            let begun = Instant::now();
+            codex::run(&mut codex, script)?;
+            Ok(begun.elapsed().as_secs_f64() * 1e3)
+        });
+        contenders.push(Contender { who: Who::Codex, times, once });
+    }
+    let figures = hold(contenders)?;
+    server.end()?;
+    let gained = vec![figure(Who::Windlass, gained.into_inner())];
+    let weight = "resident memory gained by that, at most";
+    Ok(vec![
+        Finding { name, what, unit: "ms", figures, bar: Bar::MostTimes(1.3), against: Some(Who::Bare) },
+        Finding {
+            name: memory,
+            what: weight,
+            unit: "MiB",
+            figures: gained,
+            bar: Bar::Most(32.0),
+            against: None,
+        },
+    ])
+}
+
+/// Milliseconds, and the MiB by which its memory ever grew.
+fn through_windlass(server: &mut Client, script: &str, log: &Log) -> Result<(f64, f64)> {
+    let before = server.memory_kib("VmRSS")?;
+    let begun = Instant::now();
+    let result = server.call("exec_command", &json!({ "cmd": script, "yield_time_ms": 30_000 }))?;
+    let took = begun.elapsed();
+    log.ensure_told(&result)?;
+    let gained = server.memory_kib("VmHWM")? - before;
+    Ok((took.as_secs_f64() * 1e3, gained.max(0.0) / 1024.0))
+}
+
+fn through_a_reader(script: &str, log: &Log) -> Result<f64> {
+    let begun = Instant::now();
+    let mut command = Command::new("bash");
+    let mut child = command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut output = child.stdout.take().context("reading from the script")?;
+    let (mut bytes, mut chunk) = (0, vec![0; 64 * 1024]);
+    loop {
+        match output.read(&mut chunk)? {
+            0 => break,
+            count => bytes += count as u64,
+        }
+    }
+    ensure!(child.wait()?.success() && bytes == log.bytes, "{bytes} of {} bytes", log.bytes);
+    Ok(begun.elapsed().as_secs_f64() * 1e3)
+}

@@ -1,0 +1,44 @@
+//! `windlass mcp`, the program that was built beside this one.
+
+use super::Surroundings;
+use super::client::Client;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Not yet started, with a state directory of its own. Bash, so that the same shell runs everywhere.
+pub(super) fn command(around: &Surroundings) -> Result<Command> {
+    let program = around.place.program.with_file_name("windlass");
+    ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
+    let mut command = Command::new(program);
+    command.arg("mcp").env("WINDLASS_STATE_DIR", around.folder()?.join("store")).env("SHELL", "/bin/bash");
+    Ok(command)
+}
+
+/// A windlass that has done its first command.
+pub(super) fn warm(around: &Surroundings) -> Result<Client> {
+    let mut client = Client::mcp(&mut command(around)?)?;
+    run_true(&mut client)?;
+    Ok(client)
+}
+
+pub(super) fn run_true(client: &mut Client) -> Result<()> {
+    let result = client.call("exec_command", &json!({ "cmd": "true" }))?;
+    ensure_success(&result)
+}
+
+/// The command in this answer ended well.
+pub(super) fn ensure_success(result: &Value) -> Result<()> {
+    ensure!(result["structuredContent"]["exit_code"] == json!(0), "the command failed: {result}");
+    Ok(())
+}
+
+/// The session that an answer says is running.
+pub(super) fn session(result: &Value) -> Result<u64> {
+    result["structuredContent"]["session_id"].as_u64().with_context(|| format!("no session in {result}"))
+}
+
+/// What the command printed, as far as the answer shows it.
+pub(super) fn output(result: &Value) -> Result<&str> {
+    result["structuredContent"]["output"].as_str().with_context(|| format!("no output in {result}"))
+}
