@@ -74,9 +74,11 @@ impl EnvironmentPolicy {
     }
 
     fn inherited(&self, base: &[(OsString, OsString)]) -> (Variables, Vec<String>) {
-        let (mut kept, mut removed) = (Variables::new(), Vec::new());
+        let (mut kept, mut removed) = (Variables::with_capacity(base.len() + 8), Vec::new());
+        let excluded: Vec<String> = self.exclude.iter().map(|pattern| pattern.to_ascii_uppercase()).collect();
         for (name, value) in base.iter().filter(|(name, _)| self.inherit.takes(name)) {
-            if self.exclude.iter().any(|pattern| matches(pattern, name)) {
+            let upper = name.to_string_lossy().to_ascii_uppercase();
+            if excluded.iter().any(|pattern| matches(pattern, &upper)) {
                 removed.push(name.to_string_lossy().into_owned());
             } else {
                 put(&mut kept, name, Some(value));
@@ -140,9 +142,8 @@ fn put(variables: &mut Variables, name: &OsStr, value: Option<&OsStr>) {
     variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything. Case does not matter.
-fn matches(pattern: &str, name: &OsStr) -> bool {
-    let (pattern, name) = (pattern.to_ascii_uppercase(), name.to_string_lossy().to_ascii_uppercase());
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };
@@ -184,7 +185,10 @@ mod tests {
             ("*", "", true),
             ("AB*BA", "ABA", false),
         ] {
-            assert_eq!(matches(pattern, name.as_ref()), expected, "{pattern} {name}");
+            let policy =
+                EnvironmentPolicy { exclude: vec![pattern.to_owned()], ..EnvironmentPolicy::default() };
+            let removed = composed(&policy, &[(name, "1")], &[]).removed;
+            assert_eq!(removed == [name], expected, "{pattern} {name}");
         }
     }
 
