@@ -6,12 +6,18 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Not yet started, with a state directory of its own. Bash, so that the same shell runs everywhere.
+/// Not yet started, with a home and a state directory of its own, as the others have: what somebody's own start-up files
+/// cost is nobody's doing. Bash, so that the same shell runs everywhere.
 pub(super) fn command(around: &Surroundings) -> Result<Command> {
     let program = around.place.program.with_file_name("windlass");
     ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
     let mut command = Command::new(program);
-    command.arg("mcp").env("WINDLASS_STATE_DIR", around.folder()?.join("store")).env("SHELL", "/bin/bash");
+    let home = around.folder()?;
+    command
+        .arg("mcp")
+        .env("HOME", &home)
+        .env("WINDLASS_STATE_DIR", home.join("store"))
+        .env("SHELL", "/bin/bash");
     Ok(command)
 }
 
