@@ -138,14 +138,12 @@ impl Session {
     /// Output that came in the very moment the timer fired still counts.
     fn time_ran_out(&self, until: &Until, idle_at: Option<Instant>) -> Option<Met> {
         let now = Instant::now();
-        if until.deadline.is_some_and(|deadline| now >= deadline) {
-            return Some(Met::Deadline);
-        }
         let last_output = self.shared.progress.borrow().last_output;
         let is_silent =
             |idle: &Duration| idle_at.is_some_and(|at| now >= at && after(last_output, *idle) <= now);
-        let idle = until.idle.filter(is_silent);
-        idle.map(Met::Idle)
+        // A condition that holds is worth more than the time being over.
+        let idle = until.idle.filter(is_silent).map(Met::Idle);
+        idle.or_else(|| until.deadline.filter(|deadline| now >= *deadline).map(|_| Met::Deadline))
     }
 }
 

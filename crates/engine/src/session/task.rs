@@ -168,6 +168,10 @@ impl Task {
                 let _ = reply.send(self.signal_group(signal));
             }
             Request::Stop { cause, reply } => {
+                if self.state() == State::Over && self.life.ladder.is_none() {
+                    // The receipt has what was ended before; this stop tells of its own.
+                    self.life.tree_end = TreeEnd::default();
+                }
                 self.life.stop_replies.push(reply);
                 self.stop(cause);
             }
