@@ -77,6 +77,7 @@ impl Answer<'_> {
         held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| Telling::Told));
         // From here on nothing waits: a call that is cancelled was cancelled before.
         self.note_losses(&fitted);
+        self.notes.extend(situation.exit.as_deref().and_then(report::remaining));
         self.notes.extend(self.toolbox.announcements(Some(self.held.number)));
         let stamp = Stamp { chunk: chunk_id(), wall: report::rounded(self.began.elapsed()) };
         let text = self.text(&stamp, &situation, &fitted);

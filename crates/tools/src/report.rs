@@ -29,6 +29,12 @@ pub(crate) fn killed(receipt: &Receipt) -> Option<String> {
     }
 }
 
+/// What could not be ended although it should have been, as a sentence.
+pub(crate) fn remaining(receipt: &Receipt) -> Option<String> {
+    let remaining = &receipt.remaining;
+    (!remaining.is_empty()).then(|| format!("could not be ended: {}", processes(remaining)))
+}
+
 /// Processes, one after the other.
 pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     const LONGEST: usize = 120;

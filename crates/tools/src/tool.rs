@@ -92,6 +92,21 @@ impl From<StartError> for Refusal {
     }
 }
 
+/// How long a call waits before it answers, in milliseconds.
+#[derive(Clone, Copy)]
+struct Yield {
+    default: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Yield {
+    fn of(self, asked: Option<Duration>) -> Duration {
+        let [default, least, most] = [self.default, self.least, self.most].map(Duration::from_millis);
+        asked.unwrap_or(default).clamp(least, most)
+    }
+}
+
 /// The output budget when nobody says otherwise.
 const DEFAULT_BUDGET: u64 = 10_000;
 /// The most that one answer shows, whatever is asked for: no host takes more.
@@ -133,4 +148,27 @@ fn note_lines(notes: &[String]) -> String {
 /// A schema of an object of which only the names and types matter.
 fn shape(properties: &Value) -> Value {
     json!({ "type": "object", "properties": properties })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yield_times_have_defaults_and_are_clamped() {
+        for (yields, asked, expected) in [
+            (exec_command::YIELD, None, 10_000),
+            (exec_command::YIELD, Some(0), 250),
+            (exec_command::YIELD, Some(1234), 1234),
+            (exec_command::YIELD, Some(u64::MAX), 30_000),
+            (write_stdin::WRITING_YIELD, None, 250),
+            (write_stdin::WRITING_YIELD, Some(1), 250),
+            (write_stdin::WRITING_YIELD, Some(60_000), 30_000),
+            (write_stdin::POLLING_YIELD, None, 5_000),
+            (write_stdin::POLLING_YIELD, Some(250), 5_000),
+            (write_stdin::POLLING_YIELD, Some(1_000_000), 300_000),
+        ] {
+            assert_eq!(yields.of(asked.map(Duration::from_millis)), Duration::from_millis(expected));
+        }
+    }
 }

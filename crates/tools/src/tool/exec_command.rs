@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_engine::{CommandSpec, Io, Lifetime, Session, StartError, Stdin, Terminal};
 
-use super::{Refusal, Visit, shape};
+use super::{Refusal, Visit, Yield, shape};
 use crate::answer::Answer;
 use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
 use crate::attend::Wait;
@@ -75,9 +75,7 @@ pub(super) fn output_schema() -> Value {
     }))
 }
 
-const DEFAULT_YIELD: Duration = Duration::from_secs(10);
-const LEAST_YIELD: Duration = Duration::from_millis(250);
-const MOST_YIELD: Duration = Duration::from_secs(30);
+pub(super) const YIELD: Yield = Yield { default: 10_000, least: 250, most: 30_000 };
 const LONGEST_NAME: usize = 64;
 
 /// The arguments.
@@ -114,10 +112,7 @@ impl Order {
                 .choice("lifetime", &Lifetime::ALL.map(|it| (it.name(), it)))?
                 .unwrap_or_default(),
             until: arguments.until()?,
-            yield_time: visit
-                .milliseconds("yield_time_ms")?
-                .unwrap_or(DEFAULT_YIELD)
-                .clamp(LEAST_YIELD, MOST_YIELD),
+            yield_time: YIELD.of(visit.milliseconds("yield_time_ms")?),
             timeout: visit.milliseconds("timeout_ms")?,
             showing: visit.showing()?,
         };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
-use super::{Refusal, Visit, exec_command};
+use super::{Refusal, Visit, Yield, exec_command};
 use crate::answer::{Answer, InputReport};
 use crate::arguments::{BadArgument, Field, Kind, SessionRef, schema};
 use crate::attend::Wait;
@@ -36,8 +36,10 @@ const FIELDS: [Field; 8] = [
     Field { name: "view", kind: Kind::Choice(&["text", "raw", "screen"]), about: "" },
 ];
 
-const WRITING_YIELD: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
-const POLLING_YIELD: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
+pub(super) const WRITING_YIELD: Yield = Yield { default: 250, least: 250, most: 30_000 };
+pub(super) const POLLING_YIELD: Yield = Yield { default: 250, least: 5_000, most: 300_000 };
+/// How long the end of input is waited for to be taken.
+const END_TAKEN: Duration = Duration::from_millis(250);
 /// What a model sends for Ctrl-C.
 const INTERRUPT: char = '\u{3}';
 
@@ -59,11 +61,11 @@ impl Order {
             (arguments.text("chars")?.unwrap_or_default(), arguments.texts("keys")?.unwrap_or_default());
         let eof = arguments.flag("eof")?.unwrap_or(false);
         let writes = !chars.is_empty() || !keys.is_empty() || eof;
-        let (least, most) = if writes { WRITING_YIELD } else { POLLING_YIELD };
+        let yields = if writes { WRITING_YIELD } else { POLLING_YIELD };
         Ok(Self {
             session: arguments.session("session_id")?,
             until: arguments.until()?,
-            yield_time: visit.milliseconds("yield_time_ms")?.unwrap_or_default().clamp(least, most),
+            yield_time: yields.of(visit.milliseconds("yield_time_ms")?),
             showing: visit.showing()?,
             chars,
             keys,
@@ -117,7 +119,7 @@ async fn write(held: &Arc<Held>, order: &Order) -> Result<Option<InputReport>, R
     }
     if order.eof {
         // timer: behind input that nobody reads, the end waits in the queue and stays there.
-        match tokio::time::timeout(WRITING_YIELD.0, held.session.end_input()).await {
+        match tokio::time::timeout(END_TAKEN, held.session.end_input()).await {
             Ok(Err(error)) => return refused(held, error).await,
             Ok(Ok(())) | Err(_) => report = report.or_else(|| Some(InputReport::of(held, 0, 0))),
         }

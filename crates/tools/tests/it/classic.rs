@@ -63,8 +63,8 @@ fn workdir_is_taken_and_a_missing_one_is_named() {
 fn a_timeout_keeps_what_was_printed_and_ends_the_whole_tree() {
     bench(async |bench| {
         let command = "echo $$; sleep 61 & echo $!; echo err >&2; trap '' TERM; wait; wait; sleep 61";
-        let reply = bench.ask("shell_command", json!({ "command": command, "timeout_ms": 400 })).await;
-        assert!(reply.text.contains("\nTimeout: exceeded 400 ms\nStdout:\n"), "{}", reply.text);
+        let reply = bench.ask("shell_command", json!({ "command": command, "timeout_ms": 1000 })).await;
+        assert!(reply.text.contains("\nTimeout: exceeded 1000 ms\nStdout:\n"), "{}", reply.text);
         assert!(reply.text.contains("Stderr:\nerr\n") && !reply.text.contains("Exit code"), "{}", reply.text);
         let pids: Vec<u64> = reply.structured["stdout"]
             .as_str()

@@ -1,6 +1,6 @@
 //! What `list_sessions` promises: work is found again.
 
-use crate::workbench::{bench, bench_with, output, session};
+use crate::workbench::{SLEEPER, bench, bench_with, output, session};
 use serde_json::{Value, json};
 
 #[test]
@@ -35,14 +35,16 @@ fn the_text_says_the_same_in_a_line_for_each() {
             (reply.text.as_str(), &reply.structured),
             ("No sessions yet\n", &json!({ "sessions": [] }))
         );
-        let one = session(&bench.run(json!({ "cmd": "sleep 61 & echo   a;\n exit 2", "name": "web" })).await);
+        let one = session(
+            &bench.run(json!({ "cmd": format!("{SLEEPER}; echo   a;\n exit 2"), "name": "web" })).await,
+        );
         let two = bench.start_waiting("cat").await;
         let text = bench.ask("list_sessions", json!({})).await.text;
         let lines: Vec<&str> = text.lines().collect();
         let home = regex::escape(&bench.home().display().to_string());
         let moment = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ";
         for (line, expected) in lines.iter().zip([
-            format!(r"^{one} web: exited with code 2 \| sleep 61 & echo a; exit 2 \| in {home} \| started {moment} \| last output \d+\.\d s ago \| left running: \d+ sleep 61$"),
+            format!(r"^{one} web: exited with code 2 \| sleep 61 & until .* done; echo a; exit 2 \| in {home} \| started {moment} \| last output \d+\.\d s ago \| left running: \d+ sleep 61$"),
             format!(r"^{two}: running, waiting for input \| cat \| in {home} \| started {moment}$"),
         ]) {
             assert!(regex::Regex::new(&expected).unwrap().is_match(line), "{line}");

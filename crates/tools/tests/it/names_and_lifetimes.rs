@@ -73,8 +73,9 @@ fn structured_results_always_carry_session_and_session_id_only_while_the_process
 #[test]
 fn a_call_session_that_still_runs_at_the_yield_is_ended_with_its_tree_before_the_answer() {
     bench(async |bench| {
+        bench.prepare().await;
         let arguments =
-            json!({ "cmd": "sleep 61 & echo $$ $!; wait", "lifetime": "call", "yield_time_ms": 250 });
+            json!({ "cmd": "sleep 61 & echo $$ $!; wait", "lifetime": "call", "yield_time_ms": 1000 });
         let reply = bench.run(arguments).await;
         let pids: Vec<u64> = output(&reply).split_whitespace().map(|pid| pid.parse().unwrap()).collect();
         assert_eq!(pids.len(), 2);

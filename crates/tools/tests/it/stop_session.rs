@@ -1,6 +1,6 @@
 //! What `stop_session` promises: the whole tree, the receipt, and who was ended.
 
-use crate::workbench::{bench, is_alive, output, session};
+use crate::workbench::{SLEEPER, bench, is_alive, output, session};
 use serde_json::{Value, json};
 
 fn pids(list: &Value) -> Vec<u64> {
@@ -10,9 +10,8 @@ fn pids(list: &Value) -> Vec<u64> {
 #[test]
 fn it_answers_with_the_receipt_and_the_list_of_processes_ended() {
     bench(async |bench| {
-        let reply = bench
-            .run(json!({ "cmd": "sleep 61 & echo $$ $!; wait", "until": { "pattern": "\\d \\d" } }))
-            .await;
+        let cmd = format!("{SLEEPER}; echo $$ $!; wait");
+        let reply = bench.run(json!({ "cmd": cmd, "until": { "pattern": "\\d \\d" } })).await;
         let id = session(&reply);
         let started: Vec<u64> = output(&reply).split_whitespace().map(|pid| pid.parse().unwrap()).collect();
         let reply = bench.stop(id).await;
@@ -25,7 +24,7 @@ fn it_answers_with_the_receipt_and_the_list_of_processes_ended() {
                 && structured["receipt"]["peak_memory_bytes"].is_number()
         );
         assert_eq!(pids(&structured["ended"]), started);
-        assert_eq!(structured["ended"][0]["command"], "sleep 61 & echo $$ $!; wait");
+        assert_eq!(structured["ended"][0]["command"], cmd);
         assert_eq!(structured["ended"][1]["command"], "sleep 61");
         assert_eq!(structured["remaining"], json!([]));
         assert!(started.iter().all(|pid| !is_alive(*pid)));

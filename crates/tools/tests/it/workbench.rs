@@ -19,6 +19,10 @@ use windlass_tools::{Answer, Call, Person, Profile, Question, Reply, Toolbox, To
 /// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.
 pub(crate) const LONG: u64 = 30_000;
 
+/// Starts a process in the background and goes on once it is what it will be called: between fork and exec it bears the
+/// shell's own name.
+pub(crate) const SLEEPER: &str = "sleep 61 & until grep -q sleep /proc/$!/comm; do :; done";
+
 /// A toolbox, and what it lives in.
 pub(crate) struct Workbench {
     toolbox: Toolbox,
@@ -247,9 +251,14 @@ pub(crate) fn session(reply: &Reply) -> u64 {
     reply.structured["session"].as_u64().unwrap()
 }
 
-/// What an answer says a session does.
+/// What an answer says a session does, without how long it has been silent: on a busy machine that may be mentioned.
 pub(crate) fn state(reply: &Reply) -> &str {
-    reply.structured["state"].as_str().unwrap()
+    let state = reply.structured["state"].as_str().unwrap();
+    match state.rsplit_once(", idle ") {
+        Some((before, _)) => before,
+        None if state.starts_with("idle ") => "running",
+        None => state,
+    }
 }
 
 /// An engine that keeps only so much of each session's output.
