@@ -60,18 +60,24 @@ pub struct TreeEnd {
 /// Between two looks at a tree whose members do not die at once, or that grows while it is being ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// After this long a terminal's programs are told of the hangup once more, and then each time four times as late. An
+/// interactive shell that is about to read its terminal notes a signal and reads all the same; only the next one wakes it.
+const FIRST_REMINDER: Duration = Duration::from_millis(50);
+
 /// Ends the tree and says what it took.
 pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
     let mut seen = BTreeMap::new();
     let grace_over = later(patience.grace);
+    let (mut blow, mut pause) = (Blow::Ask, FIRST_REMINDER);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
     while Instant::now() < grace_over {
-        let sight = prey.strike(&mut seen, Blow::Ask);
+        let sight = prey.strike(&mut seen, blow);
         if sight.is_clear() {
             return ended(seen);
         }
-        if !sight.gone_by(grace_over).await {
-            break;
+        let reminder = if prey.on_terminal { later(pause).min(grace_over) } else { grace_over };
+        if !sight.gone_by(reminder).await {
+            (blow, pause) = (Blow::Remind, pause * 4);
         }
     }
     let give_up = later(patience.after_kill);
@@ -95,7 +101,19 @@ fn later(wait: Duration) -> Instant {
 #[derive(Clone, Copy)]
 enum Blow {
     Ask,
+    /// Those who were asked before hear of the hangup again, and of nothing else: a second TERM means haste to some.
+    Remind,
     Kill,
+}
+
+impl Blow {
+    /// What somebody gets who was not there before.
+    fn first(self) -> Self {
+        match self {
+            Self::Ask | Self::Remind => Self::Ask,
+            Self::Kill => Self::Kill,
+        }
+    }
 }
 
 /// What was found alive.
@@ -172,8 +190,9 @@ impl Prey {
                 if self.is_held_root(member.pid()) {
                     continue;
                 }
+                let known = seen.contains_key(&member.pid());
                 note(member.pid(), seen);
-                self.signal(member, blow);
+                self.signal(member, if known { blow } else { blow.first() });
             }
             sight.add(found);
         }
@@ -196,6 +215,7 @@ impl Prey {
     fn signal(&self, member: &Process, blow: Blow) {
         let signals: &[Signal] = match blow {
             Blow::Kill => &[Signal::KILL],
+            Blow::Remind => &[Signal::HUP, Signal::CONT],
             Blow::Ask if self.on_terminal => &[Signal::TERM, Signal::HUP, Signal::CONT],
             // A stopped process takes the request once it is continued.
             Blow::Ask => &[Signal::TERM, Signal::CONT],
@@ -214,7 +234,7 @@ impl Prey {
 }
 
 fn note(pid: Pid, seen: &mut BTreeMap<Pid, String>) {
-    seen.entry(pid).or_insert_with(|| process::command_line(pid).unwrap_or_else(|| "?".into()));
+    seen.entry(pid).or_insert_with(|| command_line(pid).unwrap_or_else(|| "?".into()));
 }
 
 fn ended(seen: BTreeMap<Pid, String>) -> TreeEnd {
@@ -240,5 +260,19 @@ pub(crate) fn unseen() -> ProcessLine {
 
 /// A living process, named.
 pub(crate) fn describe(pid: Pid) -> Option<ProcessLine> {
-    process::command_line(pid).map(|command| ProcessLine { pid: pid.get(), command })
+    command_line(pid).map(|command| ProcessLine { pid: pid.get(), command })
+}
+
+/// A process that is just becoming another program has no arguments for a moment, and would go by its bare name.
+fn command_line(pid: Pid) -> Option<String> {
+    const LOOKS: usize = 20;
+    let mut line = process::command_line(pid);
+    for _ in 0..LOOKS {
+        if !line.as_ref().is_some_and(|line| line.starts_with('[')) {
+            break;
+        }
+        std::thread::yield_now();
+        line = process::command_line(pid).or(line);
+    }
+    line
 }
