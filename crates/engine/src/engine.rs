@@ -211,6 +211,7 @@ impl Engine {
                 None => Journal::in_memory(self.inner.retention),
             },
             progress: watch::Sender::new(Progress::at_start(started)),
+            life: watch::Sender::new(()),
             started,
             timeout: spec.timeout,
             pace: spec.pace,
@@ -377,7 +378,7 @@ struct LastWords {
 impl Drop for LastWords {
     fn drop(&mut self) {
         self.roots.gone(self.shared.mark.sequence());
-        self.shared.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.closed, true));
+        self.shared.send_life(|progress| progress.closed = true);
     }
 }
 

@@ -52,6 +52,9 @@ pub(crate) struct Shared {
     pub(crate) facts: Facts,
     pub(crate) journal: Journal,
     pub(crate) progress: watch::Sender<Progress>,
+    /// Told after every change of progress but those of output and input: whoever waits for an end need not be woken for
+    /// every line of a flood.
+    pub(crate) life: watch::Sender<()>,
     pub(crate) started: Instant,
     pub(crate) timeout: Option<Duration>,
     pub(crate) pace: Pace,
@@ -311,6 +314,12 @@ impl WeakSession {
 }
 
 impl Shared {
+    /// Changes what is known of the session's life, and wakes everybody.
+    pub(crate) fn send_life(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_modify(change);
+        self.life.send_replace(());
+    }
+
     pub(crate) fn prey(&self) -> Prey {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));

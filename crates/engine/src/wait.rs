@@ -49,6 +49,12 @@ impl Until {
         Self { exit: true, patterns: vec![pattern], ..Self::default() }
     }
 
+    /// Whether output, or its absence, can end the wait.
+    fn cares_for_output(&self) -> bool {
+        let Self { patterns, idle, reached, input, ports, .. } = self;
+        !patterns.is_empty() || idle.is_some() || reached.is_some() || *input || !ports.is_empty()
+    }
+
     /// The same, but not longer than to this moment.
     #[must_use]
     pub fn by(self, deadline: Instant) -> Self {
@@ -104,9 +110,12 @@ impl Session {
     pub async fn wait(&self, until: &Until) -> Met {
         let called = Instant::now();
         let mut progress = self.watch();
+        let mut life = self.shared.life.subscribe();
         let mut search = Search::new(until);
         let mut looks = Looks::new(called);
         loop {
+            // Before the level is looked at: a change that it does not show yet must still wake us.
+            life.mark_unchanged();
             let level = progress.borrow_and_update().clone();
             // Patterns before the exit: output that matches was printed before it.
             if let Some(found) = search.look(self, level.end) {
@@ -125,9 +134,12 @@ impl Session {
             let idle_at = until.idle.map(|idle| after(silent_from, idle));
             let wake = [idle_at, until.deadline, looks.next(until)].into_iter().flatten().min();
             // timer: the next moment at which silence or the deadline would hold, or at which to look again.
+            let change = async {
+                if until.cares_for_output() { progress.changed().await } else { life.changed().await }
+            };
             let changed = match wake {
-                Some(at) => tokio::time::timeout_at(at.into(), progress.changed()).await.is_ok(),
-                None => progress.changed().await.is_ok(),
+                Some(at) => tokio::time::timeout_at(at.into(), change).await.is_ok(),
+                None => change.await.is_ok(),
             };
             if !changed && let Some(met) = self.time_ran_out(until, idle_at) {
                 return met;

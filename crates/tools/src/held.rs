@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_engine::{Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until};
@@ -31,6 +32,8 @@ pub(crate) struct Held {
 
 /// Output is counted ahead in steps of this size.
 const COUNTED_TOGETHER: u64 = 4 << 20;
+/// How often is looked whether there is so much. Being woken for every line would cost more than the count.
+const COUNTED_EVERY: Duration = Duration::from_millis(20);
 /// The end is left for the answer: it may not take all of it.
 const LEFT_UNCOUNTED: u64 = 8192;
 
@@ -194,19 +197,32 @@ impl Held {
         }
     }
 
+    /// A flood is not followed line by line: being woken for each would cost more than the count. It is looked at now and
+    /// then, for as long as it goes on.
     async fn count_along(self: &Arc<Self>, showing: Showing) -> Infallible {
-        let mut counted = self.unread().from();
+        let (mut counted, mut seen) = (self.unread().from(), Offset::ZERO);
         loop {
-            let until = Until { reached: Some(counted + COUNTED_TOGETHER), ..Until::default() };
-            let Met::Reached(end) = self.session.wait(&until).await else {
+            let end = self.session.journal().end();
+            let goes_on = end > seen && end.since(counted) > 0 && counted > self.unread().from();
+            let met = if goes_on {
+                self.session.wait(&Until::exit().by(Instant::now() + COUNTED_EVERY)).await
+            } else {
+                let until = Until { reached: Some(counted + COUNTED_TOGETHER), ..Until::default() };
+                self.session.wait(&until).await
+            };
+            if !matches!(met, Met::Reached(_) | Met::Deadline) {
                 // Nothing more will be printed; whoever does the work will notice.
                 return std::future::pending().await;
-            };
-            let held = Arc::clone(self);
-            // It fails only with the runtime, and then nobody waits for the count.
-            let _ = tokio::task::spawn_blocking(move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED)))
-                .await;
-            counted = end;
+            }
+            seen = end;
+            let end = self.session.journal().end();
+            if end.since(counted) >= COUNTED_TOGETHER {
+                let held = Arc::clone(self);
+                let count = move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED));
+                // It fails only with the runtime, and then nobody waits for the count.
+                let _ = tokio::task::spawn_blocking(count).await;
+                counted = end;
+            }
         }
     }
 

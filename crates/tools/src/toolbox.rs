@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use windlass_engine::{
     Attention, CommandSpec, Engine, InputWanted, Journal, Progress, Session, SessionId, Size, StartError,
-    Store, screen_text,
+    Store, Until, screen_text,
 };
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 
@@ -494,7 +494,6 @@ async fn watch(session: Session, number: Number, events: broadcast::Sender<Event
             return;
         }
         // timer: a session that prints all the time is told of once in a while; its end is told at once.
-        let end = progress.wait_for(|level| level.receipt.is_some());
-        let _ = tokio::time::timeout(OUTPUT_EVERY, end).await;
+        session.wait(&Until::exit().by(Instant::now() + OUTPUT_EVERY)).await;
     }
 }

@@ -299,7 +299,7 @@ impl Task {
             self.answer_terminal();
         }
         if self.state() == State::Over && self.outputs.is_closed() {
-            self.shared.progress.send_modify(|progress| progress.closed = true);
+            self.shared.send_life(|progress| progress.closed = true);
         }
         if let State::Draining { .. } = self.state() {
             self.keep_draining(outcome);
@@ -318,7 +318,7 @@ impl Task {
         let (next, order) = self.state().after(happening);
         self.life.state = Some(next);
         if next.phase() != self.shared.progress.borrow().phase {
-            self.shared.progress.send_modify(|progress| progress.phase = next.phase());
+            self.shared.send_life(|progress| progress.phase = next.phase());
         }
         match order {
             Order::Nothing => {}
@@ -397,7 +397,7 @@ impl Task {
         let receipt = Arc::new(self.receipt(cause));
         self.shared.record_end(&receipt);
         let closed = self.outputs.is_closed();
-        self.shared.progress.send_modify(|progress: &mut Progress| {
+        self.shared.send_life(|progress: &mut Progress| {
             progress.receipt = Some(receipt);
             progress.closed = closed;
         });
@@ -465,7 +465,7 @@ impl Task {
 
     fn close(&mut self) {
         self.shared.journal.seal();
-        self.shared.progress.send_modify(|progress| progress.closed = true);
+        self.shared.send_life(|progress| progress.closed = true);
         self.requests.close();
         // A stop that came in just now finds nothing left to do here; the handle then looks after the tree itself.
         while self.requests.try_recv().is_ok() {}
