@@ -1,6 +1,10 @@
-//! Lets other processes use an engine. Each protocol is a face of its own; all of them offer the tools as they are
-//! defined in `windlass-tools`, and none of them knows models or terminals.
+//! Lets other processes use an engine. Each protocol is a face of its own: [`mcp`] offers the tools as they are defined
+//! in `windlass-tools`, `jsonrpc` carries the dialects that speak of processes. None of them knows models or terminals.
 #![forbid(unsafe_code)]
 
+pub(crate) mod jsonrpc;
 pub mod keeper;
+mod lines;
 pub mod mcp;
+mod outbox;
+mod pipe;

@@ -8,9 +8,6 @@ pub mod fixtures;
 mod gate;
 mod handler;
 mod http;
-mod lines;
-mod outbox;
-mod pipe;
 mod stdio;
 mod wire;
 
@@ -19,6 +16,6 @@ pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;
 pub use self::http::{CLIENT_LIMIT, HttpOptions, ListenError, PATH, Reach, listen, serve_http};
-pub use self::lines::LINE_LIMIT;
 pub use self::stdio::{serve_pipes, serve_stdio};
 pub use self::wire::IN_FLIGHT_LIMIT;
+pub use crate::lines::LINE_LIMIT;

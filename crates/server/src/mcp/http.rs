@@ -36,7 +36,7 @@ use crate::mcp::gate::Access;
 pub const PATH: &str = "/mcp";
 
 /// The most a request may say; the same as for a line.
-const BODY_LIMIT: usize = crate::mcp::lines::LINE_LIMIT;
+const BODY_LIMIT: usize = crate::lines::LINE_LIMIT;
 
 /// The most connections at a time. More have to wait until one ends.
 const CONNECTION_LIMIT: usize = 512;

@@ -7,8 +7,8 @@ use rmcp::service::serve_server_with_ct;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::pipe::Pipe;
 use crate::mcp::wire::Wire;
+use crate::pipe::Pipe;
 
 /// Serves the client on standard input and output. Returns when it has closed its side, when it takes no more output,
 /// or when `stop` is done; what was under way is cancelled by then.

@@ -20,8 +20,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::message::{Refusal, read};
-use crate::mcp::lines::{Line, Lines};
-use crate::mcp::outbox::Outbox;
+use crate::lines::{Line, Lines};
+use crate::outbox::Outbox;
 
 /// The most requests of one client that are under way at a time. One more is refused, not queued: a queue would keep
 /// the cancellation of what is under way from being read.
@@ -226,7 +226,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
-    use crate::mcp::outbox::SLOW;
+    use crate::outbox::SLOW;
 
     #[tokio::test]
     async fn a_client_that_does_not_read_is_not_read_from_until_it_does() {

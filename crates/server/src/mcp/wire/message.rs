@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde_json::{Value, json};
 
-use crate::mcp::lines::LINE_LIMIT;
+use crate::lines::LINE_LIMIT;
 use crate::mcp::wire::IN_FLIGHT_LIMIT;
 
 /// Why something the client sent was not taken, for the client.

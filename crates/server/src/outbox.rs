@@ -83,6 +83,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
     /// Accepts a message, in this order and never in part.
     pub(crate) fn push(&self, message: &[u8]) -> Receipt {
         let mut state = self.shared.lock();
+        state.forget_written();
         state.waiting.extend_from_slice(message);
         state.accepted += message.len() as u64;
         // Where the pump is at work already, it will come to this too.
@@ -108,8 +109,13 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
 
     /// Waits until the client is not slow. Says no when it takes nothing any more.
     pub(crate) async fn room(&self) -> Result<(), Broken> {
+        self.room_within(SLOW).await
+    }
+
+    /// Waits until no more than this many bytes lie ahead of the client. Says no when it takes nothing any more.
+    pub(crate) async fn room_within(&self, most: usize) -> Result<(), Broken> {
         let mut level = self.shared.level.subscribe();
-        let fits = |level: &Level| level.accepted - level.written <= SLOW as u64;
+        let fits = |level: &Level| level.accepted - level.written <= most as u64;
         let settled = level.wait_for(|level| level.broken || fits(level)).await;
         if settled.is_ok_and(|level| !level.broken) { Ok(()) } else { Err(Broken) }
     }
@@ -163,6 +169,14 @@ impl<W: AsyncWrite + Unpin> State<W> {
             self.waiting = Vec::new();
         }
         Poll::Ready(())
+    }
+
+    /// A stream whose client is always a little behind is never drained: what it has taken must not pile up.
+    fn forget_written(&mut self) {
+        if self.done > KEPT {
+            self.waiting.drain(..self.done);
+            self.done = 0;
+        }
     }
 
     fn level(&self) -> Level {
@@ -223,6 +237,21 @@ mod tests {
         let mut seen = vec![0; 17];
         theirs.read_exact(&mut seen).await.expect("it can be read");
         room.await.expect("the client reads again");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_is_always_a_little_behind_fills_no_memory() {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let outbox = Outbox::new(ours);
+        let message = vec![b'x'; 64 * 1024];
+        outbox.push(&message);
+        let mut seen = vec![0; message.len()];
+        for _ in 0..64 {
+            outbox.push(&message);
+            theirs.read_exact(&mut seen).await.expect("it can be read");
+        }
+        let held = outbox.shared.lock().waiting.capacity();
+        assert!(held <= 4 * KEPT, "{held}");
     }
 
     #[tokio::test]

@@ -6,8 +6,8 @@ use std::ops::Range;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The longest line, and so the largest message, that is taken. What a tool is told is small; this leaves room for a
-/// client that pastes whole files, and keeps one that never ends its line from filling memory.
+/// The longest line, and so the largest message, that is taken where nothing else is said. What a tool is told is small;
+/// this leaves room for a client that pastes whole files, and keeps one that never ends its line from filling memory.
 pub const LINE_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How much is read at once.
@@ -23,6 +23,7 @@ const KEPT: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     source: R,
+    limit: usize,
     buffer: Vec<u8>,
     /// Where the line begins that is being read.
     start: usize,
@@ -37,13 +38,18 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line {
     /// A line, to be looked up with [`Lines::bytes`] before the next one is asked for.
     Whole(Range<usize>),
-    /// One longer than [`LINE_LIMIT`], which is skipped.
+    /// One longer than the limit, which is skipped.
     TooLong,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, scanned: 0, skipping: false }
+        Self::up_to(LINE_LIMIT, source)
+    }
+
+    /// Lines of at most this many bytes.
+    pub(crate) fn up_to(limit: usize, source: R) -> Self {
+        Self { source, limit, buffer: Vec::new(), start: 0, scanned: 0, skipping: false }
     }
 
     /// The next line; none at the end of the source. What stands after the last end of line counts as a line.
@@ -83,10 +89,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
-            return Some(if line.len() > LINE_LIMIT { Line::TooLong } else { Line::Whole(line) });
+            return Some(if line.len() > self.limit { Line::TooLong } else { Line::Whole(line) });
         }
         self.scanned = self.buffer.len();
-        let too_long = self.buffer.len() - self.start > LINE_LIMIT;
+        let too_long = self.buffer.len() - self.start > self.limit;
         if self.skipping || too_long {
             self.start = self.buffer.len();
         }

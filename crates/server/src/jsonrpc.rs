@@ -1,0 +1,10 @@
+//! JSON-RPC for programs that run processes: how messages come and go, whatever the dialect.
+//!
+//! A [`Dialect`] takes the messages of one connection, strictly in the order they came, and answers through a [`Peer`].
+//! How bytes become messages is the transport's: lines on pipes, frames on a WebSocket.
+
+pub(crate) mod connection;
+pub(crate) mod peer;
+
+pub(crate) use self::connection::{Dialect, Inbox, serve};
+pub(crate) use self::peer::{Framing, Peer, Stamping};

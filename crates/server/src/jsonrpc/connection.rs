@@ -1,0 +1,184 @@
+//! One connection: messages come in one after the other until either side has gone or we are told to stop.
+
+use tokio::io::AsyncRead;
+
+use super::peer::Peer;
+use crate::lines::{Line, Lines};
+
+/// The largest message that is taken. Input of 32 MiB in one piece, as base64, fits with room to spare.
+pub(crate) const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Where messages are read.
+pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
+
+/// What the messages of one connection mean.
+pub(crate) trait Dialect: Send {
+    /// Takes one message, which may be any bytes. Nothing more is read from the connection meanwhile, so this waits only
+    /// where that is wanted as back-pressure.
+    fn take(&mut self, message: &[u8]) -> impl Future<Output = Next> + Send;
+
+    /// A message was longer than [`MESSAGE_LIMIT`] and was skipped.
+    fn too_long(&mut self);
+
+    /// The connection is over: ends what must end with it, and returns when it has.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+/// What becomes of the connection after a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next message, please.
+    GoOn,
+    /// The dialect allows no further one.
+    HangUp,
+}
+
+/// Messages as they come in.
+pub(crate) enum Inbox {
+    /// One on each line.
+    Lines(Lines<Source>),
+}
+
+enum Inbound<'a> {
+    Message(&'a [u8]),
+    TooLong,
+}
+
+impl Inbox {
+    /// The messages on these lines.
+    pub(crate) fn lines(source: Source) -> Self {
+        Self::Lines(Lines::up_to(MESSAGE_LIMIT, source))
+    }
+
+    /// The next message; none at the end. May be dropped while it waits without losing anything.
+    async fn next(&mut self) -> Option<Inbound<'_>> {
+        match self {
+            // Input that cannot be read has ended.
+            Self::Lines(lines) => Some(match lines.next().await.ok().flatten()? {
+                Line::Whole(range) => Inbound::Message(lines.bytes(&range)),
+                Line::TooLong => Inbound::TooLong,
+            }),
+        }
+    }
+
+    /// Waits for the end without taking a message. Reads ahead a little, and no further.
+    async fn ended(&mut self) {
+        match self {
+            Self::Lines(lines) => lines.ended().await,
+        }
+    }
+}
+
+/// Serves a connection until its end, then lets the dialect clean up.
+pub(crate) async fn serve<D: Dialect>(
+    mut dialect: D,
+    mut inbox: Inbox,
+    peer: Peer,
+    stop: impl Future<Output = ()> + Send,
+) {
+    let messages = async {
+        loop {
+            tokio::select! {
+                biased;
+                room = peer.room_for_answers() => if room.is_err() { return },
+                // One that neither reads nor has anything more to say will not come back.
+                () = inbox.ended() => return,
+            }
+            let next = match inbox.next().await {
+                None => return,
+                Some(Inbound::Message(message)) => dialect.take(message).await,
+                Some(Inbound::TooLong) => {
+                    dialect.too_long();
+                    Next::GoOn
+                }
+            };
+            if next == Next::HangUp {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = messages => {}
+        () = peer.gone() => {}
+        () = stop => {}
+    }
+    dialect.close().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+    use crate::jsonrpc::peer::{Framing, Stamping};
+
+    /// Notes what it is given, says it back, and hangs up when it is told to.
+    struct Echo {
+        peer: Peer,
+        seen: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Echo {
+        fn note(&self, what: &str) {
+            self.seen.lock().expect("nobody panicked").push(what.to_owned());
+        }
+    }
+
+    impl Dialect for Echo {
+        async fn take(&mut self, message: &[u8]) -> Next {
+            let text = String::from_utf8_lossy(message).into_owned();
+            self.note(&text);
+            self.peer.push(message.to_vec());
+            if text == "bye" { Next::HangUp } else { Next::GoOn }
+        }
+
+        fn too_long(&mut self) {
+            self.note("too long");
+        }
+
+        async fn close(self) {
+            self.note("closed");
+        }
+    }
+
+    async fn check(sent: &[u8], expected: &[&str]) {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let (source, sink) = tokio::io::split(ours);
+        let peer = Peer::new(Box::new(sink), Framing::Lines, Stamping::Plain);
+        let seen = Arc::default();
+        let dialect = Echo { peer: peer.clone(), seen: Arc::clone(&seen) };
+        theirs.write_all(sent).await.expect("it fits");
+        theirs.shutdown().await.expect("it can be closed");
+        serve(dialect, Inbox::lines(Box::new(source)), peer, std::future::pending()).await;
+        assert_eq!(*seen.lock().expect("nobody panicked"), expected);
+        let mut said = String::new();
+        theirs.read_to_string(&mut said).await.expect("it can be read");
+        let echoed: Vec<&str> = said.lines().collect();
+        assert_eq!(echoed, expected[..expected.len() - 1]);
+    }
+
+    #[tokio::test]
+    async fn messages_are_taken_in_order_until_the_end() {
+        check(b"a\nb\nc", &["a", "b", "c", "closed"]).await;
+    }
+
+    #[tokio::test]
+    async fn a_dialect_may_hang_up() {
+        check(b"a\nbye\nc\n", &["a", "bye", "closed"]).await;
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_takes_nothing_has_gone() {
+        let (source, _theirs) = tokio::io::duplex(1024);
+        let (sink, reader) = tokio::io::duplex(4);
+        let peer = Peer::new(Box::new(sink), Framing::Lines, Stamping::Plain);
+        let seen = Arc::default();
+        let dialect = Echo { peer: peer.clone(), seen: Arc::clone(&seen) };
+        peer.push(b"more than fits".to_vec());
+        drop(reader);
+        serve(dialect, Inbox::lines(Box::new(source)), peer, std::future::pending()).await;
+        assert_eq!(*seen.lock().expect("nobody panicked"), ["closed"]);
+    }
+}

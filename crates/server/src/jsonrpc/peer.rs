@@ -1,0 +1,160 @@
+//! The way out to the other side of a connection: answers and notifications, whole, in the order they were given.
+
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use serde::Serialize;
+use tokio::io::AsyncWrite;
+use windlass_protocol::envelope::{Refusal, RequestId};
+
+use crate::outbox::{Broken, Outbox, SLOW};
+
+/// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier, at
+/// [`SLOW`]: a peer that is busy sending must be able to finish what it sends before it reads.
+const ANSWERS: usize = 16 * SLOW;
+
+/// Where messages are written.
+pub(crate) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// The other side. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    outbox: Outbox<Sink>,
+    framing: Framing,
+    stamping: Stamping,
+}
+
+/// How messages are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Each is a line.
+    Lines,
+}
+
+/// Whether notifications say when they were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamping {
+    /// In a member `emittedAtMs`.
+    Stamped,
+    /// They do not.
+    Plain,
+}
+
+#[derive(Serialize)]
+struct Answer<'a, T> {
+    id: &'a RequestId,
+    result: &'a T,
+}
+
+#[derive(Serialize)]
+struct Refused<'a> {
+    error: &'a Refusal,
+    id: &'a RequestId,
+}
+
+#[derive(Serialize)]
+struct Notification<'a, T> {
+    method: &'a str,
+    params: &'a T,
+    #[serde(rename = "emittedAtMs", skip_serializing_if = "Option::is_none")]
+    emitted_at_ms: Option<u64>,
+}
+
+impl Peer {
+    pub(crate) fn new(sink: Sink, framing: Framing, stamping: Stamping) -> Self {
+        Self { shared: Arc::new(Shared { outbox: Outbox::new(sink), framing, stamping }) }
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&self, id: &RequestId, result: &impl Serialize) {
+        self.send(&Answer { id, result });
+    }
+
+    /// Says why a request is not carried out.
+    pub(crate) fn refuse(&self, id: &RequestId, refusal: &Refusal) {
+        self.send(&Refused { error: refusal, id });
+    }
+
+    /// Tells something that was not asked for.
+    pub(crate) fn notify(&self, method: &str, params: &impl Serialize) {
+        let emitted_at_ms = self.stamp();
+        self.send(&Notification { method, params, emitted_at_ms });
+    }
+
+    /// The time to put on a notification, in milliseconds since 1970, if this peer wants one.
+    pub(crate) fn stamp(&self) -> Option<u64> {
+        (self.shared.stamping == Stamping::Stamped).then(|| {
+            let since = windlass_engine::wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+    }
+
+    /// Sends one message that is JSON already.
+    pub(crate) fn push(&self, mut message: Vec<u8>) {
+        match self.shared.framing {
+            Framing::Lines => message.push(b'\n'),
+        }
+        self.shared.outbox.push(&message);
+    }
+
+    /// Waits until output may be sent. Says no when the peer takes nothing any more.
+    pub(crate) async fn room(&self) -> Result<(), Broken> {
+        self.shared.outbox.room().await
+    }
+
+    /// Waits until answers may be made. Says no when the peer takes nothing any more.
+    pub(crate) async fn room_for_answers(&self) -> Result<(), Broken> {
+        self.shared.outbox.room_within(ANSWERS).await
+    }
+
+    /// Waits until the peer takes nothing any more.
+    pub(crate) async fn gone(&self) {
+        self.shared.outbox.broken().await;
+    }
+
+    /// Shapes of ours serialise: they hold no maps with odd keys and no failing members.
+    fn send(&self, message: &impl Serialize) {
+        if let Ok(message) = serde_json::to_vec(message) {
+            self.push(message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use windlass_protocol::envelope::INVALID_REQUEST;
+
+    use super::*;
+
+    async fn check(stamping: Stamping, say: impl FnOnce(&Peer), expected: Value) {
+        let (ours, theirs) = tokio::io::duplex(1024);
+        let peer = Peer::new(Box::new(ours), Framing::Lines, stamping);
+        say(&peer);
+        let mut line = String::new();
+        BufReader::new(theirs).read_line(&mut line).await.expect("it can be read");
+        let mut seen: Value = serde_json::from_str(&line).expect("a line of JSON");
+        let stamp = seen.as_object_mut().and_then(|members| members.remove("emittedAtMs"));
+        let notifies = seen.get("method").is_some();
+        assert_eq!(stamp.is_some_and(|at| at.is_u64()), notifies && stamping == Stamping::Stamped);
+        assert_eq!(seen, expected);
+    }
+
+    #[tokio::test]
+    async fn answers_refusals_and_notifications_have_their_shapes() {
+        let id = RequestId::Text("7".to_owned());
+        let refusal = Refusal::new(INVALID_REQUEST, "no");
+        let answered = json!({ "id": "7", "result": {} });
+        check(Stamping::Stamped, |peer| peer.answer(&id, &json!({})), answered).await;
+        let refused = json!({ "id": "7", "error": { "code": -32600, "message": "no" } });
+        check(Stamping::Stamped, |peer| peer.refuse(&id, &refusal), refused).await;
+        let told = json!({ "method": "m", "params": [1] });
+        check(Stamping::Stamped, |peer| peer.notify("m", &json!([1])), told.clone()).await;
+        check(Stamping::Plain, |peer| peer.notify("m", &json!([1])), told).await;
+    }
+}
