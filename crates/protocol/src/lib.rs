@@ -4,3 +4,4 @@
 #![forbid(unsafe_code)]
 
 pub mod envelope;
+pub mod exec;
