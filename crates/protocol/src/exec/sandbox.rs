@@ -78,11 +78,11 @@ mod tests {
         check(&json!({ "type": "disabled" }), true);
         check(&json!({ "type": "external", "network": "restricted" }), true);
         check(
-            json!({ "type": "managed", "file_system": { "type": "unrestricted" }, "network": "enabled" }),
+            &json!({ "type": "managed", "file_system": { "type": "unrestricted" }, "network": "enabled" }),
             true,
         );
         check(
-            json!({ "type": "managed", "file_system": { "type": "unrestricted" }, "network": "restricted" }),
+            &json!({ "type": "managed", "file_system": { "type": "unrestricted" }, "network": "restricted" }),
             false,
         );
         check(
