@@ -170,19 +170,17 @@ impl Module {
 
     fn tables(&mut self, dialect: &Dialect) {
         let methods = dialect.methods.iter().map(|method| method.name);
-        self.text_choice("Method", "Every method.", methods.collect());
-        for (sender, name) in [(Sender::Client, "ClientNotification"), (Sender::Server, "ServerNotification")]
-        {
-            let ours = dialect.notifications.iter().filter(|one| one.sender == sender);
-            let about = format!(
-                "Every notification of a {}.",
-                if sender == Sender::Client { "client" } else { "server" }
-            );
-            self.text_choice(name, &about, ours.map(|one| one.name).collect());
-        }
+        self.text_choice("Method", "Every method.", &methods.collect::<Vec<_>>());
+        let notifications = |sender: Sender| {
+            let ours = dialect.notifications.iter().filter(move |one| one.sender == sender);
+            ours.map(|one| one.name).collect::<Vec<_>>()
+        };
+        let (client, server) = (notifications(Sender::Client), notifications(Sender::Server));
+        self.text_choice("ClientNotification", "Every notification of a client.", &client);
+        self.text_choice("ServerNotification", "Every notification of a server.", &server);
     }
 
-    fn text_choice(&mut self, name: &str, about: &str, texts: Vec<&str>) {
+    fn text_choice(&mut self, name: &str, about: &str, texts: &[&str]) {
         let lines: String = texts.iter().map(|text| format!("    \"{text}\",\n")).collect();
         let _ = write!(self.text, "\n\n{name}: TypeAlias = Literal[\n{lines}]\n{}", docstring(about, ""));
         self.names.insert(name.to_owned());
