@@ -25,14 +25,16 @@ pub(crate) enum Verb {
     },
     /// Measures `windlass mcp` beside other programs that agents use for the same work.
     Mcp(BesideArguments),
+    /// Measures `windlass app-server` and `windlass exec-server` beside those of Codex.
+    Codex(BesideArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BesideArguments {
-    /// Where the results are kept [default: bench/beside.json in the build directory].
+    /// Where the results are kept [default: bench/beside.json or bench/codex.json in the build directory].
     #[arg(long, value_name = "PATH")]
     pub(crate) json: Option<PathBuf>,
-    /// Where the picture goes [default: bench/beside.svg in the build directory].
+    /// Where the picture goes [default: bench/beside.svg or bench/codex.svg in the build directory].
     #[arg(long, value_name = "PATH")]
     pub(crate) plot: Option<PathBuf>,
     /// Measures only rows whose name contains this, and those measured with them.

@@ -1,4 +1,5 @@
-//! `windlass mcp` as a client sees it, beside the programs that people use for the same work.
+//! The servers as a client sees them, beside the programs that people use for the same work: `windlass mcp` and its peers,
+//! and `windlass app-server` and `exec-server` beside Codex's.
 //!
 //! Everybody is driven from this process, over pipes, in turns: whatever slows the machine for a while slows all of them.
 //! A peer that is not installed ends the run with the command that installs it.
@@ -10,7 +11,9 @@ mod contest;
 mod flood;
 mod late;
 mod plot;
+mod process;
 mod quick;
+mod servers;
 mod start;
 mod table;
 mod tmux;
@@ -22,7 +25,7 @@ use crate::arguments::BesideArguments;
 use crate::comparison::Scale;
 use crate::place::Place;
 use anyhow::{Context, Result};
-use contest::Finding;
+use contest::{Finding, Who};
 use std::path::{Path, PathBuf};
 use table::Table;
 
@@ -44,6 +47,32 @@ pub(crate) enum Company {
     Alone,
 }
 
+/// Which servers are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// `windlass mcp`.
+    Mcp,
+    /// `windlass app-server` and `windlass exec-server`.
+    Codex,
+}
+
+impl Subject {
+    fn events(self) -> &'static [Event] {
+        match self {
+            Self::Mcp => EVENTS,
+            Self::Codex => servers::EVENTS,
+        }
+    }
+
+    /// What the files with the results are called.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "beside",
+            Self::Codex => "codex",
+        }
+    }
+}
+
 /// A row or several that are measured together.
 struct Event {
     names: &'static [&'static str],
@@ -60,7 +89,7 @@ const EVENTS: &[Event] = &[
 ];
 
 /// Measures and tells.
-pub(crate) fn measure(arguments: &BesideArguments) -> Result<()> {
+pub(crate) fn measure(subject: Subject, arguments: &BesideArguments) -> Result<()> {
     let around = Surroundings {
         place: Place::beside_this_program()?,
         scale: arguments.scale(),
@@ -68,8 +97,8 @@ pub(crate) fn measure(arguments: &BesideArguments) -> Result<()> {
         company: arguments.company(),
     };
     let wanted = arguments.only.as_deref().unwrap_or_default();
-    let events: Vec<&Event> =
-        EVENTS.iter().filter(|event| event.names.iter().any(|name| name.contains(wanted))).collect();
+    let is_wanted = |event: &&Event| event.names.iter().any(|name| name.contains(wanted));
+    let events: Vec<&Event> = subject.events().iter().filter(is_wanted).collect();
     anyhow::ensure!(!events.is_empty(), "no row is named `{wanted}`");
     let mut table = Table::begin(around.rounds, around.scale);
     for event in events {
@@ -77,13 +106,19 @@ pub(crate) fn measure(arguments: &BesideArguments) -> Result<()> {
         table.add(findings);
     }
     table.end();
-    table.write_json(&arguments.json.clone().unwrap_or_else(|| around.place.file("beside.json")))?;
-    plot::write(table.findings(), &arguments.plot.clone().unwrap_or_else(|| around.place.file("beside.svg")))
+    let file = |kind: &str| around.place.file(&format!("{}.{kind}", subject.name()));
+    table.write_json(&arguments.json.clone().unwrap_or_else(|| file("json")))?;
+    plot::write(table.findings(), &arguments.plot.clone().unwrap_or_else(|| file("svg")))
 }
 
 impl Surroundings {
     fn with_peers(&self) -> bool {
         self.company == Company::Peers
+    }
+
+    /// Windlass, and the peer if peers take part.
+    fn sides(&self, peer: Who) -> impl Iterator<Item = Who> + use<> {
+        std::iter::once(Who::Windlass).chain(self.with_peers().then_some(peer))
     }
 
     /// How often something is done: once when small.

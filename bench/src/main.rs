@@ -16,6 +16,7 @@ mod rounds;
 
 use anyhow::{Context, Result};
 use arguments::{Arguments, BenchArguments, Verb};
+use beside::Subject;
 use clap::Parser;
 use comparison::Comparison;
 use place::Place;
@@ -26,7 +27,8 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     match arguments.verb {
         Some(Verb::Ours { words }) => ours::measure(&order::parse(&words)?),
-        Some(Verb::Mcp(arguments)) => beside::measure(&arguments),
+        Some(Verb::Mcp(arguments)) => beside::measure(Subject::Mcp, &arguments),
+        Some(Verb::Codex(arguments)) => beside::measure(Subject::Codex, &arguments),
         None => measure(&arguments.bench),
     }
 }

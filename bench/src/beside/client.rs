@@ -1,5 +1,6 @@
 //! A client of any server that speaks JSON-RPC in lines on its standard input and output: MCP servers, and Codex.
 
+use super::process;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -102,11 +103,7 @@ impl Client {
 
     /// Resident memory in KiB; the field is one of `/proc/PID/status`.
     pub(super) fn memory_kib(&self, field: &str) -> Result<f64> {
-        let file = format!("/proc/{}/status", self.pid());
-        let text = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
-        let line = text.lines().find_map(|line| line.strip_prefix(field));
-        let value = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-        value.with_context(|| format!("{file} has no {field}"))
+        process::memory_kib(self.pid(), field)
     }
 
     /// Closes its input and waits for it to go by itself.

@@ -1,34 +1,25 @@
 //! Codex, in two roles: its `app-server`, which runs commands for programs, and its own tools, as its model uses them. The
 //! model is a script on loopback, so what is measured is Codex and nothing behind it.
 
+use super::Surroundings;
 use super::client::Client;
-use super::commander::cut_off;
-use super::{Surroundings, installed, peers};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use windlass_testkit::model::{MODEL, Model, Reply, Request, ToolName, Turn, always, turn};
-
-/// The program itself, not the script that npm puts before it and that would cost it Node's start.
-fn program() -> Result<PathBuf> {
-    let vendor = "npm/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
-    installed(peers(vendor))
-}
+use windlass_testkit::codex::{self, Configuration};
+use windlass_testkit::model::{Model, Reply, Request, ToolName, Turn, always, turn};
 
 /// Codex in a home of its own, with nothing to reach but this machine.
 fn command(around: &Surroundings) -> Result<(Command, PathBuf)> {
     let home = around.folder()?;
-    let mut command = Command::new(program()?);
-    command.env("HOME", &home).env("CODEX_HOME", &home).env("SHELL", "/bin/bash").current_dir(&home);
-    cut_off(&mut command);
-    Ok((command, home))
+    Ok((codex::command(&home), home))
 }
 
 /// `codex app-server`, not yet started.
 pub(super) fn app_server(around: &Surroundings) -> Result<Command> {
     let (mut command, home) = command(around)?;
-    configure(&home, "http://127.0.0.1:9/v1")?;
+    Configuration::WITHOUT_MODEL.write(&home)?;
     command.arg("app-server");
     Ok(command)
 }
@@ -67,7 +58,8 @@ pub(super) fn converse(around: &Surroundings, steps: Vec<Step>) -> Result<Vec<St
     let count = steps.len();
     let model = Model::playing(turns(steps));
     let (mut command, home) = command(around)?;
-    configure(&home, &model.base_url())?;
+    let features = "unified_exec = true";
+    Configuration { model: &model.base_url(), features, more: "" }.write(&home)?;
     command.args(["exec", "--json", "--skip-git-repo-check", "Measure."]).stdin(Stdio::null());
     let output = command.output().context("starting codex exec")?;
     ensure!(output.status.success(), "codex exec failed: {}", String::from_utf8_lossy(&output.stdout));
@@ -110,33 +102,4 @@ pub(super) fn wall_seconds(result: &str) -> Result<f64> {
 /// What the command printed, as far as the result shows it.
 pub(super) fn output(result: &str) -> &str {
     result.split_once("Output:\n").map_or("", |(_, output)| output)
-}
-
-fn configure(home: &Path, model: &str) -> Result<()> {
-    let text = format!(
-        r#"
-model = "{MODEL}"
-model_provider = "{MODEL}"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-
-[analytics]
-enabled = false
-
-[features]
-apps = false
-plugins = false
-remote_plugin = false
-unified_exec = true
-
-[model_providers.{MODEL}]
-name = "{MODEL}"
-base_url = "{model}"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-"#
-    );
-    std::fs::write(home.join("config.toml"), text).context("writing Codex's configuration")
 }

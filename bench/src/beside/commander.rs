@@ -5,6 +5,7 @@ use super::{Surroundings, installed, peers};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::process::Command;
+use windlass_testkit::codex::cut_off;
 
 /// Not yet started, in a home of its own, with nothing to reach but this machine.
 pub(super) fn command(around: &Surroundings) -> Result<Command> {
@@ -20,14 +21,6 @@ pub(super) fn command(around: &Surroundings) -> Result<Command> {
     command.env("HOME", &home).current_dir(&home);
     cut_off(&mut command);
     Ok(command)
-}
-
-/// Whatever is looked up all the same ends at a port where nobody listens.
-pub(super) fn cut_off(command: &mut Command) {
-    for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-        command.env(variable, "http://127.0.0.1:9");
-    }
-    command.env("NO_PROXY", "127.0.0.1");
 }
 
 /// Runs a script to its end.

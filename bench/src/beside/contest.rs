@@ -8,12 +8,14 @@ use std::fmt;
 /// Who takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Who {
-    /// `windlass mcp`.
+    /// The server of ours that the row is about.
     Windlass,
     /// The same work with nothing around it.
     Bare,
     /// `codex app-server`.
     Codex,
+    /// `codex exec-server`.
+    CodexExec,
     /// Codex's own tools, as its model uses them.
     CodexTools,
     Commander,
@@ -28,6 +30,7 @@ impl fmt::Display for Who {
             Self::Windlass => "windlass",
             Self::Bare => "bare",
             Self::Codex => "codex app-server",
+            Self::CodexExec => "codex exec-server",
             Self::CodexTools => "codex exec_command",
             Self::Commander => "Desktop Commander",
             Self::Tmux => "tmux",

@@ -2,12 +2,15 @@
 //! that shares no code with the product. Only ever a dev-dependency.
 #![forbid(unsafe_code)]
 
+pub mod base64;
 pub mod bytes;
+pub mod codex;
 pub mod model;
 pub mod peers;
 mod puppet;
 mod scratch;
 pub mod survivors;
+pub mod wire;
 
 pub use puppet::puppet;
 pub use scratch::Scratch;

@@ -15,6 +15,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
+use windlass_testkit::codex::cut_off;
 use windlass_testkit::model::{Model, Reply, Request, Turn, always, turn};
 use windlass_testkit::{HANG, Scratch, peers, survivors};
 
@@ -62,11 +63,7 @@ impl Quarters {
         let mut command = Command::new(&node);
         command.arg(peers::npm_bin(program)).current_dir(work).env_clear().env("PATH", path);
         command.env("HOME", self.path()).env("TMPDIR", self.path());
-        // Whatever is looked up in spite of the configuration ends at a port where nobody listens.
-        for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-            command.env(variable, "http://127.0.0.1:9");
-        }
-        command.env("NO_PROXY", "127.0.0.1");
+        cut_off(&mut command);
         command
     }
 }

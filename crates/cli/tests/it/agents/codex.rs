@@ -4,7 +4,8 @@ use std::process::Command;
 use std::sync::mpsc;
 
 use serde_json::json;
-use windlass_testkit::model::{MODEL, Model, Reply, turn};
+use windlass_testkit::codex::Configuration;
+use windlass_testkit::model::{Model, Reply, turn};
 use windlass_testkit::{HANG, survivors};
 
 use super::{Agent, Quarters, call, check, conversation};
@@ -44,44 +45,15 @@ fn nothing_is_left_of_a_codex_that_is_killed_while_a_program_runs() {
 }
 
 fn codex(quarters: &Quarters, model: &Model) -> Command {
-    quarters.write("config.toml", &configuration(quarters, model));
+    let variables = quarters.variables().map(|(name, value)| format!("{name} = {value:?}")).join(", ");
+    // Windlass is its only server of tools.
+    let more = format!(
+        "[mcp_servers.windlass]\ncommand = \"{WINDLASS}\"\nargs = [\"mcp\"]\nenv = {{ {variables} }}\n"
+    );
+    let configuration = Configuration { model: &model.base_url(), features: "", more: &more };
+    configuration.write(quarters.path()).expect("the configuration can be written");
     let mut codex = quarters.agent("codex");
     codex.env("CODEX_HOME", quarters.path());
     codex.args(["exec", "--json", "--skip-git-repo-check", "Is anybody there?"]);
     codex
-}
-
-/// The model's address, everything off that would look for more than that, and windlass as its only server of tools.
-fn configuration(quarters: &Quarters, model: &Model) -> String {
-    let variables = quarters.variables().map(|(name, value)| format!("{name} = {value:?}")).join(", ");
-    format!(
-        r#"
-model = "{MODEL}"
-model_provider = "{MODEL}"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-
-[analytics]
-enabled = false
-
-[features]
-apps = false
-plugins = false
-remote_plugin = false
-
-[model_providers.{MODEL}]
-name = "{MODEL}"
-base_url = "{}"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-
-[mcp_servers.windlass]
-command = "{WINDLASS}"
-args = ["mcp"]
-env = {{ {variables} }}
-"#,
-        model.base_url()
-    )
 }

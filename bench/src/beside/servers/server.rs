@@ -1,0 +1,164 @@
+//! A server at work, ours or Codex's, and the client's side of the conversation.
+
+use super::dialect::{Dialect, Event, Io, Name};
+use crate::beside::contest::Who;
+use crate::beside::{Surroundings, process};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use windlass_testkit::base64;
+use windlass_testkit::codex::{self, Configuration};
+use windlass_testkit::wire::Wire;
+
+/// Not yet started, with a home and a state directory of its own.
+pub(super) struct Idle {
+    command: Command,
+    dialect: Dialect,
+    folder: PathBuf,
+}
+
+/// One that has been introduced to us.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) wire: Wire,
+    pub(super) dialect: Dialect,
+    folder: PathBuf,
+    last: u64,
+}
+
+impl Idle {
+    pub(super) fn of(around: &Surroundings, who: Who, dialect: Dialect) -> Result<Self> {
+        let folder = around.folder()?;
+        let mut command = match who {
+            Who::Windlass => {
+                let program = around.place.program.with_file_name("windlass");
+                ensure!(program.exists(), "{} is missing: build the workspace first", program.display());
+                let mut command = Command::new(program);
+                command.env("HOME", &folder).env("WINDLASS_STATE_DIR", folder.join("store"));
+                command
+            }
+            _ => {
+                Configuration::WITHOUT_MODEL.write(&folder)?;
+                codex::command(&folder)
+            }
+        };
+        command.args(dialect.verb()).stderr(Stdio::null());
+        Ok(Self { command, dialect, folder })
+    }
+
+    /// Starts it and introduces us.
+    pub(super) fn start(mut self) -> Result<Server> {
+        let mut wire = Wire::start(&mut self.command)?;
+        wire.request("initialize", &self.dialect.hello())??;
+        wire.notify("initialized")?;
+        Ok(Server { wire, dialect: self.dialect, folder: self.folder, last: 0 })
+    }
+}
+
+impl Server {
+    /// One that has run its first command.
+    pub(super) fn warm(around: &Surroundings, who: Who, dialect: Dialect) -> Result<Self> {
+        let mut server = Idle::of(around, who, dialect)?.start()?;
+        server.run_true()?;
+        Ok(server)
+    }
+
+    /// Runs the shortest program there is, to its end.
+    pub(super) fn run_true(&mut self) -> Result<()> {
+        self.ask_for_true()?;
+        self.ended()
+    }
+
+    pub(super) fn ask_for_true(&mut self) -> Result<()> {
+        let name = self.next_name();
+        let (method, params) = self.dialect.run(name, &["/bin/true"], &self.folder);
+        self.wire.ask(method, &params)?;
+        Ok(())
+    }
+
+    /// Waits for the end of any program; output on the way is nobody's.
+    pub(super) fn ended(&mut self) -> Result<()> {
+        loop {
+            match self.event_before(None)? {
+                Event::Ended { code } => {
+                    ensure!(code.unwrap_or_default() == 0, "the program failed: {code:?}");
+                    return Ok(());
+                }
+                Event::Refused(text) => bail!("the server refused: {text}"),
+                Event::Output(_) | Event::Other => {}
+            }
+        }
+    }
+
+    /// Starts a program and waits for nothing.
+    pub(super) fn start(&mut self, argv: &[&str], io: Io) -> Result<Name> {
+        let name = self.next_name();
+        let (method, params) = self.dialect.start(name, argv, (io, &self.folder));
+        self.wire.ask(method, &params)?;
+        Ok(name)
+    }
+
+    pub(super) fn write(&mut self, name: Name, bytes: &[u8]) -> Result<()> {
+        self.last += 1;
+        let (method, params) = self.dialect.write(name, bytes, self.last);
+        self.wire.ask(method, &params)?;
+        Ok(())
+    }
+
+    /// Hands on every piece of output until somebody says that it is enough, or a program ends.
+    pub(super) fn output(&mut self, mut take: impl FnMut(&[u8]) -> Result<Enough>) -> Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            match self.event_before(None)? {
+                Event::Output(text) => {
+                    ensure!(base64::decode_into(text, &mut bytes), "not base64");
+                    if take(&bytes)? == Enough::Yes {
+                        return Ok(());
+                    }
+                }
+                Event::Ended { code } => {
+                    ensure!(code.unwrap_or_default() == 0, "the program failed: {code:?}");
+                    return Ok(());
+                }
+                Event::Refused(text) => bail!("the server refused: {text}"),
+                Event::Other => {}
+            }
+        }
+    }
+
+    /// The next thing the server says, by a time if there is one.
+    fn event_before(&mut self, deadline: Option<Instant>) -> Result<Event<'_>> {
+        let line = match deadline {
+            Some(deadline) => self.wire.next_line_before(deadline)?,
+            None => self.wire.next_line()?,
+        };
+        Ok(self.dialect.event(line.context("the server ended")?))
+    }
+
+    pub(super) fn memory_mib(&self, field: &str) -> Result<f64> {
+        Ok(process::memory_kib(self.wire.pid(), field)? / 1024.0)
+    }
+
+    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+        process::cpu_seconds(self.wire.pid())
+    }
+
+    /// Hangs up and waits for it to go by itself.
+    pub(super) fn end(self) -> Result<()> {
+        self.wire.end()?;
+        Ok(())
+    }
+
+    fn next_name(&mut self) -> Name {
+        self.last += 1;
+        Name(self.last)
+    }
+}
+
+/// Whether a taker of output wants more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Enough {
+    Yes,
+    No,
+}

@@ -1,0 +1,313 @@
+//! A client of any server that speaks JSON-RPC in lines on its standard input and output, for tests and measurements.
+//!
+//! It has no thread and no runtime: whoever holds it decides when anything is read, so a client that stops reading is one
+//! that does not call. What cannot be written at once waits here and goes out whenever something is read. Every wait ends
+//! after [`HANG`](crate::HANG) with an error that says what was waited for.
+
+use std::collections::VecDeque;
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+
+use crate::hang_deadline;
+
+mod message;
+
+pub use message::{Message, Refusal, RequestId};
+
+/// How much is read at a time: what fits into a pipe.
+const READ: usize = 64 * 1024;
+
+/// A server at work, in a process group of its own, which is killed with this value.
+#[derive(Debug)]
+pub struct Wire {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    /// What is still to be written.
+    outgoing: VecDeque<u8>,
+    incoming: Incoming,
+    /// Messages that were read while another was waited for, in order.
+    unclaimed: VecDeque<Message>,
+    last: i64,
+}
+
+/// Bytes that have come in, up to the end of what was read.
+#[derive(Debug, Default)]
+struct Incoming {
+    bytes: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// Up to where there is no newline.
+    looked: usize,
+}
+
+impl Wire {
+    /// Starts the server and says nothing yet. Its standard error goes where the command says.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        if let (Some(input), Some(output)) = (&input, &output) {
+            do_not_block(input.as_fd())?;
+            do_not_block(output.as_fd())?;
+        }
+        Ok(Self {
+            child,
+            input,
+            output,
+            outgoing: VecDeque::new(),
+            incoming: Incoming::default(),
+            unclaimed: VecDeque::new(),
+            last: 0,
+        })
+    }
+
+    /// The server's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
+    pub fn request(&mut self, method: &str, params: &Value) -> Result<std::result::Result<Value, Refusal>> {
+        let asked = self.ask(method, params)?;
+        self.answer(asked)
+    }
+
+    /// Asks without waiting.
+    pub fn ask(&mut self, method: &str, params: &Value) -> Result<RequestId> {
+        self.last += 1;
+        let id = RequestId(self.last);
+        self.send(&json!({ "id": id.0, "method": method, "params": params }))?;
+        Ok(id)
+    }
+
+    /// Sends a message that is not answered.
+    pub fn notify(&mut self, method: &str) -> Result<()> {
+        self.send(&json!({ "method": method }))
+    }
+
+    /// Sends any message.
+    pub fn send(&mut self, message: &Value) -> Result<()> {
+        self.send_bytes(format!("{message}\n").as_bytes())
+    }
+
+    /// Sends bytes as they are, be they a message or not. What the server does not take yet is kept.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.outgoing.extend(bytes);
+        self.write_some()
+    }
+
+    /// The answer to a request; everything else that comes meanwhile is kept.
+    pub fn answer(&mut self, asked: RequestId) -> Result<std::result::Result<Value, Refusal>> {
+        match self.wait_for(|message| message.answers() == Some(asked))? {
+            Message::Answer { result, .. } => Ok(result),
+            other => Err(Error::other(format!("not an answer: {other:?}"))),
+        }
+    }
+
+    /// The first message of which this holds, kept or still to come; those before it are kept.
+    pub fn wait_for(&mut self, mut wanted: impl FnMut(&Message) -> bool) -> Result<Message> {
+        if let Some(place) = self.unclaimed.iter().position(&mut wanted) {
+            return self.unclaimed.remove(place).ok_or_else(|| Error::other("it was there"));
+        }
+        loop {
+            let message = self.read_message()?;
+            if wanted(&message) {
+                return Ok(message);
+            }
+            self.unclaimed.push_back(message);
+        }
+    }
+
+    /// The next message, kept or still to come.
+    pub fn next_message(&mut self) -> Result<Message> {
+        match self.unclaimed.pop_front() {
+            Some(message) => Ok(message),
+            None => self.read_message(),
+        }
+    }
+
+    /// The messages that were kept while others were waited for.
+    pub fn kept(&self) -> impl Iterator<Item = &Message> {
+        self.unclaimed.iter()
+    }
+
+    fn read_message(&mut self) -> Result<Message> {
+        let ended = || Error::new(ErrorKind::UnexpectedEof, "the server ended its output");
+        let line = self.next_line()?.ok_or_else(ended)?;
+        let value = serde_json::from_slice(line);
+        value.map(Message::of).map_err(|error| {
+            let start = String::from_utf8_lossy(&line[..line.len().min(300)]).into_owned();
+            Error::new(ErrorKind::InvalidData, format!("{error} in {start:?}"))
+        })
+    }
+
+    /// The next line without its newline, nothing at the end of the server's output. Kept messages are not among them.
+    pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        self.next_line_before(hang_deadline())
+    }
+
+    /// The same; an error of the kind [`ErrorKind::TimedOut`] if there is none by then.
+    pub fn next_line_before(&mut self, deadline: Instant) -> Result<Option<&[u8]>> {
+        loop {
+            if let Some(line) = self.incoming.find_line() {
+                return Ok(Some(&self.incoming.bytes[line]));
+            }
+            if !self.read_some(deadline)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits until the server has taken everything that was sent; nothing is read meanwhile.
+    pub fn flush(&mut self) -> Result<()> {
+        let deadline = hang_deadline();
+        while !self.outgoing.is_empty() {
+            let input = self.input.as_ref().ok_or_else(closed)?;
+            wait(&mut [PollFd::new(input, PollFlags::OUT)], deadline)?;
+            self.write_some()?;
+        }
+        Ok(())
+    }
+
+    /// How many bytes the server has not taken yet.
+    pub fn untaken(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// Closes the server's input; what it has not taken is gone.
+    pub fn close_input(&mut self) {
+        self.input = None;
+        self.outgoing.clear();
+    }
+
+    /// Closes our end of the server's output.
+    pub fn close_output(&mut self) {
+        self.output = None;
+    }
+
+    /// Waits for the server to end by itself; what it still prints is read and kept.
+    pub fn exit(&mut self) -> Result<ExitStatus> {
+        let deadline = hang_deadline();
+        while self.output.is_some() && self.read_some(deadline)? {}
+        self.child.wait()
+    }
+
+    /// Closes the server's input and waits for it to go by itself.
+    pub fn end(mut self) -> Result<ExitStatus> {
+        self.close_input();
+        self.exit()
+    }
+
+    /// Sends the server a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or_else(closed)?;
+        Ok(rustix::process::kill_process(pid, signal)?)
+    }
+
+    fn write_some(&mut self) -> Result<()> {
+        while !self.outgoing.is_empty() {
+            let input = self.input.as_mut().ok_or_else(closed)?;
+            match input.write(self.outgoing.as_slices().0) {
+                Ok(count) => drop(self.outgoing.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, and writes what the server takes; whether there can be more to read.
+    fn read_some(&mut self, deadline: Instant) -> Result<bool> {
+        loop {
+            let output = self.output.as_mut().ok_or_else(closed)?;
+            match self.incoming.take_from(output) {
+                Ok(count) => return Ok(count > 0),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            let mut ends = vec![PollFd::new(output, PollFlags::IN)];
+            if let Some(input) = self.input.as_ref().filter(|_| !self.outgoing.is_empty()) {
+                ends.push(PollFd::new(input, PollFlags::OUT));
+            }
+            wait(&mut ends, deadline)?;
+            // A server that is gone takes nothing more, but what it said before is still to be read.
+            if self.write_some().is_err() {
+                self.outgoing.clear();
+            }
+        }
+    }
+}
+
+impl Incoming {
+    /// Where the next whole line is, if there is one; it counts as read.
+    fn find_line(&mut self) -> Option<std::ops::Range<usize>> {
+        let Some(length) = memchr::memchr(b'\n', &self.bytes[self.looked..]) else {
+            self.looked = self.bytes.len();
+            return None;
+        };
+        let line = self.start..self.looked + length;
+        self.start = line.end + 1;
+        self.looked = self.start;
+        Some(line)
+    }
+
+    fn take_from(&mut self, output: &mut ChildStdout) -> Result<usize> {
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+            (self.start, self.looked) = (0, 0);
+        } else if self.start >= READ {
+            self.bytes.drain(..self.start);
+            self.looked -= self.start;
+            self.start = 0;
+        }
+        let length = self.bytes.len();
+        self.bytes.resize(length + READ, 0);
+        let read = output.read(&mut self.bytes[length..]);
+        self.bytes.truncate(length + read.as_ref().copied().unwrap_or_default());
+        read
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // One that is just going needs no signal.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        let _ = self.child.wait();
+    }
+}
+
+fn do_not_block(end: BorrowedFd<'_>) -> Result<()> {
+    let flags = rustix::fs::fcntl_getfl(end)?;
+    Ok(rustix::fs::fcntl_setfl(end, flags | OFlags::NONBLOCK)?)
+}
+
+fn wait(ends: &mut [PollFd<'_>], deadline: Instant) -> Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).map_err(Error::other)?;
+    match poll(ends, Some(&left)) {
+        Ok(0) => Err(Error::new(ErrorKind::TimedOut, "the server neither says nor takes anything")),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::NotConnected, "that end of the connection is closed")
+}
+
+#[cfg(test)]
+mod tests;

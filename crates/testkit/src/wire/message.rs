@@ -1,0 +1,78 @@
+//! What a server says, taken apart.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Which request an answer belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub i64);
+
+/// An error of the server's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The number of its kind.
+    pub code: i64,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A message from the server.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// An answer to a request of ours.
+    Answer {
+        /// The request, if it was asked with a number.
+        id: Option<RequestId>,
+        /// What it came to.
+        result: Result<Value, Refusal>,
+    },
+    /// Said without being asked.
+    Notice {
+        /// What it is about.
+        method: String,
+        /// The particulars.
+        params: Value,
+    },
+}
+
+impl Message {
+    pub(super) fn of(mut value: Value) -> Self {
+        if let Some(method) = value["method"].as_str() {
+            return Self::Notice { method: method.to_owned(), params: value["params"].take() };
+        }
+        let id = value["id"].as_i64().map(RequestId);
+        let result = match value.get_mut("error") {
+            Some(error) => Err(Refusal {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().to_owned(),
+            }),
+            None => Ok(value["result"].take()),
+        };
+        Self::Answer { id, result }
+    }
+
+    /// The request that this answers.
+    pub fn answers(&self) -> Option<RequestId> {
+        match self {
+            Self::Answer { id, .. } => *id,
+            Self::Notice { .. } => None,
+        }
+    }
+
+    /// The particulars, if it is a notice about this.
+    pub fn notice(&self, about: &str) -> Option<&Value> {
+        match self {
+            Self::Notice { method, params } if method == about => Some(params),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
