@@ -3,6 +3,7 @@
 //! Two dialects of JSON-RPC share the [`envelope`]: the app-server's and the exec-server's.
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod envelope;
 pub mod exec;
 pub mod schema;
