@@ -4,7 +4,12 @@
 //! How bytes become messages is the transport's: lines on pipes, frames on a WebSocket.
 
 pub(crate) mod connection;
+pub(crate) mod door;
+pub mod listen;
 pub(crate) mod peer;
+pub(crate) mod place;
+pub(crate) mod websocket;
 
-pub(crate) use self::connection::{Dialect, Inbox, serve};
+pub(crate) use self::connection::{Dialect, Inbox, Next, serve};
+pub(crate) use self::listen::Via;
 pub(crate) use self::peer::{Framing, Peer, Stamping};

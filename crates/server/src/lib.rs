@@ -2,9 +2,12 @@
 //! in `windlass-tools`, `jsonrpc` carries the dialects that speak of processes. None of them knows models or terminals.
 #![forbid(unsafe_code)]
 
+pub mod gate;
 pub(crate) mod jsonrpc;
 pub mod keeper;
 mod lines;
 pub mod mcp;
 mod outbox;
 mod pipe;
+
+pub use self::jsonrpc::listen;

@@ -5,13 +5,12 @@
 //! way there and back is ours.
 
 pub mod fixtures;
-mod gate;
 mod handler;
 mod http;
 mod stdio;
 mod wire;
 
-pub use self::gate::{Access, Token, TokenError};
+pub use crate::gate::{Access, Token, TokenError};
 pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;

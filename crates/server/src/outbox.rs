@@ -82,10 +82,17 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
 
     /// Accepts a message, in this order and never in part.
     pub(crate) fn push(&self, message: &[u8]) -> Receipt {
+        self.push_pieces([message])
+    }
+
+    /// Accepts a message that consists of these pieces, likewise.
+    pub(crate) fn push_pieces<const N: usize>(&self, message: [&[u8]; N]) -> Receipt {
         let mut state = self.shared.lock();
         state.forget_written();
-        state.waiting.extend_from_slice(message);
-        state.accepted += message.len() as u64;
+        for piece in message {
+            state.waiting.extend_from_slice(piece);
+            state.accepted += piece.len() as u64;
+        }
         // Where the pump is at work already, it will come to this too.
         if !state.pumping && state.poll_drain(&mut Context::from_waker(Waker::noop())).is_pending() {
             state.pumping = true;
@@ -118,6 +125,27 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         let fits = |level: &Level| level.accepted - level.written <= most as u64;
         let settled = level.wait_for(|level| level.broken || fits(level)).await;
         if settled.is_ok_and(|level| !level.broken) { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Waits until everything is written and then ends the sink; from then on nothing is taken any more.
+    pub(crate) async fn finish(&self) {
+        let accepted = self.shared.level.borrow().accepted;
+        if self.written(Receipt(accepted)).await.is_err() {
+            return;
+        }
+        let ending = std::future::poll_fn(|cx| {
+            let mut state = self.shared.lock();
+            if state.pumping {
+                // Somebody said more in the meantime. The sink ends when it is dropped.
+                return Poll::Ready(Ok(()));
+            }
+            state.broken = true;
+            Pin::new(&mut state.sink).poll_shutdown(cx)
+        });
+        // A sink that cannot be ended has ended.
+        let _ = ending.await;
+        let level = self.shared.lock().level();
+        self.shared.level.send_replace(level);
     }
 
     /// Waits until the client takes nothing any more.

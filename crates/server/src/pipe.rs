@@ -54,6 +54,23 @@ impl Pipe {
         Self::new(rustix::stdio::stdout(), Interest::WRITABLE)
     }
 
+    /// Done when whoever is at the other end of this output has closed it, even if nothing is ever written. Not every
+    /// kind of descriptor tells.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let watched = match &self.fd {
+            Watched::No(_) => None,
+            Watched::Yes(watched) => watched.get_ref().try_clone().ok(),
+        };
+        // A registration of its own: readiness to be written must not wake this one up, nor the other way round.
+        let watched = watched.map(|fd| Self::watching(fd, self.manner, Interest::ERROR));
+        async move {
+            match watched.map(|pipe| pipe.fd) {
+                Some(Watched::Yes(fd)) => drop(fd.ready(Interest::ERROR).await.map(|_| ())),
+                _ => std::future::pending().await,
+            }
+        }
+    }
+
     fn new(shared: BorrowedFd<'_>, interest: Interest) -> io::Result<Self> {
         let (fd, manner) = acquire(shared, interest)?;
         Ok(Self::watching(fd, manner, interest))
@@ -262,5 +279,27 @@ mod tests {
         };
         let found = (careful(&ours.0, Interest::READABLE), careful(&ours.1, Interest::WRITABLE));
         check(&ours, theirs, found).await;
+    }
+
+    #[tokio::test]
+    async fn an_output_that_nobody_reads_any_more_says_so_though_nothing_is_written() {
+        for manner in [Manner::Own, Manner::Careful] {
+            let (theirs, ours) = rustix::pipe::pipe().expect("a pipe");
+            let output = match manner {
+                Manner::Careful => Pipe::watching(ours, manner, Interest::WRITABLE),
+                _ => Pipe::new(ours.as_fd(), Interest::WRITABLE).expect("it can be written"),
+            };
+            let mut closed = std::pin::pin!(output.closed());
+            let still_open =
+                std::future::poll_fn(|cx| Poll::Ready(closed.as_mut().poll(cx).is_pending())).await;
+            assert!(still_open);
+            // Only a turn of the reactor can tell.
+            tokio::task::yield_now().await;
+            let still_open =
+                std::future::poll_fn(|cx| Poll::Ready(closed.as_mut().poll(cx).is_pending())).await;
+            assert!(still_open);
+            drop(theirs);
+            closed.await;
+        }
     }
 }

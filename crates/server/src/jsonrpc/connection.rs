@@ -1,12 +1,18 @@
 //! One connection: messages come in one after the other until either side has gone or we are told to stop.
 
+use std::time::Duration;
+
 use tokio::io::AsyncRead;
 
 use super::peer::Peer;
+use super::websocket::{Came, Frames, Sender, close};
 use crate::lines::{Line, Lines};
 
 /// The largest message that is taken. Input of 32 MiB in one piece, as base64, fits with room to spare.
 pub(crate) const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// How long what was said last may take to go out once a connection is over.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// Where messages are read.
 pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
@@ -37,17 +43,26 @@ pub(crate) enum Next {
 pub(crate) enum Inbox {
     /// One on each line.
     Lines(Lines<Source>),
+    /// One in each message of a WebSocket.
+    Frames(Frames<Source>),
 }
 
 enum Inbound<'a> {
     Message(&'a [u8]),
     TooLong,
+    /// Nothing that concerns a dialect.
+    Aside,
 }
 
 impl Inbox {
     /// The messages on these lines.
     pub(crate) fn lines(source: Source) -> Self {
         Self::Lines(Lines::up_to(MESSAGE_LIMIT, source))
+    }
+
+    /// The messages in these frames of a client.
+    pub(crate) fn frames(source: Source, peer: Peer) -> Self {
+        Self::Frames(Frames::up_to(MESSAGE_LIMIT, source, (Sender::Client, peer)))
     }
 
     /// The next message; none at the end. May be dropped while it waits without losing anything.
@@ -58,6 +73,11 @@ impl Inbox {
                 Line::Whole(range) => Inbound::Message(lines.bytes(&range)),
                 Line::TooLong => Inbound::TooLong,
             }),
+            Self::Frames(frames) => Some(match frames.next().await? {
+                Came::Message => Inbound::Message(frames.message()),
+                Came::TooLong => Inbound::TooLong,
+                Came::Aside => Inbound::Aside,
+            }),
         }
     }
 
@@ -65,6 +85,15 @@ impl Inbox {
     async fn ended(&mut self) {
         match self {
             Self::Lines(lines) => lines.ended().await,
+            Self::Frames(frames) => frames.ended().await,
+        }
+    }
+
+    /// Lets the other side finish where it would lose what we said last if we did not.
+    async fn forget_the_rest(&mut self) {
+        match self {
+            Self::Lines(_) => {}
+            Self::Frames(frames) => frames.forget_the_rest().await,
         }
     }
 }
@@ -91,18 +120,25 @@ pub(crate) async fn serve<D: Dialect>(
                     dialect.too_long();
                     Next::GoOn
                 }
+                Some(Inbound::Aside) => Next::GoOn,
             };
             if next == Next::HangUp {
                 return;
             }
         }
     };
-    tokio::select! {
-        () = messages => {}
-        () = peer.gone() => {}
-        () = stop => {}
-    }
+    let code = tokio::select! {
+        () = messages => close::NORMAL,
+        () = peer.gone() => close::NORMAL,
+        () = stop => close::GOING_AWAY,
+    };
     dialect.close().await;
+    let last_words = async {
+        peer.finish(code).await;
+        inbox.forget_the_rest().await;
+    };
+    // timer: one that does not take what was said last must not keep us.
+    let _ = tokio::time::timeout(LAST_ANSWERS, last_words).await;
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! The way out to the other side of a connection: answers and notifications, whole, in the order they were given.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 use tokio::io::AsyncWrite;
 use windlass_protocol::envelope::{Refusal, RequestId};
 
+use super::websocket::close;
+use super::websocket::frame::{CONTROL_LIMIT, Header, Opcode};
 use crate::outbox::{Broken, Outbox, SLOW};
 
 /// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier, at
@@ -26,6 +29,8 @@ struct Shared {
     outbox: Outbox<Sink>,
     framing: Framing,
     stamping: Stamping,
+    /// Whether the other side was told that nothing more will come.
+    closing: AtomicBool,
 }
 
 /// How messages are told apart.
@@ -33,6 +38,8 @@ struct Shared {
 pub(crate) enum Framing {
     /// Each is a line.
     Lines,
+    /// Each is a message of a WebSocket whose server we are.
+    WebSocket,
 }
 
 /// Whether notifications say when they were sent.
@@ -66,7 +73,14 @@ struct Notification<'a, T> {
 
 impl Peer {
     pub(crate) fn new(sink: Sink, framing: Framing, stamping: Stamping) -> Self {
-        Self { shared: Arc::new(Shared { outbox: Outbox::new(sink), framing, stamping }) }
+        Self {
+            shared: Arc::new(Shared {
+                outbox: Outbox::new(sink),
+                framing,
+                stamping,
+                closing: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// Answers a request.
@@ -94,11 +108,45 @@ impl Peer {
     }
 
     /// Sends one message that is JSON already.
-    pub(crate) fn push(&self, mut message: Vec<u8>) {
+    pub(crate) fn push(&self, message: impl AsRef<[u8]>) {
+        let message = message.as_ref();
         match self.shared.framing {
-            Framing::Lines => message.push(b'\n'),
+            Framing::Lines => drop(self.shared.outbox.push_pieces([message, b"\n"])),
+            Framing::WebSocket => self.push_frame(Opcode::Text, message),
         }
-        self.shared.outbox.push(&message);
+    }
+
+    /// Answers a ping.
+    pub(crate) fn pong(&self, payload: &[u8]) {
+        self.push_frame(Opcode::Pong, payload);
+    }
+
+    /// Says that nothing more will come, where that can be said. What is pushed afterwards is not sent.
+    pub(crate) fn close(&self, code: u16, reason: &str) {
+        if self.shared.framing == Framing::Lines {
+            return;
+        }
+        let mut payload = Vec::new();
+        if code != close::NO_STATUS {
+            payload.extend(code.to_be_bytes());
+            payload.extend(&reason.as_bytes()[..reason.len().min(CONTROL_LIMIT - payload.len())]);
+        }
+        self.push_frame(Opcode::Close, &payload);
+        self.shared.closing.store(true, Ordering::Release);
+    }
+
+    /// Ends our side once everything is written, or the peer takes nothing any more.
+    pub(crate) async fn finish(&self, code: u16) {
+        self.close(code, "");
+        self.shared.outbox.finish().await;
+    }
+
+    fn push_frame(&self, opcode: Opcode, payload: &[u8]) {
+        // Nothing may stand after a close frame, not even another one.
+        if !self.shared.closing.load(Ordering::Acquire) {
+            let header = Header { last: true, opcode, mask: None, length: payload.len() as u64 };
+            self.shared.outbox.push_pieces([header.write().bytes(), payload]);
+        }
     }
 
     /// Waits until output may be sent. Says no when the peer takes nothing any more.
@@ -119,7 +167,7 @@ impl Peer {
     /// Shapes of ours serialise: they hold no maps with odd keys and no failing members.
     fn send(&self, message: &impl Serialize) {
         if let Ok(message) = serde_json::to_vec(message) {
-            self.push(message);
+            self.push(&message);
         }
     }
 }

@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use crate::mcp::gate::Token;
+use crate::gate::Token;
 
 /// How many states of unfinished requests are remembered; the oldest are forgotten.
 const STATE_LIMIT: usize = 64;

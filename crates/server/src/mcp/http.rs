@@ -14,10 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::BodyExt;
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -30,7 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::gate::Access;
+use crate::gate::{Access, plain, unauthorized};
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -204,14 +203,14 @@ async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over:
 impl<H: ServerHandler> Door<H> {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         if !self.access.lets_in(request.headers()) {
-            return unauthorized();
+            return unauthorized().map(BodyExt::boxed);
         }
         if request.uri().path() != PATH {
-            return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp");
+            return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp").map(BodyExt::boxed);
         }
         // A length that is announced need not be waited for; one that is not is cut off on the way.
         if request.body().size_hint().lower() > BODY_LIMIT as u64 {
-            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long");
+            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long").map(BodyExt::boxed);
         }
         let known = place(request.headers());
         let answer = self.service.handle(request).await;
@@ -241,19 +240,4 @@ impl<H: ServerHandler> Door<H> {
 
 fn place(headers: &HeaderMap) -> Option<String> {
     headers.get("mcp-session-id")?.to_str().ok().map(str::to_owned)
-}
-
-fn unauthorized() -> Answer {
-    let mut answer = plain(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`");
-    let challenge = http::HeaderValue::from_static("Bearer realm=\"windlass\"");
-    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-    answer
-}
-
-fn plain(status: StatusCode, text: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
-    *answer.status_mut() = status;
-    let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, plain);
-    answer
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rmcp::model::{ErrorData, InputRequest, InputRequiredResult, InputResponses};
 
-use crate::mcp::gate::Token;
+use crate::gate::Token;
 use crate::mcp::handler::asking::{self, Asked, Go};
 use crate::mcp::handler::calls::Running;
 

@@ -1,0 +1,305 @@
+//! Who may talk to a server on a socket: whoever knows the token, and no page that a browser has open.
+//!
+//! A web page can reach the loopback address, directly or by a name that it makes point there. So whatever says that it
+//! comes from a page is refused, and so is a name that is not this server's.
+
+use std::fmt;
+use std::hint::black_box;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest, Sha256};
+
+const TOKEN_BYTES: usize = 32;
+
+/// How long a SHA-256 is.
+const DIGEST_BYTES: usize = 32;
+
+/// Who is let in.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// Whoever shows this token.
+    Token(Token),
+    /// Whoever shows the token that this was made of.
+    Digest(TokenDigest),
+    /// Everybody who reaches the address. Only for servers that can do no harm, or that nobody else can reach.
+    Open,
+}
+
+/// A secret that lets its bearer in. Does not show itself when printed for debugging.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// The SHA-256 of a token, from which the token cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenDigest([u8; DIGEST_BYTES]);
+
+/// No token could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The system gives no random bytes.
+    #[error("cannot make a token: the system gives no random bytes: {0}")]
+    NoRandomBytes(rustix::io::Errno),
+    /// What was to be the token is nothing, or has characters in it that no header can carry.
+    #[error("a token consists of visible ASCII characters, and of at least one")]
+    NoToken,
+    /// What was to be a digest is none.
+    #[error("a SHA-256 is written as {} hexadecimal digits", 2 * DIGEST_BYTES)]
+    NoDigest,
+}
+
+impl Token {
+    /// A token nobody can guess.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no random bytes.
+    pub fn random() -> Result<Self, TokenError> {
+        let mut bytes = [0; TOKEN_BYTES];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
+                .map_err(TokenError::NoRandomBytes)?;
+        }
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// A token that was chosen elsewhere. Space around it is not part of it.
+    ///
+    /// # Errors
+    ///
+    /// When no header could carry it.
+    pub fn chosen(text: &str) -> Result<Self, TokenError> {
+        let text = text.trim_ascii();
+        let sendable = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if sendable { Ok(Self(text.to_owned())) } else { Err(TokenError::NoToken) }
+    }
+
+    /// The token as it is sent.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TokenDigest {
+    /// Reads hexadecimal digits.
+    ///
+    /// # Errors
+    ///
+    /// When they are not those of a SHA-256.
+    pub fn from_hex(text: &str) -> Result<Self, TokenError> {
+        let mut digest = [0; DIGEST_BYTES];
+        let digits = text.trim_ascii().as_bytes();
+        if digits.len() != 2 * DIGEST_BYTES {
+            return Err(TokenError::NoDigest);
+        }
+        for (byte, pair) in digest.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+            let both = digit(pair[0]).zip(digit(pair[1])).ok_or(TokenError::NoDigest)?;
+            *byte = both.0 << 4 | both.1;
+        }
+        Ok(Self(digest))
+    }
+}
+
+/// Compares in a time that does not depend on where the difference is.
+pub(crate) fn same(own: &[u8], offered: &[u8]) -> bool {
+    let difference = own.iter().zip(offered).fold(0, |difference, (a, b)| black_box(difference | (a ^ b)));
+    own.len() == offered.len() && difference == 0
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl Access {
+    /// Whether a request with these headers is let in.
+    pub(crate) fn lets_in(&self, headers: &HeaderMap) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Token(token) => bearer(headers).is_some_and(|offered| same(token.0.as_bytes(), offered)),
+            Self::Digest(digest) => {
+                bearer(headers).is_some_and(|offered| same(&digest.0, &Sha256::digest(offered)))
+            }
+        }
+    }
+}
+
+/// What stands after `Bearer`. Two such headers are none.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = only(headers, AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+/// A header that is there once.
+fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<&HeaderValue> {
+    let mut all = headers.get_all(name).iter();
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// Who is let in, and from where.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    /// Who is let in.
+    pub access: Access,
+    /// Pages that may call this server, as browsers name them: `https://example.org`.
+    pub origins: Vec<String>,
+    /// Names, besides addresses and the loopback's own, by which clients may call this server.
+    pub names: Vec<String>,
+}
+
+/// How a server is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Called {
+    /// By an address or a name, which may be one that a page made up.
+    ByName,
+    /// By a path, which no page can reach.
+    ByPath,
+}
+
+/// Why nothing is said to a request beyond this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// It comes from a page that is not listed.
+    Page,
+    /// It calls this server by a name that is not its own.
+    Name,
+}
+
+impl Gate {
+    /// Looks where a request comes from.
+    pub(crate) fn looks_at(&self, headers: &HeaderMap, called: Called) -> Result<(), Elsewhere> {
+        let listed = |origin: &HeaderValue| {
+            self.origins.iter().any(|listed| origin.as_bytes().eq_ignore_ascii_case(listed.as_bytes()))
+        };
+        if !headers.get_all(ORIGIN).iter().all(listed) {
+            return Err(Elsewhere::Page);
+        }
+        let host = only(headers, HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        if called == Called::ByName && !is_ours(host, &self.names) {
+            return Err(Elsewhere::Name);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a `Host` is one of these names, the loopback's or an address. Pages are called by name.
+fn is_ours(host: &str, names: &[String]) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let listed = || names.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || listed()
+}
+
+/// The answer to whoever shows no token, or not the right one.
+pub(crate) fn unauthorized() -> Response<Full<Bytes>> {
+    let mut answer = plain(StatusCode::UNAUTHORIZED, "send the token as `Authorization: Bearer TOKEN`");
+    let challenge = HeaderValue::from_static("Bearer realm=\"windlass\"");
+    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    answer
+}
+
+/// An answer in words.
+pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *answer.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, plain);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (AUTHORIZATION, value.parse().expect("a header"))).collect()
+    }
+
+    #[test]
+    fn only_the_token_opens() {
+        let token = Token::random().expect("random bytes");
+        let right = format!("Bearer {}", token.reveal());
+        let also_right = format!("bearer {}", token.reveal());
+        let short = &right[..right.len() - 1];
+        let access = Access::Token(token.clone());
+        assert!(access.lets_in(&headers(&[&right])));
+        assert!(access.lets_in(&headers(&[&also_right])));
+        let other = format!("Bearer {}", Token::random().expect("random bytes").reveal());
+        for wrong in [&[][..], &[""], &["Bearer"], &["Bearer "], &[short], &[token.reveal()], &[&other]] {
+            assert!(!access.lets_in(&headers(wrong)), "{wrong:?}");
+        }
+        assert!(!access.lets_in(&headers(&[&right, &right])), "two headers are ambiguous");
+    }
+
+    #[test]
+    fn a_token_has_32_random_bytes_and_does_not_show_itself() {
+        let (one, other) = (Token::random().expect("random bytes"), Token::random().expect("random bytes"));
+        assert_eq!(one.reveal().len(), 2 * TOKEN_BYTES);
+        assert_ne!(one.reveal(), other.reveal());
+        assert!(!format!("{one:?} {:?}", Access::Token(one.clone())).contains(one.reveal()));
+    }
+
+    #[test]
+    fn a_digest_opens_to_the_token_it_was_made_of() {
+        let hex = "2CF24DBA5FB0A30E26E83B2AC5B9E29E1B161E5C1FA7425E73043362938B9824";
+        let access = Access::Digest(TokenDigest::from_hex(hex).expect("a digest"));
+        assert!(access.lets_in(&headers(&["bearer hello"])));
+        assert!(!access.lets_in(&headers(&["bearer hello!"])));
+        for none in ["", "00", &hex[1..], &format!("{hex}0"), &hex.replace('2', "g"), "é"] {
+            assert!(matches!(TokenDigest::from_hex(none), Err(TokenError::NoDigest)), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_chosen_token_can_be_sent() {
+        assert_eq!(Token::chosen(" abc\n").expect("a token").reveal(), "abc");
+        for none in ["", " \n", "a b", "a\nb", "é"] {
+            assert!(matches!(Token::chosen(none), Err(TokenError::NoToken)), "{none}");
+        }
+    }
+
+    fn looks(origins: &[&str], (origin, host): (Option<&str>, &str)) -> Result<(), Elsewhere> {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let gate = Gate { access: Access::Open, origins: owned(origins), names: owned(&["box.example"]) };
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().expect("a header"));
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().expect("a header"));
+        }
+        gate.looks_at(&headers, Called::ByName)
+    }
+
+    #[test]
+    fn pages_are_refused_unless_they_are_listed() {
+        assert_eq!(looks(&[], (None, "127.0.0.1:1")), Ok(()));
+        for page in ["http://localhost", "http://127.0.0.1:1", "null", ""] {
+            assert_eq!(looks(&["https://good.example"], (Some(page), "127.0.0.1:1")), Err(Elsewhere::Page));
+        }
+        assert_eq!(looks(&["https://good.example"], (Some("https://GOOD.example"), "localhost")), Ok(()));
+    }
+
+    #[test]
+    fn a_name_that_a_page_made_up_is_refused() {
+        for ours in
+            ["127.0.0.1:80", "[::1]:80", "[::1]", "LOCALHOST:1", "localhost", "box.example:9", "192.0.2.1"]
+        {
+            assert_eq!(looks(&[], (None, ours)), Ok(()), "{ours}");
+        }
+        for theirs in
+            ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "", ":1"]
+        {
+            assert_eq!(looks(&[], (None, theirs)), Err(Elsewhere::Name), "{theirs}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What stands between a socket and messages: the HTTP request that turns a connection into a WebSocket, and the gate.
+
+use std::convert::Infallible;
+use std::io::Cursor;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::connection::Source;
+use super::peer::Sink;
+use super::websocket::accept_key;
+use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
+
+/// How long a client may take to send its headers.
+const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where supervisors ask whether we are there.
+const PROBES: [&str; 2] = ["/readyz", "/healthz"];
+
+/// The version of the WebSocket protocol that there is.
+const VERSION: HeaderValue = HeaderValue::from_static("13");
+
+/// A socket that can be read and written at the same time.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    fn halves(self) -> (Source, Sink);
+}
+
+impl Stream for TcpStream {
+    fn halves(self) -> (Source, Sink) {
+        let (source, sink) = self.into_split();
+        (Box::new(source), Box::new(sink))
+    }
+}
+
+impl Stream for UnixStream {
+    fn halves(self) -> (Source, Sink) {
+        let (source, sink) = self.into_split();
+        (Box::new(source), Box::new(sink))
+    }
+}
+
+/// The way in.
+pub(crate) struct Door {
+    pub(crate) gate: Gate,
+    pub(crate) called: Called,
+}
+
+type Answer = Response<Full<Bytes>>;
+
+impl Door {
+    /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
+    pub(crate) async fn open<S: Stream>(&self, stream: S) -> Option<(Source, Sink)> {
+        let upgrade: Mutex<Option<OnUpgrade>> = Mutex::default();
+        let service = service_fn(|mut request: Request<Incoming>| {
+            let answer = self.answer(&request);
+            if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+                let upgraded = hyper::upgrade::on(&mut request);
+                *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgraded);
+            }
+            std::future::ready(Ok::<_, Infallible>(answer))
+        });
+        let requests = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_PATIENCE)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        requests.await.ok()?;
+        let upgraded = upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let parts = upgraded.await.ok()?.downcast::<TokioIo<S>>().ok()?;
+        let (source, sink) = parts.io.into_inner().halves();
+        if parts.read_buf.is_empty() {
+            return Some((source, sink));
+        }
+        // A client may send its first message without waiting for the answer.
+        Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink))
+    }
+
+    fn answer<B>(&self, request: &Request<B>) -> Answer {
+        let headers = request.headers();
+        match self.gate.looks_at(headers, self.called) {
+            Err(Elsewhere::Page) => {
+                return plain(
+                    StatusCode::FORBIDDEN,
+                    "pages from this Origin are not listed with this server",
+                );
+            }
+            Err(Elsewhere::Name) => {
+                return plain(StatusCode::FORBIDDEN, "the Host is not a name of this server");
+            }
+            Ok(()) => {}
+        }
+        if PROBES.contains(&request.uri().path()) {
+            return plain(StatusCode::OK, "ready\n");
+        }
+        let Some(key) = wanted_socket(request) else { return upgrade_required() };
+        if !self.gate.access.lets_in(headers) {
+            return unauthorized();
+        }
+        switching(key)
+    }
+}
+
+/// The key of a request for a WebSocket.
+fn wanted_socket<B>(request: &Request<B>) -> Option<&HeaderValue> {
+    let headers = request.headers();
+    let wanted = request.method() == Method::GET
+        && request.version() == Version::HTTP_11
+        && lists(headers, &CONNECTION, "upgrade")
+        && lists(headers, &UPGRADE, "websocket")
+        && headers.get(SEC_WEBSOCKET_VERSION) == Some(&VERSION);
+    headers.get(SEC_WEBSOCKET_KEY).filter(|_| wanted)
+}
+
+/// Whether a header whose value is a list names this.
+fn lists(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
+    let named = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .split(|&byte| byte == b',')
+            .any(|word| word.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
+    };
+    headers.get_all(name).iter().any(named)
+}
+
+fn upgrade_required() -> Answer {
+    let mut answer =
+        plain(StatusCode::UPGRADE_REQUIRED, "this server speaks JSON-RPC over WebSockets, version 13\n");
+    let headers = answer.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_VERSION, VERSION);
+    answer
+}
+
+fn switching(key: &HeaderValue) -> Answer {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = answer.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    // Base64 is a header value.
+    if let Ok(accept) = HeaderValue::try_from(accept_key(key.as_bytes())) {
+        headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    }
+    answer
+}

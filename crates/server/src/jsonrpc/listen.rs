@@ -1,0 +1,276 @@
+//! Where connections come from: our own input and output, a WebSocket on an address, a WebSocket on a path.
+//!
+//! Every connection is a task of its own with a dialect of its own. When serving is over, all of them are, and what
+//! their dialects had to end has ended.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::connection::{Dialect, Inbox, serve};
+use super::door::{Door, Stream};
+use super::peer::{Framing, Peer, Stamping};
+use super::place::{Place, PlaceError};
+use crate::gate::{Access, Called, Gate};
+use crate::pipe::Pipe;
+
+/// The most connections at a time. More have to wait until one ends.
+const CONNECTION_LIMIT: usize = 512;
+
+/// After how long a silence the system asks whether a client's machine is still there.
+const ARE_YOU_THERE: Duration = Duration::from_secs(60);
+
+/// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `unix://PATH` or `off`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// One client on our own input and output.
+    Stdio,
+    /// WebSockets on this address; port 0 is one that the system chooses.
+    WebSocket(SocketAddr),
+    /// WebSockets on a socket at this path.
+    Unix(PathBuf),
+    /// Nowhere.
+    Off,
+}
+
+/// Words that name no place to listen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no place to listen: it is `stdio://`, `ws://IP:PORT`, `unix://PATH` or `off`")]
+pub struct NoListen(String);
+
+impl FromStr for Listen {
+    type Err = NoListen;
+
+    fn from_str(text: &str) -> Result<Self, NoListen> {
+        let unknown = || NoListen(text.to_owned());
+        match text.split_once("://") {
+            None if text == "off" => Ok(Self::Off),
+            None if text == "stdio" => Ok(Self::Stdio),
+            Some(("stdio", "")) => Ok(Self::Stdio),
+            Some(("ws", address)) => {
+                let address = address.strip_suffix('/').unwrap_or(address);
+                address.parse().map(Self::WebSocket).map_err(|_| unknown())
+            }
+            Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.into())),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// From where a WebSocket on an address may be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// From this machine.
+    Loopback,
+    /// From wherever the address can be.
+    Network,
+}
+
+/// Nobody can be served there.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Others could reach it, and nobody said that they may.
+    #[error("{address} can be reached from other machines")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Others could reach it, and it would let everybody in.
+    #[error("{address} can be reached from other machines, and no token is asked for")]
+    OpenToAll {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The system refuses.
+    #[error("cannot listen on {address}: {error}")]
+    Refused {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// There can be no socket at the path.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Our own input or output is closed or cannot be used.
+    #[error("cannot use standard input and output: {0}")]
+    Stdio(io::Error),
+}
+
+/// A place where clients are waited for.
+pub struct Listener {
+    at: At,
+    door: Arc<Door>,
+}
+
+enum At {
+    Stdio(Pipe, Pipe),
+    Address(TcpListener),
+    Place(Place),
+    Nowhere,
+}
+
+/// How a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// It started us, and there will be no other.
+    Stdio,
+    /// It connected, and may do so again.
+    Socket,
+}
+
+impl Listener {
+    /// Takes a place to listen. What the gate says holds for sockets: whoever started us is let in.
+    ///
+    /// # Errors
+    ///
+    /// When it reaches further than it may, or is taken.
+    pub async fn bind(listen: &Listen, gate: Gate, reach: Reach) -> Result<Self, BindError> {
+        let mut called = Called::ByName;
+        let at = match listen {
+            Listen::Off => At::Nowhere,
+            Listen::Stdio => {
+                At::Stdio(Pipe::input().map_err(BindError::Stdio)?, Pipe::output().map_err(BindError::Stdio)?)
+            }
+            Listen::Unix(path) => {
+                called = Called::ByPath;
+                At::Place(Place::take(path).await?)
+            }
+            &Listen::WebSocket(address) => At::Address(bind(address, &gate.access, reach).await?),
+        };
+        Ok(Self { at, door: Arc::new(Door { gate, called }) })
+    }
+
+    /// What clients connect to, if they can.
+    pub fn url(&self) -> Option<String> {
+        match &self.at {
+            At::Stdio(..) | At::Nowhere => None,
+            At::Address(listener) => listener.local_addr().ok().map(|address| format!("ws://{address}")),
+            At::Place(place) => Some(format!("unix://{}", place.path().display())),
+        }
+    }
+
+    /// Serves everybody who connects until `stop` is done; on standard input and output, until that client has gone.
+    /// Each connection gets a dialect of its own. All are closed by the time this returns.
+    pub(crate) async fn serve<D: Dialect + 'static>(
+        self,
+        stamping: Stamping,
+        open: impl Fn(Peer, Via) -> D + Send + Sync + 'static,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        let dialects = Dialects { stamping, open };
+        match self.at {
+            At::Nowhere => stop.await,
+            At::Stdio(input, output) => serve_stdio((input, output), &dialects, stop).await,
+            At::Address(listener) => {
+                let next = async || listener.accept().await.map(|(stream, _)| prepared(stream));
+                serve_sockets(next, (self.door, dialects), stop).await;
+            }
+            At::Place(place) => {
+                serve_sockets(async || place.accept().await, (self.door, dialects), stop).await
+            }
+        }
+    }
+}
+
+async fn bind(address: SocketAddr, access: &Access, reach: Reach) -> Result<TcpListener, BindError> {
+    if !address.ip().is_loopback() {
+        match (reach, access) {
+            (Reach::Loopback, _) => return Err(BindError::NotLoopback { address }),
+            (Reach::Network, Access::Open) => return Err(BindError::OpenToAll { address }),
+            (Reach::Network, _) => {}
+        }
+    }
+    TcpListener::bind(address).await.map_err(|error| BindError::Refused { address, error })
+}
+
+/// What each connection speaks.
+struct Dialects<F> {
+    stamping: Stamping,
+    open: F,
+}
+
+async fn serve_stdio<D: Dialect>(
+    (input, output): (Pipe, Pipe),
+    dialects: &Dialects<impl Fn(Peer, Via) -> D>,
+    stop: impl Future<Output = ()> + Send,
+) {
+    let closed = output.closed();
+    let peer = Peer::new(Box::new(output), Framing::Lines, dialects.stamping);
+    let dialect = (dialects.open)(peer.clone(), Via::Stdio);
+    let over = async {
+        tokio::select! {
+            () = stop => {}
+            // A client that reads no more may never be written to, and would not be missed.
+            () = closed => {}
+        }
+    };
+    serve(dialect, Inbox::lines(Box::new(input)), peer, over).await;
+}
+
+async fn serve_sockets<S: Stream, D: Dialect + 'static>(
+    next: impl AsyncFn() -> io::Result<S>,
+    (door, dialects): (Arc<Door>, Dialects<impl Fn(Peer, Via) -> D + Send + Sync + 'static>),
+    stop: impl Future<Output = ()> + Send,
+) {
+    let over = CancellationToken::new();
+    let dialects = Arc::new(dialects);
+    let mut connections = JoinSet::new();
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            Some(_) = connections.join_next() => {}
+            stream = next(), if connections.len() < CONNECTION_LIMIT => match stream {
+                Ok(stream) => {
+                    let connection = converse(stream, (Arc::clone(&door), Arc::clone(&dialects)), over.clone());
+                    drop(connections.spawn(connection));
+                }
+                Err(_) => out_of_descriptors().await,
+            },
+        }
+    }
+    over.cancel();
+    while connections.join_next().await.is_some() {}
+}
+
+/// Accepting fails when descriptors run out, and the client still waits in the queue.
+async fn out_of_descriptors() {
+    // timer: nothing tells when a descriptor becomes free.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+/// One connection, from the first byte to its end.
+async fn converse<S: Stream, D: Dialect + 'static>(
+    stream: S,
+    (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
+    over: CancellationToken,
+) {
+    let opened = tokio::select! {
+        opened = door.open(stream) => opened,
+        () = over.cancelled() => None,
+    };
+    let Some((source, sink)) = opened else { return };
+    let peer = Peer::new(sink, Framing::WebSocket, dialects.stamping);
+    let dialect = (dialects.open)(peer.clone(), Via::Socket);
+    serve(dialect, Inbox::frames(source, peer.clone()), peer, over.cancelled()).await;
+}
+
+fn prepared(stream: TcpStream) -> TcpStream {
+    // Without this an answer may wait for the client's acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    // A client whose machine was switched off says nothing, and its processes would run for ever.
+    let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
+    let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, ARE_YOU_THERE);
+    stream
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! A socket at a path: for its owner only, taken from nobody who is alive, and gone with us.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use tokio::net::{UnixListener, UnixStream};
+
+/// How many clients may wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// There can be no socket at a path.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Something that is no socket is there.
+    #[error("{} is there already and is no socket; name another path", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Somebody listens there.
+    #[error("somebody listens at {} already; name another path, or end that server", path.display())]
+    Taken {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refuses.
+    #[error("cannot listen at {}: {error}", path.display())]
+    Refused {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// A socket at a path.
+#[derive(Debug)]
+pub(crate) struct Place {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Which file is ours: somebody may have put another in its place.
+    identity: (u64, u64),
+}
+
+impl Place {
+    /// Takes a path. What a server that died left there is replaced.
+    pub(crate) async fn take(path: &Path) -> Result<Self, PlaceError> {
+        let refused = |error| PlaceError::Refused { path: path.to_owned(), error };
+        let path = std::path::absolute(path).map_err(refused)?;
+        clear(&path).await?;
+        let listener = bind(&path).map_err(|error| match error.kind() {
+            // Somebody else came first.
+            io::ErrorKind::AddrInUse => PlaceError::Taken { path: path.clone() },
+            _ => refused(error),
+        })?;
+        let identity = identity(&path).map_err(refused)?;
+        Ok(Self { listener, path, identity })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+        self.listener.accept().await.map(|(stream, _)| stream)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    std::fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Takes away what a server that died left at a path.
+async fn clear(path: &Path) -> Result<(), PlaceError> {
+    let refused = |error| PlaceError::Refused { path: path.to_owned(), error };
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(refused(error)),
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(PlaceError::NotASocket { path: path.to_owned() });
+        }
+        Ok(_) => {}
+    }
+    match connect(path).await {
+        Ok(_) => Err(PlaceError::Taken { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path).map_err(refused)
+        }
+        Err(error) => Err(refused(error)),
+    }
+}
+
+/// Connects to a socket at a path of any length.
+pub(crate) async fn connect(path: &Path) -> io::Result<UnixStream> {
+    let (directory, name) = parted(path)?;
+    UnixStream::connect(short(&directory, &name)).await
+}
+
+/// Nobody else can connect at any moment: the file has its mode from the beginning.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    let (directory, name) = parted(path)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(short(&directory, &name))?)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    UnixListener::from_std(std::os::unix::net::UnixListener::from(socket))
+}
+
+fn parted(path: &Path) -> io::Result<(File, PathBuf)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((File::open(directory)?, name.into()))
+}
+
+/// The address of a socket may have about a hundred bytes, which a path easily exceeds; the way through an open directory
+/// seldom does.
+fn short(directory: &File, name: &Path) -> PathBuf {
+    Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use windlass_testkit::Scratch;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_is_for_its_owner_only_and_gone_with_us() {
+        let scratch = Scratch::new("place-owner");
+        // Far beyond what the address of a socket can hold.
+        let directory = scratch.path().join("d".repeat(120));
+        std::fs::create_dir(&directory).expect("a directory");
+        let path = directory.join("s");
+        let place = Place::take(&path).await.expect("a place");
+        let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let (_client, accepted) = tokio::join!(connect(&path), place.accept());
+        accepted.expect("somebody came");
+        drop(place);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_server_left_is_replaced_and_nothing_else_is() {
+        let scratch = Scratch::new("place-stale");
+        let stale = scratch.path().join("stale");
+        drop(std::os::unix::net::UnixListener::bind(&stale).expect("a socket"));
+        assert!(stale.exists());
+        let alive = Place::take(&stale).await.expect("nobody listens there");
+        assert!(matches!(Place::take(&stale).await, Err(PlaceError::Taken { path }) if path == stale));
+        let file = scratch.path().join("file");
+        std::fs::write(&file, "precious").expect("a file");
+        assert!(matches!(Place::take(&file).await, Err(PlaceError::NotASocket { path }) if path == file));
+        let nowhere = scratch.path().join("no/such");
+        assert!(matches!(Place::take(&nowhere).await, Err(PlaceError::Refused { .. })));
+        drop(alive);
+        assert_eq!(std::fs::read_to_string(&file).expect("still there"), "precious");
+    }
+
+    #[tokio::test]
+    async fn what_somebody_put_in_its_place_stays() {
+        let scratch = Scratch::new("place-replaced");
+        let path = scratch.path().join("s");
+        let place = Place::take(&path).await.expect("a place");
+        std::fs::remove_file(&path).expect("it can be removed");
+        std::fs::write(&path, "other").expect("a file");
+        drop(place);
+        assert!(path.exists());
+    }
+}

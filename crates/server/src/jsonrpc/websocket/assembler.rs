@@ -1,0 +1,364 @@
+//! Bytes into messages: frames put together, control frames told apart, whatever the other side sends. Does no I/O.
+
+use std::ops::Range;
+
+use super::frame::{Header, Opcode, Violation, mask};
+
+/// A buffer that grew beyond this for one long message is given back after it.
+const KEPT: usize = 1024 * 1024;
+
+/// Who the frames come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A client, which has to mask them.
+    Client,
+    /// A server, which must not.
+    Server,
+}
+
+/// What the bytes so far have come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A message, to be looked up with [`Assembler::message`] before anything else is asked for.
+    Message,
+    /// One longer than the limit, which is skipped.
+    TooLong,
+    /// To be answered with the same bytes.
+    Ping(Vec<u8>),
+    /// Nothing to do.
+    Pong,
+    /// The other side has said its last, and perhaps why.
+    Close(Option<u16>),
+}
+
+/// Puts messages together.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    sender: Sender,
+    limit: usize,
+    /// What has come in and not been looked at, from `start` on.
+    incoming: Vec<u8>,
+    start: usize,
+    /// The frame that is being taken.
+    frame: Option<Frame>,
+    message: Message,
+    /// The payload of a control frame.
+    control: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    header: Header,
+    taken: u64,
+}
+
+/// The message that is being put together.
+#[derive(Debug, Default)]
+struct Message {
+    bytes: Vec<u8>,
+    state: MessageState,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MessageState {
+    /// There is none.
+    #[default]
+    None,
+    Taking,
+    /// It is too long.
+    Skipping,
+}
+
+impl Assembler {
+    pub(crate) fn new(sender: Sender, limit: usize) -> Self {
+        Self {
+            sender,
+            limit,
+            incoming: Vec::new(),
+            start: 0,
+            frame: None,
+            message: Message::default(),
+            control: Vec::new(),
+        }
+    }
+
+    /// Where to put bytes as they come in.
+    pub(crate) fn incoming(&mut self) -> &mut Vec<u8> {
+        self.incoming.drain(..self.start);
+        self.start = 0;
+        &mut self.incoming
+    }
+
+    /// How many bytes lie unread.
+    pub(crate) fn unread(&self) -> usize {
+        self.incoming.len() - self.start
+    }
+
+    /// The message that [`Event::Message`] told of.
+    pub(crate) fn message(&self) -> &[u8] {
+        &self.message.bytes
+    }
+
+    /// What comes next; none while that takes more bytes. After a violation nothing else can be made out.
+    pub(crate) fn next(&mut self) -> Result<Option<Event>, Violation> {
+        loop {
+            let Some(mut frame) = self.frame.take() else {
+                match self.begin()? {
+                    Begun::No => return Ok(None),
+                    Begun::Yes => continue,
+                    Begun::TooLong => return Ok(Some(Event::TooLong)),
+                }
+            };
+            self.take(&mut frame);
+            if frame.taken < frame.header.length {
+                self.frame = Some(frame);
+                return Ok(None);
+            }
+            if let Some(event) = self.finish(frame.header)? {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    /// Begins a frame if its whole header is there.
+    fn begin(&mut self) -> Result<Begun, Violation> {
+        let Some((header, length)) = Header::read(&self.incoming[self.start..])? else {
+            return Ok(Begun::No);
+        };
+        match (self.sender, header.mask) {
+            (Sender::Client, None) => return Err(Violation::NotMasked),
+            (Sender::Server, Some(_)) => return Err(Violation::Masked),
+            _ => {}
+        }
+        self.start += length;
+        self.frame = Some(Frame { header, taken: 0 });
+        if header.opcode.is_control() {
+            self.control.clear();
+            return Ok(Begun::Yes);
+        }
+        self.message.go_on(header.opcode)?;
+        // What a header announces is known to be too long before it has come.
+        let fits = header.length <= (self.limit - self.message.bytes.len()) as u64;
+        if fits || self.message.state == MessageState::Skipping {
+            return Ok(Begun::Yes);
+        }
+        self.message = Message { bytes: Vec::new(), state: MessageState::Skipping };
+        Ok(Begun::TooLong)
+    }
+
+    /// Takes what is there of a frame's payload.
+    fn take(&mut self, frame: &mut Frame) {
+        let missing = usize::try_from(frame.header.length - frame.taken).unwrap_or(usize::MAX);
+        let range: Range<usize> = self.start..self.start + missing.min(self.unread());
+        let bytes = &mut self.incoming[range.clone()];
+        if let Some(key) = frame.header.mask {
+            mask(bytes, key, frame.taken);
+        }
+        if frame.header.opcode.is_control() {
+            self.control.extend_from_slice(bytes);
+        } else if self.message.state == MessageState::Taking {
+            self.message.bytes.extend_from_slice(bytes);
+        }
+        self.start = range.end;
+        frame.taken += range.len() as u64;
+    }
+
+    fn finish(&mut self, header: Header) -> Result<Option<Event>, Violation> {
+        match header.opcode {
+            Opcode::Ping => Ok(Some(Event::Ping(std::mem::take(&mut self.control)))),
+            Opcode::Pong => Ok(Some(Event::Pong)),
+            Opcode::Close => match *self.control {
+                [] => Ok(Some(Event::Close(None))),
+                [_] => Err(Violation::HalfCode),
+                [high, low, ..] => Ok(Some(Event::Close(Some(u16::from_be_bytes([high, low]))))),
+            },
+            _ if header.last => {
+                let state = std::mem::take(&mut self.message.state);
+                Ok((state == MessageState::Taking).then_some(Event::Message))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+enum Begun {
+    /// Part of the header is missing.
+    No,
+    Yes,
+    /// With it the message is too long.
+    TooLong,
+}
+
+impl Message {
+    /// Begins or continues with a frame of this kind.
+    fn go_on(&mut self, opcode: Opcode) -> Result<(), Violation> {
+        match (self.state, opcode) {
+            (MessageState::None, Opcode::Continuation) => Err(Violation::NothingToContinue),
+            (MessageState::None, _) => {
+                self.bytes.clear();
+                if self.bytes.capacity() > KEPT {
+                    self.bytes = Vec::new();
+                }
+                self.state = MessageState::Taking;
+                Ok(())
+            }
+            (_, Opcode::Continuation) => Ok(()),
+            _ => Err(Violation::NotContinued),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMIT: usize = 64;
+
+    /// A frame of a client.
+    fn frame(opcode: Opcode, last: bool, payload: &[u8]) -> Vec<u8> {
+        let key = [7, 0, 255, 9];
+        let header = Header { last, opcode, mask: Some(key), length: payload.len() as u64 };
+        let mut masked = payload.to_vec();
+        mask(&mut masked, key, 0);
+        [header.write().bytes(), &masked].concat()
+    }
+
+    /// What came of some bytes: what a message was, or which event it is.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    enum Seen {
+        Message(Vec<u8>),
+        Event(Event),
+        Violation(Violation),
+    }
+
+    fn seen(bytes: &[u8], piece: usize) -> Vec<Seen> {
+        let mut assembler = Assembler::new(Sender::Client, LIMIT);
+        let mut all = Vec::new();
+        for piece in bytes.chunks(piece.max(1)) {
+            assembler.incoming().extend_from_slice(piece);
+            loop {
+                match assembler.next() {
+                    Ok(None) => break,
+                    Ok(Some(Event::Message)) => all.push(Seen::Message(assembler.message().to_vec())),
+                    Ok(Some(event)) => all.push(Seen::Event(event)),
+                    Err(violation) => {
+                        all.push(Seen::Violation(violation));
+                        return all;
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn check(frames: &[Vec<u8>], expected: &[Seen]) {
+        let bytes = frames.concat();
+        for piece in 1..=bytes.len() {
+            assert_eq!(seen(&bytes, piece), expected, "in pieces of {piece}");
+        }
+    }
+
+    fn message(text: &str) -> Seen {
+        Seen::Message(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn frames_make_messages_with_control_frames_between_them() {
+        let frames = [
+            frame(Opcode::Text, true, b"one"),
+            frame(Opcode::Text, false, b"t"),
+            frame(Opcode::Ping, true, b"here?"),
+            frame(Opcode::Continuation, false, b""),
+            frame(Opcode::Continuation, true, b"wo"),
+            frame(Opcode::Binary, true, b"\xff"),
+            frame(Opcode::Pong, true, b""),
+            frame(Opcode::Text, true, b""),
+            frame(Opcode::Close, true, &[3, 232]),
+        ];
+        let expected = [
+            message("one"),
+            Seen::Event(Event::Ping(b"here?".to_vec())),
+            message("two"),
+            Seen::Message(vec![255]),
+            Seen::Event(Event::Pong),
+            message(""),
+            Seen::Event(Event::Close(Some(1000))),
+        ];
+        check(&frames, &expected);
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_skipped_and_the_next_one_read() {
+        let long = [b'x'; LIMIT + 1];
+        let frames = [
+            frame(Opcode::Text, true, &long),
+            frame(Opcode::Text, true, b"a"),
+            frame(Opcode::Text, false, &long[..40]),
+            frame(Opcode::Continuation, false, &long[..40]),
+            frame(Opcode::Continuation, false, &long),
+            frame(Opcode::Continuation, true, b""),
+            frame(Opcode::Text, true, &long[..LIMIT]),
+        ];
+        let too_long = Seen::Event(Event::TooLong);
+        let exact = Seen::Message(long[..LIMIT].to_vec());
+        check(&frames, &[too_long.clone(), message("a"), too_long, exact]);
+    }
+
+    #[test]
+    fn what_the_protocol_does_not_allow_ends_it() {
+        let violation = |violation| [Seen::Violation(violation)];
+        check(&[vec![0x81, 1, b'a']], &violation(Violation::NotMasked));
+        check(&[frame(Opcode::Continuation, true, b"")], &violation(Violation::NothingToContinue));
+        let twice = [frame(Opcode::Text, false, b"a"), frame(Opcode::Text, true, b"b")];
+        check(&twice, &violation(Violation::NotContinued));
+        check(&[frame(Opcode::Close, true, b"x")], &violation(Violation::HalfCode));
+        let mut client = Assembler::new(Sender::Server, LIMIT);
+        client.incoming().extend_from_slice(&frame(Opcode::Text, true, b"a"));
+        assert_eq!(client.next(), Err(Violation::Masked));
+    }
+
+    #[test]
+    fn a_buffer_that_grew_is_given_back() {
+        let mut assembler = Assembler::new(Sender::Client, 4 * KEPT);
+        assembler.incoming().extend(frame(Opcode::Text, true, &vec![b'x'; 2 * KEPT]));
+        assert_eq!(assembler.next(), Ok(Some(Event::Message)));
+        assembler.incoming().extend(frame(Opcode::Text, true, b"a"));
+        assert_eq!(assembler.next(), Ok(Some(Event::Message)));
+        assert!(assembler.message.bytes.capacity() <= KEPT);
+    }
+
+    proptest! {
+        #[test]
+        fn messages_survive_any_fragmentation_and_any_cut(
+            fragments in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..12), 1..6),
+            ping_after in 0usize..6,
+            piece in 1usize..30,
+        ) {
+            let count = fragments.len();
+            let mut bytes = Vec::new();
+            for (place, fragment) in fragments.iter().enumerate() {
+                let opcode = if place == 0 { Opcode::Text } else { Opcode::Continuation };
+                bytes.extend(frame(opcode, place + 1 == count, fragment));
+                if place == ping_after {
+                    bytes.extend(frame(Opcode::Ping, true, fragment));
+                }
+            }
+            let mut seen = seen(&bytes, piece);
+            seen.retain(|seen| !matches!(seen, Seen::Event(Event::Ping(_))));
+            prop_assert_eq!(seen, vec![Seen::Message(fragments.concat())]);
+        }
+
+        #[test]
+        fn any_bytes_mean_the_same_however_they_are_cut(
+            bytes in proptest::collection::vec(prop_oneof![
+                2 => any::<u8>(),
+                1 => proptest::sample::select(vec![0x01u8, 0x80, 0x81, 0x82, 0x88, 0x89, 0x8a, 0xfe]),
+            ], 0..200),
+            piece in 1usize..30,
+        ) {
+            prop_assert_eq!(seen(&bytes, piece), seen(&bytes, bytes.len()));
+        }
+    }
+}
