@@ -1,5 +1,6 @@
 //! The command line: every verb, option and word of help. Nothing here does anything.
 
+mod listening;
 mod mcp;
 mod values;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
+pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };

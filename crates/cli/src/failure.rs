@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use windlass_engine::StartError;
+use windlass_server::listen::BindError;
 use windlass_server::mcp::ListenError;
 
 use crate::sessions::Unknown;
@@ -128,6 +129,15 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
     if let Some(ListenError::NotLoopback { .. }) = error.downcast_ref() {
         return Some("use 127.0.0.1, or say --allow-remote if others are meant to reach it");
+    }
+    match error.downcast_ref() {
+        Some(BindError::NotLoopback { .. }) => {
+            return Some(
+                "use 127.0.0.1, or say --allow-remote and ask for a token if others are meant to reach it",
+            );
+        }
+        Some(BindError::OpenToAll { .. }) => return Some("ask for a token with --ws-token-file"),
+        _ => {}
     }
     if error.is::<Unremembered>() {
         return Some("WINDLASS_STATE_DIR must name a directory that can be written");

@@ -6,6 +6,7 @@ mod clients;
 mod commands;
 mod config;
 mod failure;
+mod listening;
 mod printing;
 mod report;
 mod sessions;

@@ -3,6 +3,8 @@
 //! A web page can reach the loopback address, directly or by a name that it makes point there. So whatever says that it
 //! comes from a page is refused, and so is a name that is not this server's.
 
+mod signed;
+
 use std::fmt;
 use std::hint::black_box;
 use std::net::IpAddr;
@@ -13,6 +15,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+
+pub use self::signed::{ShortSecret, SignedTokens};
 
 const TOKEN_BYTES: usize = 32;
 
@@ -26,6 +30,8 @@ pub enum Access {
     Token(Token),
     /// Whoever shows the token that this was made of.
     Digest(TokenDigest),
+    /// Whoever shows a token that was signed with a secret we share.
+    Signed(SignedTokens),
     /// Everybody who reaches the address. Only for servers that can do no harm, or that nobody else can reach.
     Open,
 }
@@ -128,6 +134,9 @@ impl Access {
             Self::Digest(digest) => {
                 bearer(headers).is_some_and(|offered| same(&digest.0, &Sha256::digest(offered)))
             }
+            Self::Signed(tokens) => {
+                bearer(headers).is_some_and(|offered| tokens.accept(offered, windlass_engine::wall_clock()))
+            }
         }
     }
 }
@@ -154,6 +163,15 @@ pub struct Gate {
     pub origins: Vec<String>,
     /// Names, besides addresses and the loopback's own, by which clients may call this server.
     pub names: Vec<String>,
+}
+
+/// From where a server may be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// From this machine.
+    Loopback,
+    /// From wherever its address can be.
+    Network,
 }
 
 /// How a server is called.

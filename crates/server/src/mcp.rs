@@ -10,11 +10,11 @@ mod http;
 mod stdio;
 mod wire;
 
-pub use crate::gate::{Access, Token, TokenError};
+pub use crate::gate::{Access, Reach, Token, TokenError};
 pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;
-pub use self::http::{CLIENT_LIMIT, HttpOptions, ListenError, PATH, Reach, listen, serve_http};
+pub use self::http::{CLIENT_LIMIT, HttpOptions, ListenError, PATH, listen, serve_http};
 pub use self::stdio::{serve_pipes, serve_stdio};
 pub use self::wire::IN_FLIGHT_LIMIT;
 pub use crate::lines::LINE_LIMIT;

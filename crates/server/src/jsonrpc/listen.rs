@@ -18,7 +18,7 @@ use super::connection::{Dialect, Inbox, serve};
 use super::door::{Door, Stream};
 use super::peer::{Framing, Peer, Stamping};
 use super::place::{Place, PlaceError};
-use crate::gate::{Access, Called, Gate};
+use crate::gate::{Access, Called, Gate, Reach};
 use crate::pipe::Pipe;
 
 /// The most connections at a time. More have to wait until one ends.
@@ -62,15 +62,6 @@ impl FromStr for Listen {
             _ => Err(unknown()),
         }
     }
-}
-
-/// From where a WebSocket on an address may be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// From this machine.
-    Loopback,
-    /// From wherever the address can be.
-    Network,
 }
 
 /// Nobody can be served there.

@@ -29,7 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{Access, plain, unauthorized};
+use crate::gate::{Access, Reach, plain, unauthorized};
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -60,15 +60,6 @@ pub struct HttpOptions {
     pub access: Access,
     /// Names besides the loopback's and the bound address by which clients may call this server.
     pub names: Vec<String>,
-}
-
-/// From where the server can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// From this machine.
-    Loopback,
-    /// From wherever the address can be.
-    Network,
 }
 
 /// The address cannot be served on.

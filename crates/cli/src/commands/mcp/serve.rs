@@ -88,7 +88,7 @@ async fn told_to_end(mut signals: Signals) {
 fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
     let token = match access {
         Access::Token(token) => Some(token.reveal()),
-        Access::Open => None,
+        Access::Open | Access::Digest(_) | Access::Signed(_) => None,
     };
     if let (Some(path), Some(token)) = (&order.token_file, token) {
         write_token(path, token).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,0 +1,65 @@
+//! From the words about listening to a place where clients are waited for.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use windlass_server::gate::{Access, Gate, Reach, SignedTokens, Token, TokenDigest};
+use windlass_server::listen::{Listen, Listener};
+
+use crate::args::{AuthName, ListenWords};
+use crate::failure::Usage;
+
+/// Takes the place that was asked for, or this one.
+pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Listener> {
+    let listen = match (&words.listen, words.stdio) {
+        (_, true) => Listen::Stdio,
+        (Some(listen), false) => listen.clone(),
+        (None, false) => otherwise,
+    };
+    let gate =
+        Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
+    let reach = if words.allow_remote { Reach::Network } else { Reach::Loopback };
+    Ok(Listener::bind(&listen, gate, reach).await?)
+}
+
+fn access(words: &ListenWords) -> Result<Access> {
+    let usage = |text: &str| Usage(text.to_owned());
+    if let Some(path) = &words.ws_shared_secret_file {
+        if words.ws_auth == Some(AuthName::CapabilityToken) {
+            return Err(usage("--ws-shared-secret-file goes with --ws-auth signed-bearer-token").into());
+        }
+        return signed(words, path);
+    }
+    let access = if let Some(path) = &words.ws_token_file {
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("cannot read the token in {}", path.display()))?;
+        let token = Token::chosen(&text);
+        Access::Token(token.with_context(|| format!("{} holds no token", path.display()))?)
+    } else if let Some(hex) = &words.ws_token_sha256 {
+        let digest = TokenDigest::from_hex(hex).map_err(|error| Usage(format!("--ws-token-sha256: {error}")));
+        Access::Digest(digest?)
+    } else {
+        Access::Open
+    };
+    match (words.ws_auth, &access) {
+        (Some(AuthName::SignedBearerToken), _) => {
+            Err(usage("--ws-auth signed-bearer-token needs --ws-shared-secret-file").into())
+        }
+        (Some(AuthName::CapabilityToken), Access::Open) => {
+            Err(usage("--ws-auth capability-token needs --ws-token-file or --ws-token-sha256").into())
+        }
+        _ => Ok(access),
+    }
+}
+
+fn signed(words: &ListenWords, path: &Path) -> Result<Access> {
+    let secret = std::fs::read(path);
+    let secret = secret.with_context(|| format!("cannot read the secret in {}", path.display()))?;
+    let tokens = SignedTokens::new(&secret);
+    let mut tokens = tokens.with_context(|| format!("the secret in {} keeps nothing", path.display()))?;
+    tokens.issuer.clone_from(&words.ws_issuer);
+    tokens.audience.clone_from(&words.ws_audience);
+    tokens.skew = Duration::from_secs(words.ws_max_clock_skew_seconds);
+    Ok(Access::Signed(tokens))
+}
