@@ -12,7 +12,21 @@ use anyhow::{Context, Result, bail};
 use crate::command;
 
 /// Every generated file.
-const GENERATED: &[Generated] = &[Generated { path: "docs/cli.md", arguments: &["__docs"] }];
+const GENERATED: &[Generated] = &[
+    Generated { path: "docs/cli.md", arguments: &["__docs"] },
+    Generated { path: "schema/app-server.schema.json", arguments: &["app-server", "generate-schema"] },
+    Generated { path: "schema/app-server.ts", arguments: APP_SERVER_TS },
+    Generated { path: "schema/exec-server.schema.json", arguments: &["exec-server", "generate-schema"] },
+    Generated { path: "schema/exec-server.ts", arguments: &["exec-server", "generate-ts"] },
+    Generated { path: "clients/typescript/src/protocol.ts", arguments: APP_SERVER_TS },
+    Generated {
+        path: "clients/python/src/windlass/protocol.py",
+        arguments: &["app-server", "generate-python"],
+    },
+];
+
+/// What the client has of the protocol is what everybody has.
+const APP_SERVER_TS: &[&str] = &["app-server", "generate-ts"];
 
 /// A file whose content `windlass` prints when it is given these arguments.
 #[derive(Clone, Copy)]

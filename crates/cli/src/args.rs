@@ -1,5 +1,6 @@
 //! The command line: every verb, option and word of help. Nothing here does anything.
 
+mod dialect;
 mod listening;
 mod mcp;
 mod values;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
+pub(crate) use self::dialect::{AppServerArgs, Destination, DialectCommand, ExecServerArgs};
 pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
@@ -51,6 +53,10 @@ pub(crate) enum Verb {
     Stop(Stop),
     /// Serve the tools to an MCP client, or tell a client to start us
     Mcp(McpArgs),
+    /// Serve processes to a program that speaks the app-server protocol
+    AppServer(AppServerArgs),
+    /// Serve processes and files to a program that speaks the exec-server protocol
+    ExecServer(ExecServerArgs),
     /// Check what this machine supports and what is missing
     Doctor(Doctor),
     /// Show what Windlass does, on this machine, in a few seconds

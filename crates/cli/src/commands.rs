@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod dialect;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod guardian;

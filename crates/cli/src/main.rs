@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use windlass_protocol::schema;
 
 use crate::args::{McpArgs, Verb, Windlass};
 use crate::config::Config;
@@ -47,6 +48,8 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Keeper(order) => on_runtime(commands::keeper::run(order, config)),
         Verb::Mcp(McpArgs { command: Some(instead), .. }) => commands::mcp::run(&instead, &config),
         Verb::Mcp(order) => on_runtime(commands::mcp::serve::run(order.serve, config)),
+        Verb::AppServer(order) => commands::dialect::run(&order.command, &schema::app_server()),
+        Verb::ExecServer(order) => commands::dialect::run(&order.command, &schema::exec_server()),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),

@@ -13,7 +13,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-pub use self::dialects::exec_server;
+pub use self::dialects::{app_server, exec_server};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 

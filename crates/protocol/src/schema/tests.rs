@@ -60,8 +60,8 @@ fn sample() -> Dialect {
 }
 
 /// Every dialect there is.
-fn dialects() -> Vec<Dialect> {
-    vec![exec_server()]
+fn dialects() -> [Dialect; 2] {
+    [app_server(), exec_server()]
 }
 
 const TYPESCRIPT: &str = r#"// Made by `windlass sample generate-ts`; do not edit.
@@ -250,6 +250,16 @@ fn every_field_of_every_dialect_is_described() {
     for dialect in dialects() {
         assert_eq!(undescribed(&dialect.document()), [""; 0], "{}", dialect.name());
     }
+}
+
+#[test]
+fn every_method_of_the_app_server_is_in_its_document() {
+    let dialect = app_server();
+    let mut listed: Vec<&str> = dialect.methods().collect();
+    let mut there = crate::app::Method::ALL.map(crate::app::Method::name);
+    listed.sort_unstable();
+    there.sort_unstable();
+    assert_eq!(listed, there);
 }
 
 #[test]
