@@ -1,5 +1,6 @@
 //! The command line: every verb, option and word of help. Nothing here does anything.
 
+mod app_server;
 mod dialect;
 mod listening;
 mod mcp;
@@ -13,7 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_sys::pty::Size;
 
-pub(crate) use self::dialect::{AppServerArgs, Destination, DialectCommand, ExecServerArgs};
+pub(crate) use self::app_server::{AppServe, AppServerArgs};
+pub(crate) use self::dialect::{Destination, DialectCommand, ExecServerArgs};
 pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,

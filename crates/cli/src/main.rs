@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use windlass_protocol::schema;
 
-use crate::args::{McpArgs, Verb, Windlass};
+use crate::args::{AppServerArgs, McpArgs, Verb, Windlass};
 use crate::config::Config;
 use crate::failure::Exit;
 
@@ -48,7 +48,10 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         Verb::Keeper(order) => on_runtime(commands::keeper::run(order, config)),
         Verb::Mcp(McpArgs { command: Some(instead), .. }) => commands::mcp::run(&instead, &config),
         Verb::Mcp(order) => on_runtime(commands::mcp::serve::run(order.serve, config)),
-        Verb::AppServer(order) => commands::dialect::run(&order.command, &schema::app_server()),
+        Verb::AppServer(AppServerArgs { command: Some(instead), .. }) => {
+            commands::dialect::run(&instead, &schema::app_server())
+        }
+        Verb::AppServer(order) => on_runtime(commands::app_server::run(order.serve, config)),
         Verb::ExecServer(order) => commands::dialect::run(&order.command, &schema::exec_server()),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),

@@ -178,6 +178,7 @@ mod tests {
             cpu_system: Duration::ZERO,
             peak_memory: PeakMemory::AtMost(0),
             bytes: StreamBytes::default(),
+            cut_off: false,
             undelivered_input: 0,
             left_running: Vec::new(),
             ended: Vec::new(),

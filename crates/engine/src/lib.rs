@@ -36,10 +36,10 @@ pub use lifetime::Lifetime;
 pub use progress::{InputProgress, Phase, Progress};
 pub use reading::{Fitted, Fitting, Form, Part, Reader, Wanted, screen_text};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
-pub use registry::RegistryLimits;
+pub use registry::{RegistryLimits, WhenFull};
 pub use session::{
-    Abandoned, Attention, Drain, Facts, InputError, Patience, QUEUE_LIMIT, ScreenView, Session, TreeEnd,
-    Written,
+    Abandoned, Attention, Drain, Facts, InputError, LastLine, Patience, QUEUE_LIMIT, ScreenView, Session,
+    TreeEnd, Written,
 };
 pub use start::StartError;
 pub use store::{

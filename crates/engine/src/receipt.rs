@@ -123,6 +123,8 @@ pub struct Receipt {
     pub peak_memory: PeakMemory,
     /// What it had printed when this was written.
     pub bytes: StreamBytes,
+    /// Whether something still held its output when that was no longer waited for: it may have printed more since.
+    pub cut_off: bool,
     /// Input that was accepted and never reached the process.
     pub undelivered_input: u64,
     /// Processes it started that were still alive when it ended, and were left so.

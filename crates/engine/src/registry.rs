@@ -8,17 +8,28 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// How many sessions an engine keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistryLimits {
-    /// Sessions whose root runs. One more, and the running one that was not used for the longest time is ended, its
-    /// owner finding `evicted` in the receipt; detached ones are never chosen.
+    /// Sessions whose root runs.
     pub running: usize,
+    /// What happens to one more.
+    pub full: WhenFull,
     /// Sessions that are over and can still be looked up. One more, and the oldest is forgotten; its journal stays.
     pub finished: usize,
 }
 
 impl Default for RegistryLimits {
     fn default() -> Self {
-        Self { running: 2048, finished: 256 }
+        Self { running: 2048, full: WhenFull::Evict, finished: 256 }
     }
+}
+
+/// What becomes of one session too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// The running one that was not used for the longest time is ended for it, its owner finding `evicted` in the receipt;
+    /// detached ones are never chosen.
+    Evict,
+    /// It is not started.
+    Refuse,
 }
 
 #[derive(Debug)]
@@ -105,10 +116,11 @@ impl Registry {
         if running.len() < self.limits.running {
             return Ok(None);
         }
-        let least_used = running
-            .into_iter()
-            .filter(|session| session.facts().lifetime != Lifetime::Detached)
-            .min_by_key(|session| (session.last_used(), session.id()));
+        let may_go = |session: &Session| {
+            self.limits.full == WhenFull::Evict && session.facts().lifetime != Lifetime::Detached
+        };
+        let least_used =
+            running.into_iter().filter(may_go).min_by_key(|session| (session.last_used(), session.id()));
         least_used.map(Some).ok_or(StartError::TooManySessions { limit: self.limits.running })
     }
 

@@ -9,7 +9,7 @@ mod task;
 mod terminate;
 
 pub use attention::Attention;
-pub use input::{InputError, QUEUE_LIMIT};
+pub use input::{InputError, LastLine, QUEUE_LIMIT};
 pub use screen::ScreenView;
 pub use task::Drain;
 pub use terminate::{Patience, TreeEnd};
@@ -213,7 +213,12 @@ impl Session {
 
     /// Ends the input: closes the pipe, or types the terminal's end-of-file character.
     pub async fn end_input(&self) -> Result<(), InputError> {
-        self.ask(|reply| Request::End { reply }).await.unwrap_or(Err(InputError::Gone))
+        self.end_input_with(LastLine::AsTyped).await
+    }
+
+    /// The same, saying what becomes of a line that was begun.
+    pub async fn end_input_with(&self, last_line: LastLine) -> Result<(), InputError> {
+        self.ask(|reply| Request::End { last_line, reply }).await.unwrap_or(Err(InputError::Gone))
     }
 
     /// Whether it waits for input right now.
@@ -242,6 +247,11 @@ impl Session {
     /// Ends everything the session started: TERM, grace, KILL, sweep. Also ends what an exited one left running.
     pub async fn stop(&self) -> TreeEnd {
         self.stop_because(Cause::Stopped).await
+    }
+
+    /// Ends what a session that is over left running in its root's process group. What has moved to another group lives on.
+    pub async fn end_group(&self) -> TreeEnd {
+        end_tree(self.shared.group_prey(), self.shared.limits.patience).await
     }
 
     /// Ends a session whose life was the call that started it.
@@ -324,6 +334,10 @@ impl Shared {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
         Prey { brand: self.brand, whose, spare, adoption, on_terminal: self.facts.terminal.is_some() }
+    }
+
+    fn group_prey(&self) -> Prey {
+        Prey { whose: Whose::Group { mark: self.mark, group: self.facts.root }, ..self.prey() }
     }
 
     fn touch(&self) {

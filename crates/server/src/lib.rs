@@ -2,7 +2,7 @@
 //! in `windlass-tools`, `jsonrpc` carries the dialects that speak of processes. None of them knows models or terminals.
 #![forbid(unsafe_code)]
 
-pub mod exec;
+pub mod app;
 pub mod gate;
 pub(crate) mod jsonrpc;
 pub mod keeper;

@@ -238,9 +238,15 @@ pub fn start_ticks(pid: Pid) -> Option<u64> {
     std::str::from_utf8(fields).ok()?.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The process group it is in, if there is such a process.
+pub fn group_of(pid: Pid) -> Option<Pid> {
+    let group = rustix::process::getpgid(Some(pid.to_rustix()?)).ok()?;
+    u32::try_from(group.as_raw_nonzero().get()).ok().map(Pid)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Pid, Process, command_line, start_ticks};
+    use super::{Pid, Process, command_line, group_of, start_ticks};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
@@ -249,6 +255,7 @@ mod tests {
         assert!(Process::open(me).unwrap().is_alive());
         assert!(!command_line(me).unwrap().is_empty());
         assert!(start_ticks(me).unwrap() > 0);
+        assert!(group_of(me).is_some());
     }
 
     /// A thousand sessions were ended at once, and six of them lived on: the signal of another child's death had

@@ -1,15 +1,8 @@
-//! The words of the verbs that serve a dialect of JSON-RPC: `app-server` and `exec-server`.
+//! The words that the verbs share which serve a dialect of JSON-RPC: `app-server` and `exec-server`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-
-#[derive(Debug, Args)]
-pub(crate) struct AppServerArgs {
-    /// What to do
-    #[command(subcommand)]
-    pub(crate) command: DialectCommand,
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecServerArgs {

@@ -58,7 +58,17 @@ enum Target {
 #[derive(Debug)]
 enum Item {
     Bytes { bytes: Vec<u8>, done: usize },
-    End(Option<EndReply>),
+    End { last_line: LastLine, reply: Option<EndReply> },
+}
+
+/// What becomes of a line that was begun on a terminal when its input ends. On pipes it makes no difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastLine {
+    /// It is handed over as it was typed.
+    #[default]
+    AsTyped,
+    /// It is ended first, be it empty.
+    Ended,
 }
 
 pub(crate) type EndReply = oneshot::Sender<Result<(), InputError>>;
@@ -97,22 +107,22 @@ impl Input {
     /// Input that came with the command itself: all of it, then the end.
     pub(crate) fn preload(&mut self, bytes: Vec<u8>) {
         self.push(bytes);
-        self.queue.push_back(Item::End(None));
+        self.queue.push_back(Item::End { last_line: LastLine::AsTyped, reply: None });
     }
 
     /// Ends the input after what is queued.
-    pub(crate) fn end(&mut self, reply: EndReply) {
-        let ends = self.queue.iter().filter(|item| matches!(item, Item::End(_))).count();
+    pub(crate) fn end(&mut self, last_line: LastLine, reply: EndReply) {
+        let ends = self.queue.iter().filter(|item| matches!(item, Item::End { .. })).count();
         let room = if ends < MOST_ENDS { Ok(()) } else { Err(InputError::TooManyEnds) };
         match self.check_open().and(room) {
-            Ok(()) => self.queue.push_back(Item::End(Some(reply))),
+            Ok(()) => self.queue.push_back(Item::End { last_line, reply: Some(reply) }),
             // Whoever asked may have stopped listening.
             Err(error) => drop(reply.send(Err(error))),
         }
     }
 
     fn check_open(&self) -> Result<(), InputError> {
-        let ending = self.queue.iter().any(|item| matches!(item, Item::End(_)));
+        let ending = self.queue.iter().any(|item| matches!(item, Item::End { .. }));
         match self.target {
             Target::Closed => Err(InputError::Closed),
             Target::Gone => Err(InputError::Gone),
@@ -158,7 +168,7 @@ impl Input {
                         return;
                     }
                 }
-                Item::End(reply) => self.finish(reply),
+                Item::End { last_line, reply } => self.finish(last_line, reply),
             }
         }
     }
@@ -198,13 +208,13 @@ impl Input {
         })
     }
 
-    fn finish(&mut self, reply: Option<EndReply>) {
+    fn finish(&mut self, last_line: LastLine, reply: Option<EndReply>) {
         let answer = match &self.target {
             Target::Pipe(_) => {
                 self.target = Target::Closed;
                 Ok(())
             }
-            Target::Terminal(master) => self.type_end_of_file(&Arc::clone(master)),
+            Target::Terminal(master) => self.type_end_of_file(&Arc::clone(master), last_line),
             Target::Closed => Err(InputError::Closed),
             Target::Gone => Err(InputError::Gone),
         };
@@ -213,14 +223,18 @@ impl Input {
         }
     }
 
-    fn type_end_of_file(&mut self, master: &AsyncFd<OwnedFd>) -> Result<(), InputError> {
+    fn type_end_of_file(&mut self, master: &AsyncFd<OwnedFd>, last_line: LastLine) -> Result<(), InputError> {
         let mode = pty::input_mode(master.get_ref()).map_err(|_| InputError::Gone)?;
         if !mode.canonical {
             return Err(InputError::NotInLineMode);
         }
-        let presses = if self.line_start { 1 } else { 2 };
-        self.progress.accepted += presses as u64;
-        self.queue.push_front(Item::Bytes { bytes: vec![mode.end_of_file; presses], done: 0 });
+        let keys = match last_line {
+            LastLine::Ended => vec![b'\n', mode.end_of_file],
+            LastLine::AsTyped if self.line_start => vec![mode.end_of_file],
+            LastLine::AsTyped => vec![mode.end_of_file; 2],
+        };
+        self.progress.accepted += keys.len() as u64;
+        self.queue.push_front(Item::Bytes { bytes: keys, done: 0 });
         Ok(())
     }
 
@@ -235,7 +249,7 @@ impl Input {
         self.progress.undelivered += self.progress.queued();
         self.target = target;
         for item in self.queue.drain(..) {
-            if let Item::End(Some(reply)) = item {
+            if let Item::End { reply: Some(reply), .. } = item {
                 let _ = reply.send(Err(error));
             }
         }

@@ -3,7 +3,7 @@
 
 use super::Shared;
 use super::attention::Attention;
-use super::input::{EndReply, Input, InputError};
+use super::input::{EndReply, Input, InputError, LastLine};
 use super::output::{Outputs, ReadOutcome};
 use super::state::{Happening, Order, State};
 use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
@@ -29,7 +29,7 @@ use windlass_sys::{limits, tree};
 #[derive(Debug)]
 pub(crate) enum Request {
     Write { bytes: Vec<u8>, reply: oneshot::Sender<Result<usize, InputError>> },
-    End { reply: EndReply },
+    End { last_line: LastLine, reply: EndReply },
     Resize { size: Size, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
     Signal { signal: Signal, reply: oneshot::Sender<Result<(), rustix::io::Errno>> },
     Stop { cause: Cause, reply: oneshot::Sender<TreeEnd> },
@@ -156,8 +156,8 @@ impl Task {
                 self.write();
                 let _ = reply.send(answer);
             }
-            Request::End { reply } => {
-                self.input.end(reply);
+            Request::End { last_line, reply } => {
+                self.input.end(last_line, reply);
                 self.write();
             }
             Request::Resize { size, reply } => {
@@ -262,6 +262,8 @@ impl Task {
         self.life.timer = None;
         match (self.state(), self.shared.timeout) {
             (State::Running, Some(timeout)) => self.time_out(timeout),
+            // It is the reader who keeps us from reading: the pipe need not be silent at all.
+            (State::Draining { .. }, _) if self.is_ahead() => self.start_drain_clock(),
             (State::Draining { .. }, _) => self.happen(Happening::OutputOver),
             _ => {}
         }
@@ -345,8 +347,7 @@ impl Task {
     fn start_draining(&mut self) {
         self.input.root_exited();
         self.report_input();
-        self.life.drain_ceiling = Some(after(Instant::now(), self.shared.limits.drain.ceiling));
-        self.set_timer(Some(after(Instant::now(), self.shared.limits.drain.silence)));
+        self.start_drain_clock();
         // What the root wrote is in the pipe by now: most sessions end in this very step.
         for source in 0..Outputs::SOURCES {
             self.drain_source(source);
@@ -354,6 +355,12 @@ impl Task {
         if self.outputs.is_closed() {
             self.happen(Happening::OutputOver);
         }
+    }
+
+    fn start_drain_clock(&mut self) {
+        let Drain { silence, ceiling } = self.shared.limits.drain;
+        self.life.drain_ceiling = Some(after(Instant::now(), ceiling));
+        self.set_timer(Some(after(Instant::now(), silence.min(ceiling))));
     }
 
     /// Everything the root wrote fits into what the kernel holds; more than that is somebody else's.
@@ -419,6 +426,7 @@ impl Task {
             cpu_system: ended.cpu_system,
             peak_memory: peak_memory(ended.peak_memory),
             bytes: self.shared.journal.account().bytes,
+            cut_off: !self.outputs.is_closed(),
             undelivered_input: self.input.progress().undelivered,
             left_running: self.left_running(),
             ended: ended_processes,

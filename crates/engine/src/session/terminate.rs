@@ -44,6 +44,8 @@ pub(crate) struct Prey {
 pub(crate) enum Whose {
     /// One session's. The hold on its root is gone once the root has been collected.
     Session { mark: Mark, root: Pid, held: Option<Arc<Process>> },
+    /// What one session's root left in its process group. The group keeps its number as long as somebody is in it.
+    Group { mark: Mark, group: Pid },
     /// Those of every session that ends with its runtime.
     Runtime,
 }
@@ -179,6 +181,11 @@ impl Prey {
                     self.strike_marked(seen, blow, &mut sight);
                 }
             }
+            Whose::Group { mark, .. } => {
+                if self.adoption.has_orphans(self.brand, *mark, None) {
+                    self.strike_marked(seen, blow, &mut sight);
+                }
+            }
             Whose::Runtime => self.strike_marked(seen, blow, &mut sight),
         }
         sight
@@ -187,7 +194,7 @@ impl Prey {
     fn strike_marked(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
         for found in tree::living(self.brand, |mark| self.wants(mark)) {
             if let Ok(member) = &found {
-                if self.is_held_root(member.pid()) {
+                if self.is_held_root(member.pid()) || self.is_elsewhere(member.pid()) {
                     continue;
                 }
                 let known = seen.contains_key(&member.pid());
@@ -200,7 +207,7 @@ impl Prey {
 
     fn wants(&self, found: Mark) -> bool {
         match &self.whose {
-            Whose::Session { mark, .. } => found == *mark,
+            Whose::Session { mark, .. } | Whose::Group { mark, .. } => found == *mark,
             Whose::Runtime => found.fate() == Fate::WithRuntime,
         }
     }
@@ -210,6 +217,11 @@ impl Prey {
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
         let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
         !has_more && !self.adoption.has_orphans(self.brand, mark, held.then_some(root))
+    }
+
+    /// Whether it has left the group that is meant.
+    fn is_elsewhere(&self, pid: Pid) -> bool {
+        matches!(&self.whose, Whose::Group { group, .. } if process::group_of(pid) != Some(*group))
     }
 
     fn signal(&self, member: &Process, blow: Blow) {

@@ -80,6 +80,9 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
     block.line("stdout", receipt.bytes.stdout.to_string().as_bytes());
     block.line("stderr", receipt.bytes.stderr.to_string().as_bytes());
     block.line("terminal", receipt.bytes.terminal.to_string().as_bytes());
+    if receipt.cut_off {
+        block.line("cut_off", b"yes");
+    }
     block.line("undelivered_input", receipt.undelivered_input.to_string().as_bytes());
     block.processes("left_running", &receipt.left_running);
     block.processes("ended", &receipt.ended);
@@ -246,6 +249,7 @@ impl Fields {
                 stderr: self.number("stderr")?,
                 terminal: self.number("terminal")?,
             },
+            cut_off: self.value("cut_off").is_some(),
             undelivered_input: self.number("undelivered_input")?,
             left_running: self.processes("left_running")?,
             ended: self.processes("ended")?,

@@ -40,7 +40,7 @@ async fn a_name_held_by_a_running_session_is_refused_and_moves_on_when_it_is_ove
 
 #[tokio::test]
 async fn the_least_recently_used_session_makes_room_and_its_owner_is_told() {
-    let limits = RegistryLimits { running: 3, finished: 10 };
+    let limits = RegistryLimits { running: 3, finished: 10, ..RegistryLimits::default() };
     let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
     let token = survivors::token("evict");
     let start = || engine.start(crate::rig::tagged(sh("exec sleep 1000"), &token)).unwrap();
@@ -68,7 +68,7 @@ async fn wait_a_tick(session: &windlass_engine::Session) {
 
 #[tokio::test]
 async fn detached_sessions_are_never_evicted() {
-    let limits = RegistryLimits { running: 1, finished: 10 };
+    let limits = RegistryLimits { running: 1, finished: 10, ..RegistryLimits::default() };
     let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
     let mut spec = sh("exec sleep 1000");
     spec.lifetime = Lifetime::Detached;
@@ -80,7 +80,7 @@ async fn detached_sessions_are_never_evicted() {
 
 #[tokio::test]
 async fn finished_sessions_beyond_the_limit_are_forgotten() {
-    let limits = RegistryLimits { running: 100, finished: 5 };
+    let limits = RegistryLimits { running: 100, finished: 5, ..RegistryLimits::default() };
     let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
     for _ in 0..200 {
         receipt(&engine.start(sh("true")).unwrap()).await;

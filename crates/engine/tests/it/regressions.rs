@@ -156,7 +156,7 @@ async fn no_duration_is_too_long() {
 
 #[tokio::test]
 async fn a_burst_of_starts_stays_within_the_limit() {
-    let limits = RegistryLimits { running: 3, finished: 10 };
+    let limits = RegistryLimits { running: 3, finished: 10, ..RegistryLimits::default() };
     let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
     let sessions: Vec<_> = (0..13).map(|_| engine.start(sh("exec sleep 1000")).unwrap()).collect();
     let running = || sessions.iter().filter(|session| session.receipt().is_none()).count();
@@ -167,7 +167,7 @@ async fn a_burst_of_starts_stays_within_the_limit() {
 
 #[tokio::test]
 async fn forgetting_a_finished_session_does_not_end_the_server_it_left_running() {
-    let limits = RegistryLimits { running: 100, finished: 5 };
+    let limits = RegistryLimits { running: 100, finished: 5, ..RegistryLimits::default() };
     let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
     let token = survivors::token("server");
     let server = engine.start(tagged(sh("setsid sleep 1000 & echo started"), &token)).unwrap();

@@ -62,6 +62,7 @@ fn receipt() -> Receipt {
         cpu_system: Duration::from_micros(4),
         peak_memory: PeakMemory::AtMost(5),
         bytes: StreamBytes { stdout: 1, stderr: 2, terminal: 3 },
+        cut_off: true,
         undelivered_input: 9,
         left_running: vec![ProcessLine { pid: 4, command: "sh -c 'a\nb'".into() }],
         ended: vec![],
@@ -96,7 +97,7 @@ fn a_record_is_text_that_people_can_read() {
     let expected = "\nwindlass session 1\nid=1001\nname=caf\\xc3\\xa9\\x0a\narg=cargo\narg=build\ncwd=/home/me\n\
                     terminal=no\nlifetime=runtime\nstarted=1800000000123456789\nruntime=10 100\nroot=20 200\nend\n\
                     \nreceipt\nid=1001\nexit=code 0\ncause=timeout 1500000000\nwall=1234567891\ncpu_user=3000000\n\
-                    cpu_system=4000\npeak_memory=at-most 5\nstdout=1\nstderr=2\nterminal=3\nundelivered_input=9\nend\n";
+                    cpu_system=4000\npeak_memory=at-most 5\nstdout=1\nstderr=2\nterminal=3\ncut_off=yes\nundelivered_input=9\nend\n";
     assert_eq!(text, expected);
 }
 

@@ -151,20 +151,20 @@ mod tests {
 
     use super::*;
 
-    fn check(sent: Value, expected: Result<SandboxPolicy, &str>) {
-        let read = SandboxPolicy::deserialize(&sent).map_err(|error| error.to_string());
+    fn check(sent: &Value, expected: Result<SandboxPolicy, &str>) {
+        let read = SandboxPolicy::deserialize(sent).map_err(|error| error.to_string());
         assert_eq!(read, expected.map_err(str::to_owned), "{sent}");
     }
 
     #[test]
     fn every_form_is_read_with_its_defaults() {
-        check(json!({ "type": "dangerFullAccess", "more": 1 }), Ok(SandboxPolicy::DangerFullAccess));
-        check(json!({ "type": "readOnly" }), Ok(SandboxPolicy::ReadOnly { network_access: false }));
+        check(&json!({ "type": "dangerFullAccess", "more": 1 }), Ok(SandboxPolicy::DangerFullAccess));
+        check(&json!({ "type": "readOnly" }), Ok(SandboxPolicy::ReadOnly { network_access: false }));
         let network_access = NetworkAccess::Restricted;
-        check(json!({ "type": "externalSandbox" }), Ok(SandboxPolicy::ExternalSandbox { network_access }));
+        check(&json!({ "type": "externalSandbox" }), Ok(SandboxPolicy::ExternalSandbox { network_access }));
         let roots = AbsolutePath::new("/srv").into_iter().collect();
         check(
-            json!({ "type": "workspaceWrite", "writableRoots": ["/srv"], "excludeSlashTmp": true }),
+            &json!({ "type": "workspaceWrite", "writableRoots": ["/srv"], "excludeSlashTmp": true }),
             Ok(SandboxPolicy::WorkspaceWrite {
                 writable_roots: roots,
                 network_access: false,
@@ -177,24 +177,24 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_the_dialects_words() {
         check(
-            json!({ "type": "bogus" }),
+            &json!({ "type": "bogus" }),
             Err(
                 "unknown variant `bogus`, expected one of `dangerFullAccess`, `readOnly`, `externalSandbox`, `workspaceWrite`",
             ),
         );
-        check(json!({}), Err("missing field `type`"));
+        check(&json!({}), Err("missing field `type`"));
         check(
-            json!("readOnly"),
+            &json!("readOnly"),
             Err(
                 "invalid type: string \"readOnly\", expected internally tagged enum SandboxPolicyDeserialize",
             ),
         );
         check(
-            json!({ "type": "workspaceWrite", "writableRoots": ["here"] }),
+            &json!({ "type": "workspaceWrite", "writableRoots": ["here"] }),
             Err("AbsolutePathBuf deserialized without a base path"),
         );
         check(
-            json!({ "type": "readOnly", "access": { "type": "fullAccess" } }),
+            &json!({ "type": "readOnly", "access": { "type": "fullAccess" } }),
             Err("readOnly.access is no longer supported; use permissionProfile for restricted reads"),
         );
     }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -160,13 +160,8 @@ impl Listener {
         match self.at {
             At::Nowhere => stop.await,
             At::Stdio(input, output) => serve_stdio((input, output), &dialects, stop).await,
-            At::Address(listener) => {
-                let next = async || listener.accept().await.map(|(stream, _)| prepared(stream));
-                serve_sockets(next, (self.door, dialects), stop).await;
-            }
-            At::Place(place) => {
-                serve_sockets(async || place.accept().await, (self.door, dialects), stop).await
-            }
+            At::Address(listener) => serve_sockets(listener, (self.door, dialects), stop).await,
+            At::Place(place) => serve_sockets(place, (self.door, dialects), stop).await,
         }
     }
 }
@@ -206,8 +201,33 @@ async fn serve_stdio<D: Dialect>(
     serve(dialect, Inbox::lines(Box::new(input)), peer, over).await;
 }
 
-async fn serve_sockets<S: Stream, D: Dialect + 'static>(
-    next: impl AsyncFn() -> io::Result<S>,
+/// Where clients come in.
+trait Entrance {
+    /// What they are talked to through.
+    type Stream: Stream;
+
+    /// The next client.
+    fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Entrance for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> io::Result<TcpStream> {
+        self.accept().await.map(|(stream, _)| prepared(stream))
+    }
+}
+
+impl Entrance for Place {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> io::Result<UnixStream> {
+        self.accept().await
+    }
+}
+
+async fn serve_sockets<D: Dialect + 'static>(
+    entrance: impl Entrance,
     (door, dialects): (Arc<Door>, Dialects<impl Fn(Peer, Via) -> D + Send + Sync + 'static>),
     stop: impl Future<Output = ()> + Send,
 ) {
@@ -219,7 +239,7 @@ async fn serve_sockets<S: Stream, D: Dialect + 'static>(
         tokio::select! {
             () = &mut stop => break,
             Some(_) = connections.join_next() => {}
-            stream = next(), if connections.len() < CONNECTION_LIMIT => match stream {
+            stream = entrance.next(), if connections.len() < CONNECTION_LIMIT => match stream {
                 Ok(stream) => {
                     let connection = converse(stream, (Arc::clone(&door), Arc::clone(&dialects)), over.clone());
                     drop(connections.spawn(connection));

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod bench;
-mod exec;
 mod http;
 mod lines;
 mod resources;

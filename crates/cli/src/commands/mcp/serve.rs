@@ -15,7 +15,7 @@ use windlass_tools::Toolbox;
 
 use crate::args::McpServe;
 use crate::commands::keeper::Detached;
-use crate::commands::run::signals::{Signals, Told};
+use crate::commands::run::signals::Signals;
 use crate::commands::run::{engine, forget_the_oldest};
 use crate::config::Config;
 use crate::failure::Exit;
@@ -69,19 +69,14 @@ async fn serve<H: Handler>(
     signals: Signals,
 ) -> Result<()> {
     let Some(address) = order.http else {
-        let served = mcp::serve_stdio(handler(), told_to_end(signals)).await;
+        let served = mcp::serve_stdio(handler(), signals.told_to_end()).await;
         return served.context("cannot use standard input and output");
     };
     let reach = if order.allow_remote { Reach::Network } else { Reach::Loopback };
     let listener = mcp::listen(address, reach).await?;
     announce(order, &format!("http://{}{PATH}", listener.local_addr()?), &access)?;
     let options = HttpOptions { access, names: order.host.clone() };
-    mcp::serve_http(listener, options, handler, told_to_end(signals)).await.context("cannot serve")
-}
-
-/// Every signal that people and systems end a program with.
-async fn told_to_end(mut signals: Signals) {
-    while signals.next().await == Told::Resized {}
+    mcp::serve_http(listener, options, handler, signals.told_to_end()).await.context("cannot serve")
 }
 
 /// Says where we are and what opens the door.

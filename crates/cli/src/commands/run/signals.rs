@@ -41,6 +41,11 @@ impl Signals {
         })
     }
 
+    /// Waits for any signal that people and systems end a program with.
+    pub(crate) async fn told_to_end(mut self) {
+        while self.next().await == Told::Resized {}
+    }
+
     /// The next one. May be dropped and asked again without losing any.
     pub(crate) async fn next(&mut self) -> Told {
         tokio::select! {

@@ -1,0 +1,40 @@
+//! The words of `windlass app-server`.
+
+use clap::{Args, ValueEnum};
+
+use crate::args::{DialectCommand, ListenWords};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = APP_SERVER_EXAMPLES)]
+pub(crate) struct AppServerArgs {
+    /// What to do instead of serving
+    #[command(subcommand)]
+    pub(crate) command: Option<DialectCommand>,
+
+    #[command(flatten)]
+    pub(crate) serve: AppServe,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct AppServe {
+    #[command(flatten)]
+    pub(crate) listening: ListenWords,
+
+    /// What commands may touch whose clients do not say
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = SandboxName::DangerFullAccess)]
+    pub(crate) sandbox: SandboxName,
+}
+
+/// What commands may touch, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxName {
+    /// Everything that this program may: no sandbox is enforced yet
+    DangerFullAccess,
+}
+
+const APP_SERVER_EXAMPLES: &str = "\
+Examples:
+  windlass app-server                                          one client on standard input and output
+  windlass app-server --listen unix:///run/user/1000/w.sock    clients of this user
+  windlass app-server --listen ws://127.0.0.1:0 --ws-token-file token";

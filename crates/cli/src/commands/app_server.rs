@@ -1,0 +1,48 @@
+//! `windlass app-server`: an engine for programs that speak the app-server dialect, there until its client goes or
+//! somebody ends it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use windlass_engine::{Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
+use windlass_server::app::{AppOptions, AppServer};
+use windlass_server::listen::Listen;
+
+use crate::args::AppServe;
+use crate::commands::guardian;
+use crate::commands::run::forget_the_oldest;
+use crate::commands::run::signals::Signals;
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::listening;
+
+/// How long the end of a command's output is waited for after its exit, as the dialect has it.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
+const MOST_RUNNING: usize = 16 * 1024;
+
+/// Serves until it is over, and leaves nothing running.
+pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
+    let signals = Signals::catch()?;
+    let listener = listening::bind(&order.listening, Listen::Stdio).await?;
+    let store = config.open_store();
+    forget_the_oldest(store.as_ref());
+    let engine = engine(store)?;
+    let directory = Config::working_directory()?;
+    let state_directory = config.state_directory.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let environment = config.environment.clone();
+    let server = AppServer::new(engine.clone(), AppOptions { directory, environment, state_directory });
+    server.serve(listener, signals.told_to_end()).await;
+    engine.shutdown().await;
+    Ok(Exit::SUCCESS)
+}
+
+fn engine(store: Option<Store>) -> Result<Engine> {
+    let drain = Drain { silence: DRAIN, ceiling: DRAIN };
+    let limits =
+        RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
+    let guard = Guard::Program(guardian::program);
+    Ok(Engine::new(EngineOptions { store, guard, drain, limits, ..EngineOptions::default() })?)
+}

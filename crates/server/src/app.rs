@@ -1,0 +1,73 @@
+//! The app-server: commands and processes for programs that speak its dialect, over one engine.
+//!
+//! Each connection has its own table of processes and takes its messages one after the other; what takes time goes on
+//! beside it. A process has at most one task of ours: it follows the output, tells it, and tells the end.
+
+mod connection;
+mod delta;
+mod ending;
+mod follow;
+mod input;
+mod methods;
+mod output;
+mod process;
+mod processes;
+mod start;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use windlass_engine::Engine;
+
+use self::connection::Connection;
+use crate::jsonrpc::listen::Listener;
+use crate::jsonrpc::{Peer, Stamping};
+
+/// What the processes of all connections have in common.
+#[derive(Clone, Debug)]
+pub struct AppOptions {
+    /// Where they run unless they are told otherwise. Absolute.
+    pub directory: PathBuf,
+    /// The environment that they inherit.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where the server keeps what it remembers, for clients that ask.
+    pub state_directory: PathBuf,
+}
+
+/// An engine as clients of the app-server see it. Cheap to clone.
+#[derive(Clone)]
+pub struct AppServer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Engine,
+    options: AppOptions,
+}
+
+impl AppServer {
+    /// A server over this engine.
+    pub fn new(engine: Engine, options: AppOptions) -> Self {
+        Self { shared: Arc::new(Shared { engine, options }) }
+    }
+
+    /// Serves whoever comes until `stop` is done, or until the only client there can be has gone. The processes of every
+    /// connection have ended by then.
+    pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
+        let server = self.clone();
+        listener.serve(Stamping::Stamped, move |peer, _via| server.connect(peer), stop).await;
+    }
+
+    fn connect(&self, peer: Peer) -> Connection {
+        Connection::new(self.clone(), peer)
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    fn options(&self) -> &AppOptions {
+        &self.shared.options
+    }
+}

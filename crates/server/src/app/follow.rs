@@ -1,0 +1,203 @@
+//! One process from its start to its end: its output goes to the client as it comes, and how it ended comes last.
+
+use std::sync::Arc;
+
+use windlass_engine::{Offset, Piece, Receipt, Span, Stream};
+use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
+use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
+
+use super::delta::{Delta, Deltas};
+use super::ending::exit_of;
+use super::output::{Allowance, Cap, Channel, Collected};
+use super::process::Process;
+use super::processes::Processes;
+use crate::jsonrpc::Peer;
+
+/// How far a process may print ahead of what its client has taken. Within it a client that is late slows nothing; beyond
+/// it the process waits, and nothing is lost.
+pub(super) const WINDOW: u64 = 4 * 1024 * 1024;
+
+/// How much is taken before the process is told so.
+const CONFIRM_EVERY: u64 = WINDOW / 4;
+
+/// The most output in one delta.
+const DELTA: usize = 64 * 1024;
+
+/// A process that is followed.
+pub(super) struct Follow {
+    pub(super) process: Arc<Process>,
+    pub(super) processes: Arc<Processes>,
+    pub(super) peer: Peer,
+    pub(super) cap: Cap,
+    pub(super) manner: Manner,
+    pub(super) telling: Telling,
+}
+
+/// What becomes of the output.
+#[derive(Debug)]
+pub(super) enum Manner {
+    /// It is told as it comes.
+    Deltas(Deltas),
+    /// It is told with the end.
+    Collected(Collected),
+    /// The client does not want it.
+    Untold,
+}
+
+/// How the end is told.
+#[derive(Debug)]
+pub(super) enum Telling {
+    /// As the answer to `command/exec`.
+    Answer(RequestId),
+    /// As `process/exited`, if the client wants it.
+    Notification { handle: String, wanted: bool },
+}
+
+/// Nobody is there to be told.
+struct Gone;
+
+impl Follow {
+    /// Follows to the end.
+    pub(super) async fn run(mut self) {
+        let Ok(receipt) = self.follow().await else { return };
+        // The name is free before its end is told: the client may use it again at once.
+        self.processes.finish(&self.process);
+        match receipt {
+            Some(receipt) => self.tell(&receipt),
+            None => self.tell_unknown(),
+        }
+    }
+
+    /// Takes the output until the end, and returns the account of that.
+    async fn follow(&mut self) -> Result<Option<Arc<Receipt>>, Gone> {
+        let mut allowance = Allowance::new(self.cap);
+        let session = self.process.session.clone();
+        let mut progress = session.watch();
+        let (mut position, mut confirmed) = (Offset::ZERO, Offset::ZERO);
+        while !self.has_enough(&allowance) {
+            let (end, receipt, closed) = {
+                let level = progress.borrow_and_update();
+                (level.end, level.receipt.clone(), level.closed)
+            };
+            while position < end && !allowance.is_used_up() {
+                self.room().await?;
+                let reading = session.journal().read(Span::new(position, end), DELTA);
+                position = reading.next;
+                self.take(reading.pieces, &mut allowance);
+                if position.since(confirmed) >= CONFIRM_EVERY {
+                    session.confirm(position).await;
+                    confirmed = position;
+                }
+            }
+            if receipt.is_some() || closed {
+                return Ok(receipt);
+            }
+            // The sender lives as long as the session.
+            let _ = progress.changed().await;
+        }
+        // What it prints from now on concerns nobody here, and must not hold it up.
+        session.confirm(Offset::new(u64::MAX)).await;
+        Ok(session.exited().await.ok())
+    }
+
+    fn has_enough(&self, allowance: &Allowance) -> bool {
+        matches!(self.manner, Manner::Untold) || allowance.is_used_up()
+    }
+
+    async fn room(&self) -> Result<(), Gone> {
+        match &self.manner {
+            Manner::Deltas(_) => self.peer.room().await.map_err(|_| Gone),
+            Manner::Collected(_) | Manner::Untold => Ok(()),
+        }
+    }
+
+    /// Takes pieces of output; those of one stream that follow each other are one.
+    fn take(&mut self, pieces: Vec<Piece>, allowance: &mut Allowance) {
+        let mut run: Option<(Stream, Offset, Vec<u8>)> = None;
+        for piece in pieces {
+            // What is gone cannot be told; the end says how much there was.
+            let Piece::Bytes { span, stream, bytes, .. } = piece else { continue };
+            match &mut run {
+                Some((same, _, run)) if *same == stream => run.extend_from_slice(&bytes),
+                _ => {
+                    if let Some(run) = run.replace((stream, span.from(), bytes)) {
+                        self.take_run(run, allowance);
+                    }
+                }
+            }
+        }
+        if let Some(run) = run {
+            self.take_run(run, allowance);
+        }
+    }
+
+    fn take_run(&mut self, (stream, offset, bytes): (Stream, Offset, Vec<u8>), allowance: &mut Allowance) {
+        let channel = Channel::of(stream);
+        let Some(grant) = allowance.take(channel, bytes.len()) else { return };
+        let bytes = &bytes[..grant.bytes];
+        match &mut self.manner {
+            Manner::Deltas(deltas) => {
+                let delta = Delta { channel, offset, bytes, cap_reached: grant.fills };
+                self.peer.push(deltas.write(delta, self.peer.stamp()));
+            }
+            Manner::Collected(collected) => collected.add(channel, bytes),
+            Manner::Untold => {}
+        }
+    }
+
+    fn tell(&mut self, receipt: &Receipt) {
+        let exit = exit_of(&self.process, receipt);
+        let [stdout, stderr] = [Channel::Stdout, Channel::Stderr].map(|channel| channel.bytes(receipt.bytes));
+        let (stdout_truncated, stderr_truncated) =
+            (self.cap.is_exceeded_by(stdout), self.cap.is_exceeded_by(stderr));
+        let (stdout_text, stderr_text) = match &mut self.manner {
+            Manner::Collected(collected) => (
+                collected.text(Channel::Stdout, stdout_truncated),
+                collected.text(Channel::Stderr, stderr_truncated),
+            ),
+            Manner::Deltas(_) | Manner::Untold => Default::default(),
+        };
+        match &self.telling {
+            Telling::Answer(id) => self.peer.answer(
+                id,
+                &CommandExecResult {
+                    exit_code: exit.exit_code,
+                    stdout: stdout_text,
+                    stderr: stderr_text,
+                    signal: exit.signal,
+                    timed_out: exit.timed_out,
+                    stdout_truncated,
+                    stderr_truncated,
+                    drain_timed_out: exit.drain_timed_out,
+                    receipt: Some(exit.receipt),
+                },
+            ),
+            Telling::Notification { wanted: false, .. } => {}
+            Telling::Notification { handle, .. } => self.peer.notify(
+                notification::PROCESS_EXITED,
+                &ProcessExited {
+                    process_handle: handle.clone(),
+                    exit_code: exit.exit_code,
+                    stdout: stdout_text,
+                    stdout_cap_reached: self.cap.is_filled_by(stdout) && stdout > 0,
+                    stderr: stderr_text,
+                    stderr_cap_reached: self.cap.is_filled_by(stderr) && stderr > 0,
+                    output_drain_timed_out: exit.drain_timed_out,
+                    signal: exit.signal,
+                    timed_out: exit.timed_out,
+                    stdout_truncated,
+                    stderr_truncated,
+                    receipt: Some(exit.receipt),
+                },
+            ),
+        }
+    }
+
+    /// The runtime was ended around it. Whoever waits is told, if anybody can still be.
+    fn tell_unknown(&self) {
+        if let Telling::Answer(id) = &self.telling {
+            let message = "the command is no longer watched, and how it ends will not be known";
+            self.peer.refuse(id, &Refusal::new(INTERNAL_ERROR, message));
+        }
+    }
+}

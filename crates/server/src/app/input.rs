@@ -1,0 +1,338 @@
+//! Input of one process: offered to its session at once, and what does not fit waits here. Only the answers to the
+//! process's own writes wait with it; whatever else the client asks goes on.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use windlass_engine::{InputError, InputProgress, LastLine, Phase, Session};
+use windlass_protocol::app::Done;
+use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal, RequestId};
+
+use super::process::Process;
+use super::processes::Processes;
+use crate::jsonrpc::Peer;
+
+/// What may wait for all processes of a connection before nothing more is read from it.
+const HELD_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// How long a process may take nothing before a write that finds no room is refused.
+const STALLED: Duration = Duration::from_secs(1);
+
+/// What is offered to a session at a time.
+const STEP: usize = 256 * 1024;
+
+/// Bytes that wait for processes which do not read, of one connection.
+#[derive(Debug)]
+pub(super) struct Held(watch::Sender<u64>);
+
+impl Default for Held {
+    fn default() -> Self {
+        Self(watch::Sender::new(0))
+    }
+}
+
+impl Held {
+    fn add(&self, bytes: usize) {
+        self.0.send_modify(|held| *held += bytes as u64);
+    }
+
+    fn release(&self, bytes: usize) {
+        self.0.send_modify(|held| *held -= bytes as u64);
+    }
+
+    fn has_room_for(held: u64, bytes: usize) -> bool {
+        held == 0 || held + bytes as u64 <= HELD_LIMIT
+    }
+}
+
+/// What the client may write to one process.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    state: Mutex<State>,
+    /// Bytes that were taken from the client and never offered to the session.
+    discarded: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    closed: bool,
+    waiting: VecDeque<Waiting>,
+    /// Whether a task is at work on what waits.
+    feeding: bool,
+    /// What the process had read when a write was last refused because it read nothing.
+    stalled_at: Option<InputProgress>,
+}
+
+/// A write that is not answered yet.
+#[derive(Debug)]
+struct Waiting {
+    id: RequestId,
+    bytes: Vec<u8>,
+    taken: usize,
+    last: Last,
+}
+
+/// Whether the input ends with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Last {
+    More,
+    End,
+}
+
+/// One write of a client.
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) id: RequestId,
+    pub(super) bytes: Vec<u8>,
+    pub(super) last: Last,
+}
+
+/// Whom a write concerns besides its process.
+#[derive(Clone)]
+pub(super) struct Parties {
+    pub(super) peer: Peer,
+    pub(super) processes: Arc<Processes>,
+}
+
+/// What became of a write.
+pub(super) enum Taken {
+    /// It was answered.
+    Whole,
+    /// Its answer waits until the process has read; this must run meanwhile.
+    Feed(Arc<Process>),
+    /// Its answer waits behind another one's.
+    Later,
+}
+
+impl Input {
+    /// Bytes that a client sent and nobody will ever read.
+    pub(super) fn discarded(&self) -> u64 {
+        self.discarded.load(Ordering::Relaxed)
+    }
+
+    /// Takes a write. Waits only where the connection as a whole holds too much.
+    pub(super) async fn take(
+        &self,
+        process: &Arc<Process>,
+        write: Write,
+        parties: &Parties,
+    ) -> Result<Taken, Refusal> {
+        self.check_open(&write)?;
+        if self.lock().feeding {
+            self.wait_for_room(&process.session, &write, parties).await?;
+        }
+        if write.last == Last::End {
+            self.lock().closed = true;
+        }
+        let mut waiting = Waiting { id: write.id, bytes: write.bytes, taken: 0, last: write.last };
+        if !self.lock().feeding && waiting.offer(&process.session).await == Offered::Whole {
+            let finished = waiting.finish(&process.session, parties).await;
+            if finished.is_err() {
+                self.lock().closed = false;
+            }
+            return finished.map(|()| Taken::Whole);
+        }
+        Ok(self.put_by(process, waiting, parties))
+    }
+
+    fn check_open(&self, write: &Write) -> Result<(), Refusal> {
+        if self.lock().closed && !write.bytes.is_empty() {
+            return Err(Refusal::new(INVALID_REQUEST, "stdin is already closed"));
+        }
+        Ok(())
+    }
+
+    fn put_by(&self, process: &Arc<Process>, waiting: Waiting, parties: &Parties) -> Taken {
+        let mut state = self.lock();
+        parties.processes.held.add(waiting.left());
+        state.waiting.push_back(waiting);
+        if std::mem::replace(&mut state.feeding, true) {
+            Taken::Later
+        } else {
+            Taken::Feed(Arc::clone(process))
+        }
+    }
+
+    /// Gives what waits to the process as it reads, and answers.
+    pub(super) async fn feed(&self, process: &Process, parties: &Parties) {
+        let mut progress = process.session.watch();
+        loop {
+            let takes = {
+                let level = progress.borrow_and_update();
+                level.phase == Phase::Running && !level.closed
+            };
+            if !takes {
+                return self.give_up(parties);
+            }
+            match self.feed_one(&process.session, parties).await {
+                Fed::All => return,
+                Fed::One => {}
+                // The sender lives as long as the session, which the process holds.
+                Fed::Nothing => drop(progress.changed().await),
+            }
+        }
+    }
+
+    async fn feed_one(&self, session: &Session, parties: &Parties) -> Fed {
+        let Some(mut waiting) = self.lock().waiting.pop_front() else {
+            return self.rest();
+        };
+        let before = waiting.left();
+        let offered = waiting.offer(session).await;
+        parties.processes.held.release(before - waiting.left());
+        match offered {
+            Offered::Whole => {
+                // What cannot be ended is at its end already.
+                let _ = waiting.finish(session, parties).await;
+                Fed::One
+            }
+            Offered::Part => {
+                self.lock().waiting.push_front(waiting);
+                Fed::Nothing
+            }
+        }
+    }
+
+    /// Whether there is nothing to do any more. Decided under the lock under which work is put by.
+    fn rest(&self) -> Fed {
+        let mut state = self.lock();
+        state.feeding = !state.waiting.is_empty();
+        if state.feeding { Fed::One } else { Fed::All }
+    }
+
+    /// The process reads no more: whatever waits is answered and dropped.
+    pub(super) fn give_up(&self, parties: &Parties) {
+        let waiting = {
+            let mut state = self.lock();
+            state.feeding = false;
+            std::mem::take(&mut state.waiting)
+        };
+        for waiting in waiting {
+            parties.processes.held.release(waiting.left());
+            self.discarded.fetch_add(waiting.left() as u64, Ordering::Relaxed);
+            parties.peer.answer(&waiting.id, &Done {});
+        }
+    }
+
+    /// Waits until the connection may hold so much more. A process that reads nothing is not waited for.
+    async fn wait_for_room(
+        &self,
+        session: &Session,
+        write: &Write,
+        parties: &Parties,
+    ) -> Result<(), Refusal> {
+        let mut held = parties.processes.held.0.subscribe();
+        let mut progress = session.watch();
+        let mut since = Instant::now();
+        let mut read = progress.borrow_and_update().input;
+        loop {
+            if Held::has_room_for(*held.borrow_and_update(), write.bytes.len()) {
+                return Ok(());
+            }
+            let (input, phase) = {
+                let level = progress.borrow_and_update();
+                (level.input, level.phase)
+            };
+            if phase != Phase::Running {
+                return Ok(());
+            }
+            if input != read {
+                (read, since) = (input, Instant::now());
+            }
+            if self.lock().stalled_at == Some(input) || since.elapsed() >= STALLED {
+                self.lock().stalled_at = Some(input);
+                return Err(stalled(session));
+            }
+            // timer: a process that reads nothing tells nobody so.
+            let patience = tokio::time::sleep_until((since + STALLED).into());
+            tokio::select! {
+                _ = held.changed() => {}
+                _ = progress.changed() => {}
+                () = patience => {}
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Fed {
+    /// Nothing waits any more.
+    All,
+    /// There may be more.
+    One,
+    /// The process must read first.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offered {
+    Whole,
+    Part,
+}
+
+impl Waiting {
+    fn left(&self) -> usize {
+        self.bytes.len() - self.taken
+    }
+
+    /// Offers what is left, piece by piece, until the session takes no more.
+    async fn offer(&mut self, session: &Session) -> Offered {
+        while self.left() > 0 {
+            let step = self.left().min(STEP);
+            let piece = &self.bytes[self.taken..self.taken + step];
+            match session.write(piece).await {
+                Ok(taken) => {
+                    self.taken += taken;
+                    if taken < step {
+                        return Offered::Part;
+                    }
+                }
+                // Nobody reads any more: what is written is taken and lost, as in a pipe without a reader.
+                Err(_) => self.taken = self.bytes.len(),
+            }
+        }
+        Offered::Whole
+    }
+
+    /// Ends the input if it is to end, and answers.
+    async fn finish(self, session: &Session, parties: &Parties) -> Result<(), Refusal> {
+        if self.last == Last::End {
+            end(session).await?;
+        }
+        parties.peer.answer(&self.id, &Done {});
+        Ok(())
+    }
+}
+
+/// Ends the input after what is queued. Only where nothing is queued is it known at once whether that can be done.
+async fn end(session: &Session) -> Result<(), Refusal> {
+    let on_terminal = session.facts().terminal.is_some();
+    let queued = session.progress().input.queued();
+    let session = session.clone();
+    let ending = async move { session.end_input_with(LastLine::Ended).await };
+    if !on_terminal || queued > 0 {
+        drop(tokio::spawn(ending));
+        return Ok(());
+    }
+    match ending.await {
+        Err(error @ InputError::NotInLineMode) => Err(Refusal::new(INVALID_REQUEST, error.to_string())),
+        // It has ended, one way or another.
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn stalled(session: &Session) -> Refusal {
+    let id = session.id();
+    let message = format!(
+        "session {id} has read nothing for {} s and {} MiB of input wait on this connection; nothing of this write was taken, retry later",
+        STALLED.as_secs(),
+        HELD_LIMIT >> 20,
+    );
+    Refusal::new(OVERLOADED, message)
+}

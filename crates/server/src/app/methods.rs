@@ -1,0 +1,29 @@
+//! What a client may ask for, one file each.
+
+mod command_exec;
+mod command_exec_resize;
+mod command_exec_terminate;
+mod command_exec_write;
+mod control;
+mod initialize;
+
+use windlass_protocol::app::Method;
+use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
+
+use super::connection::{Connection, Request};
+
+/// Carries out a request. It is answered by the method, now or later, unless it is refused here.
+pub(super) async fn call(
+    connection: &mut Connection,
+    method: Method,
+    request: Request,
+) -> Result<(), Refusal> {
+    match method {
+        Method::Initialize => initialize::call(connection, request),
+        Method::CommandExec => command_exec::call(connection, request),
+        Method::CommandExecWrite => command_exec_write::call(connection, request).await,
+        Method::CommandExecResize => command_exec_resize::call(connection, request).await,
+        Method::CommandExecTerminate => command_exec_terminate::call(connection, request),
+        other => Err(Refusal::new(INVALID_REQUEST, format!("{} is not there yet", other.name()))),
+    }
+}
