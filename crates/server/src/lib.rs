@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod exec;
 pub mod gate;
 pub(crate) mod jsonrpc;
 pub mod keeper;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod exec;
 mod http;
 mod lines;
 mod resources;

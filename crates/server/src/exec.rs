@@ -1,0 +1,121 @@
+//! The exec-server dialect: an engine as the place where an agent that runs elsewhere starts processes and keeps files.
+//!
+//! A connection attaches to a session, which owns processes and outlives the connection for a while, so that a client
+//! that lost its connection can go on where it was. What a process prints is numbered when somebody is told of it: the
+//! numbers are an index into the session's journal, and nothing is kept twice. Long waits, file operations and input that
+//! nobody reads each wait by themselves; nothing waits for them.
+
+mod connection;
+mod control;
+mod environment;
+mod errands;
+mod files;
+mod follow;
+mod process;
+mod read;
+mod reply;
+mod sequence;
+mod sessions;
+mod start;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use windlass_engine::Engine;
+
+use self::connection::Connection;
+use self::sessions::{GRACE, Sessions};
+use crate::jsonrpc::{Framing, Inbox, Peer, Stamping, Via, serve};
+use crate::listen::Listener;
+
+/// The place where processes run, as it was found when the server started.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The server's own variables, from which processes may inherit.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The user's shell.
+    pub shell: PathBuf,
+    /// The user's home, if there is one.
+    pub home: Option<PathBuf>,
+    /// The folder in which the server was started.
+    pub directory: PathBuf,
+    /// The folder for temporary files.
+    pub temporary: PathBuf,
+}
+
+/// A server of the dialect, whatever its connections come through. Clones share the sessions.
+#[derive(Clone)]
+pub struct ExecServer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Engine,
+    place: Place,
+    sessions: Arc<Sessions>,
+}
+
+/// What becomes of a session when its connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterLoss {
+    /// It ends: nobody can come back.
+    Ends,
+    /// It waits a while for its client.
+    Waits,
+}
+
+impl ExecServer {
+    /// A server whose processes run on this engine and find this place.
+    pub fn new(engine: Engine, place: Place) -> Self {
+        Self::with_grace(engine, place, GRACE)
+    }
+
+    /// The same, with sessions that wait this long for a client that lost its connection.
+    pub fn with_grace(engine: Engine, place: Place, grace: Duration) -> Self {
+        let sessions = Arc::new(Sessions::waiting(grace));
+        Self { shared: Arc::new(Shared { engine, place, sessions }) }
+    }
+
+    /// Serves everybody who comes to this place until `stop` is done, then ends every session. A client on standard input
+    /// and output is the only one; its session ends with it, and so does this.
+    pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
+        let server = self.clone();
+        let open = move |peer, via| {
+            let after_loss = match via {
+                Via::Stdio => AfterLoss::Ends,
+                Via::Socket => AfterLoss::Waits,
+            };
+            server.connection(peer, after_loss)
+        };
+        listener.serve(Stamping::Plain, open, stop).await;
+        self.shutdown().await;
+    }
+
+    /// Serves one client on any pair of streams, until it goes or `stop` is done.
+    pub async fn serve_pipes<R, W>(
+        &self,
+        (input, output): (R, W),
+        after_loss: AfterLoss,
+        stop: impl Future<Output = ()> + Send,
+    ) where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let peer = Peer::new(Box::new(output), Framing::Lines, Stamping::Plain);
+        let connection = self.connection(peer.clone(), after_loss);
+        serve(connection, Inbox::lines(Box::new(input)), peer, stop).await;
+    }
+
+    /// What takes the messages of a connection to this peer.
+    fn connection(&self, peer: Peer, after_loss: AfterLoss) -> Connection {
+        Connection::new(Arc::clone(&self.shared), peer, after_loss)
+    }
+
+    /// Ends every session, whether a client is attached to it or awaited, with everything that runs in it.
+    pub async fn shutdown(&self) {
+        self.shared.sessions.end_all().await;
+    }
+}

@@ -1,0 +1,345 @@
+//! One connection: the handshake, and which method does what. Only what must keep its order is done here; whatever can
+//! wait is handed to somebody who waits beside.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use windlass_engine::Signal;
+use windlass_protocol::envelope::{
+    self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Refusal, RequestId,
+};
+use windlass_protocol::exec::{
+    CloseStdinParams, Done, EnvironmentStatus, EnvironmentStatusResponse, ExecParams, ExecResponse,
+    InitializeParams, InitializeResponse, ListResponse, ProcessSignal, ReadParams, ResizeParams, SandboxType,
+    SignalParams, TerminateParams, TerminateResponse, WriteParams, WriteResponse, WriteStatus,
+};
+
+use super::errands::Errands;
+use super::files::{self, Handles};
+use super::process::Process;
+use super::reply::Reply;
+use super::sessions::Session;
+use super::{AfterLoss, Shared, environment, read, start};
+use crate::jsonrpc::connection::MESSAGE_LIMIT;
+use crate::jsonrpc::{Dialect, Next, Peer};
+
+/// The most reads of one connection that wait at a time; further ones keep the connection from being read.
+const READS: usize = 4096;
+
+/// The longest name of a write: thousands are remembered.
+const LONGEST_WRITE_ID: usize = 1024;
+
+/// What stands for the request that an error is about when that could not be made out.
+const NOBODY: RequestId = RequestId::Number(-1);
+
+/// A connection and how far its client has got.
+pub(crate) struct Connection {
+    server: Arc<Shared>,
+    peer: Peer,
+    after_loss: AfterLoss,
+    stage: Stage,
+    reads: JoinSet<()>,
+    /// Large answers are made one at a time.
+    turn: Arc<Semaphore>,
+    errands: Errands,
+    handles: Handles,
+}
+
+enum Stage {
+    /// Nothing was said yet.
+    New,
+    /// `initialize` was answered.
+    Attached(Arc<Session>),
+    /// The client said that it has heard the answer.
+    Ready(Arc<Session>),
+}
+
+/// What methods are about: part of what a client is told that calls them too early.
+#[derive(Clone, Copy)]
+enum Family {
+    Exec,
+    FileSystem,
+    Environment,
+}
+
+impl Family {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Exec => "exec",
+            Self::FileSystem => "filesystem",
+            Self::Environment => "environment info",
+        }
+    }
+}
+
+impl Dialect for Connection {
+    async fn take(&mut self, message: &[u8]) -> Next {
+        match envelope::read(message) {
+            Ok(Message::Request { id, method, params }) => {
+                let reply = Reply::new(&self.peer, id);
+                if let Err(refusal) = self.request(&method, params, &reply).await {
+                    reply.give(Err::<Done, _>(refusal));
+                }
+                Next::GoOn
+            }
+            Ok(Message::Notification { method, .. }) => self.notification(&method),
+            // Nothing was asked, so there is nothing to answer.
+            Ok(Message::Answer { .. }) => Next::HangUp,
+            Err(no_message) => {
+                let reason = format!("failed to parse JSON-RPC message: {}", no_message.reason);
+                self.peer.refuse(&no_message.id.unwrap_or(NOBODY), &Refusal::new(INVALID_REQUEST, reason));
+                Next::GoOn
+            }
+        }
+    }
+
+    fn too_long(&mut self) {
+        let reason = format!("a message was longer than {MESSAGE_LIMIT} bytes and was skipped");
+        self.peer.refuse(&NOBODY, &Refusal::new(INVALID_REQUEST, reason));
+    }
+
+    async fn close(mut self) {
+        self.reads.shutdown().await;
+        let (Stage::Attached(session) | Stage::Ready(session)) = &self.stage else { return };
+        match self.after_loss {
+            AfterLoss::Waits => self.server.sessions.detach(session),
+            AfterLoss::Ends => self.server.sessions.close(session).await,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn new(server: Arc<Shared>, peer: Peer, after_loss: AfterLoss) -> Self {
+        Self {
+            server,
+            errands: Errands::for_peer(peer.clone()),
+            peer,
+            after_loss,
+            stage: Stage::New,
+            reads: JoinSet::new(),
+            turn: Arc::new(Semaphore::new(1)),
+            handles: Handles::default(),
+        }
+    }
+
+    fn notification(&mut self, method: &str) -> Next {
+        match (method, &self.stage) {
+            ("initialized", Stage::Attached(session)) => {
+                self.stage = Stage::Ready(Arc::clone(session));
+                Next::GoOn
+            }
+            ("initialized", Stage::Ready(_)) => Next::GoOn,
+            // Who says what nobody understands may mean something important by it.
+            _ => Next::HangUp,
+        }
+    }
+
+    /// Carries out a request, answers it or hands it to who will; an error is the answer to be given.
+    async fn request(&mut self, method: &str, params: Value, reply: &Reply) -> Result<(), Refusal> {
+        match method {
+            "initialize" => self.initialize(parse(params)?, reply),
+            _ if method.starts_with("process/") => self.process_request(method, params, reply).await,
+            _ if method.starts_with("fs/") => self.file_request(method, params, reply).await,
+            "environment/info" => {
+                self.ready(Family::Environment)?;
+                answer(reply, environment::info(&self.server.place))
+            }
+            "environment/status" => {
+                self.ready(Family::Environment)?;
+                answer(reply, EnvironmentStatusResponse { status: EnvironmentStatus::Ready })
+            }
+            _ => Err(unknown(method)),
+        }
+    }
+
+    fn initialize(&mut self, params: InitializeParams, reply: &Reply) -> Result<(), Refusal> {
+        if !matches!(self.stage, Stage::New) {
+            return Err(Refusal::new(INVALID_REQUEST, "initialize may only be sent once per connection"));
+        }
+        let sessions = &self.server.sessions;
+        let session = match params.resume_session_id {
+            Some(id) => sessions.resume(&id, self.peer.clone())?,
+            None => sessions.open(self.peer.clone())?,
+        };
+        let session_id = session.id().to_owned();
+        self.stage = Stage::Attached(session);
+        answer(
+            reply,
+            InitializeResponse { session_id, environment_info: environment::info(&self.server.place) },
+        )
+    }
+
+    fn ready(&self, family: Family) -> Result<&Arc<Session>, Refusal> {
+        let family = family.name();
+        let early = |what: &str| {
+            Err(Refusal::new(INVALID_REQUEST, format!("client must {what} before using {family} methods")))
+        };
+        match &self.stage {
+            Stage::New => early("call initialize"),
+            Stage::Attached(_) => early("send initialized"),
+            Stage::Ready(session) => Ok(session),
+        }
+    }
+
+    async fn process_request(&mut self, method: &str, params: Value, reply: &Reply) -> Result<(), Refusal> {
+        match method {
+            "process/start" => self.start(parse(params)?, reply).await,
+            "process/read" => self.read(parse(params)?, reply).await,
+            "process/write" => self.write(parse(params)?, reply),
+            "process/closeStdin" => self.close_stdin(&parse(params)?, reply),
+            "process/signal" => self.signal(&parse(params)?, reply),
+            "process/resize" => self.resize(&parse(params)?, reply),
+            "process/terminate" => self.terminate(&parse(params)?, reply),
+            "process/list" => {
+                let processes = self.ready(Family::Exec)?.all_processes();
+                let processes = processes.iter().map(|process| process.listed()).collect();
+                answer(reply, ListResponse { processes })
+            }
+            _ => Err(unknown(method)),
+        }
+    }
+
+    async fn start(&mut self, params: ExecParams, reply: &Reply) -> Result<(), Refusal> {
+        let session = Arc::clone(self.ready(Family::Exec)?);
+        // A client may count on the files it asked for before.
+        self.errands.idle().await;
+        let process = start::start(&self.server, &session, params)?;
+        let (process_id, sandbox_type) = (process.id().to_owned(), SandboxType::None);
+        answer(reply, ExecResponse { process_id, sandbox_type })?;
+        process.begin(&session);
+        Ok(())
+    }
+
+    async fn read(&mut self, params: ReadParams, reply: &Reply) -> Result<(), Refusal> {
+        let process = self.ready(Family::Exec)?.process(&params.process_id).ok_or_else(|| {
+            Refusal::new(INVALID_REQUEST, format!("unknown process id {}", params.process_id))
+        })?;
+        while self.reads.try_join_next().is_some() {}
+        while self.reads.len() >= READS {
+            self.reads.join_next().await;
+        }
+        self.reads.spawn(read::read(process, params, Arc::clone(&self.turn), reply.clone()));
+        Ok(())
+    }
+
+    fn write(&mut self, params: WriteParams, reply: &Reply) -> Result<(), Refusal> {
+        let bytes = STANDARD.decode(&params.chunk);
+        let bytes = bytes.map_err(|error| Refusal::new(INVALID_PARAMS, error.to_string()))?;
+        let session = self.ready(Family::Exec)?;
+        if params.write_id.is_empty() {
+            return Err(Refusal::new(INVALID_PARAMS, "writeId must not be empty"));
+        }
+        if params.write_id.len() > LONGEST_WRITE_ID {
+            let message = format!("writeId must not exceed {LONGEST_WRITE_ID} bytes");
+            return Err(Refusal::new(INVALID_PARAMS, message));
+        }
+        match session.process(&params.process_id) {
+            Some(process) => process.controls().write(params.write_id, bytes, reply.clone()),
+            None => return answer(reply, WriteResponse { status: WriteStatus::UnknownProcess }),
+        }
+        Ok(())
+    }
+
+    fn close_stdin(&mut self, params: &CloseStdinParams, reply: &Reply) -> Result<(), Refusal> {
+        match self.ready(Family::Exec)?.process(&params.process_id) {
+            Some(process) => process.controls().close_input(reply.clone()),
+            None => return answer(reply, WriteResponse { status: WriteStatus::UnknownProcess }),
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, params: &SignalParams, reply: &Reply) -> Result<(), Refusal> {
+        match self.ready(Family::Exec)?.process(&params.process_id) {
+            Some(process) => process.controls().signal(number(params.signal), reply.clone()),
+            None => return answer(reply, Done {}),
+        }
+        Ok(())
+    }
+
+    fn resize(&mut self, params: &ResizeParams, reply: &Reply) -> Result<(), Refusal> {
+        let session = self.ready(Family::Exec)?;
+        let size = start::size(params.size)?;
+        let unknown = || Refusal::new(INVALID_REQUEST, format!("unknown process id {}", params.process_id));
+        session.process(&params.process_id).ok_or_else(unknown)?.controls().resize(size, reply.clone());
+        Ok(())
+    }
+
+    /// Says at once whether there is anything to end. Ending it takes as long as it takes, and overtakes its input.
+    fn terminate(&mut self, params: &TerminateParams, reply: &Reply) -> Result<(), Refusal> {
+        let session = self.ready(Family::Exec)?;
+        let process = session.process(&params.process_id);
+        let running = process.filter(|process: &Arc<Process>| process.run().receipt().is_none());
+        answer(reply, TerminateResponse { running: running.is_some() })?;
+        if let Some(process) = running {
+            session.spawn(async move { drop(process.run().stop().await) });
+        }
+        Ok(())
+    }
+
+    async fn file_request(&mut self, method: &str, params: Value, reply: &Reply) -> Result<(), Refusal> {
+        let handles = self.handles.clone();
+        match method {
+            "fs/readFile" => self.errand(params, reply, files::read_file).await,
+            "fs/writeFile" => self.errand(params, reply, files::write_file).await,
+            "fs/createDirectory" => self.errand(params, reply, files::create_directory).await,
+            "fs/getMetadata" => self.errand(params, reply, files::get_metadata).await,
+            "fs/canonicalize" => self.errand(params, reply, files::canonicalize).await,
+            "fs/readDirectory" => self.errand(params, reply, files::read_directory).await,
+            "fs/walk" => self.errand(params, reply, files::walk).await,
+            "fs/remove" => self.errand(params, reply, files::remove).await,
+            "fs/copy" => self.errand(params, reply, files::copy).await,
+            "fs/open" => self.errand(params, reply, move |params| handles.open(params)).await,
+            "fs/readBlock" => self.errand(params, reply, move |params| handles.read_block(params)).await,
+            "fs/close" => self.errand(params, reply, move |params| handles.close(params)).await,
+            _ => Err(unknown(method)),
+        }
+    }
+
+    async fn errand<P, R>(
+        &self,
+        params: Value,
+        reply: &Reply,
+        work: impl FnOnce(&P) -> Result<R, Refusal> + Send + 'static,
+    ) -> Result<(), Refusal>
+    where
+        P: DeserializeOwned + Send + 'static,
+        R: Serialize,
+    {
+        let params: P = parse(params)?;
+        self.ready(Family::FileSystem)?;
+        let reply = reply.clone();
+        self.errands.run(move || reply.give(work(&params))).await;
+        Ok(())
+    }
+}
+
+fn parse<P: DeserializeOwned>(params: Value) -> Result<P, Refusal> {
+    serde_json::from_value(params).map_err(|error| Refusal::new(INVALID_PARAMS, error.to_string()))
+}
+
+fn answer(reply: &Reply, result: impl Serialize) -> Result<(), Refusal> {
+    reply.clone().give(Ok(result));
+    Ok(())
+}
+
+fn unknown(method: &str) -> Refusal {
+    Refusal::new(METHOD_NOT_FOUND, format!("exec-server stub does not implement `{method}` yet"))
+}
+
+fn number(signal: ProcessSignal) -> Signal {
+    match signal {
+        ProcessSignal::Interrupt => Signal::INT,
+        ProcessSignal::Terminate => Signal::TERM,
+        ProcessSignal::Hangup => Signal::HUP,
+        ProcessSignal::Quit => Signal::QUIT,
+        ProcessSignal::Kill => Signal::KILL,
+        ProcessSignal::Stop => Signal::STOP,
+        ProcessSignal::Continue => Signal::CONT,
+    }
+}

@@ -1,0 +1,339 @@
+//! What a client does to a process: input, signals, the terminal's size. All of it in the order it was asked for, except
+//! that nothing waits for input that the process does not read.
+//!
+//! A write is answered when the process's queue has taken it. Until then its bytes wait here, up to a limit, and so does
+//! nothing but this process's later input.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session as Run, Signal, Size};
+use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal};
+use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
+
+use super::reply::Reply;
+use super::sessions::Session;
+
+/// The most input that waits for a process that does not read, beyond the engine's own queue. One write may be larger.
+const WAITING: usize = 64 * 1024 * 1024;
+
+/// What a request that waits takes beside its bytes.
+const OVERHEAD: usize = 256;
+
+/// How many writes are remembered by name.
+const REMEMBERED: usize = 4096;
+
+/// Whether there is any input at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// It can be written until it is closed.
+    Open,
+    /// The process was started without.
+    None,
+}
+
+/// The way to a process.
+pub(super) struct Controls {
+    sender: mpsc::UnboundedSender<Control>,
+    waiting: Arc<AtomicUsize>,
+    writes: Arc<Writes>,
+    input: Input,
+}
+
+enum Control {
+    Feed(Feed),
+    Signal { signal: Signal, reply: Reply },
+    Resize { size: Size, reply: Reply },
+}
+
+/// Something that goes into the input, or waits for what does.
+struct Feed {
+    what: What,
+    reply: Reply,
+}
+
+enum What {
+    /// Bytes, how many of them were passed on, and the name of the write.
+    Bytes { bytes: Vec<u8>, done: usize, name: String },
+    /// The same write again, while the first is still waiting.
+    Again { name: String },
+    /// The end.
+    End,
+}
+
+impl Controls {
+    pub(super) fn start(run: Run, input: Input, session: &Session) -> Self {
+        let (sender, requests) = mpsc::unbounded_channel();
+        let (waiting, writes) = (Arc::default(), Arc::default());
+        let progress = run.watch();
+        let feeds = VecDeque::new();
+        let (held, known) = (Arc::clone(&waiting), Arc::clone(&writes));
+        session.spawn(Desk { run, progress, requests, feeds, held, known, ending: None }.serve());
+        Self { sender, waiting, writes, input }
+    }
+
+    /// Writes, or says at once why not.
+    pub(super) fn write(&self, name: String, bytes: Vec<u8>, reply: Reply) {
+        match self.writes.state(&name) {
+            Some(WriteState::Taken) => return reply.give(Ok(response(WriteStatus::Accepted))),
+            Some(WriteState::Waiting) => return self.feed(What::Again { name }, reply),
+            None => {}
+        }
+        if self.input == Input::None {
+            return reply.give(Ok(response(WriteStatus::StdinClosed)));
+        }
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        if waiting > 0 && waiting + bytes.len() > WAITING {
+            let message = format!(
+                "the process does not read: {waiting} bytes of input wait for it already, and nothing of this write was taken"
+            );
+            return reply.give(Err::<WriteResponse, _>(Refusal::new(OVERLOADED, message)));
+        }
+        self.writes.remember(&name);
+        self.feed(What::Bytes { bytes, done: 0, name }, reply);
+    }
+
+    /// Ends the input after what was written before.
+    pub(super) fn close_input(&self, reply: Reply) {
+        match self.input {
+            Input::Open => self.feed(What::End, reply),
+            Input::None => reply.give(Ok(response(WriteStatus::StdinClosed))),
+        }
+    }
+
+    pub(super) fn signal(&self, signal: Signal, reply: Reply) {
+        self.send(Control::Signal { signal, reply });
+    }
+
+    pub(super) fn resize(&self, size: Size, reply: Reply) {
+        self.send(Control::Resize { size, reply });
+    }
+
+    fn feed(&self, what: What, reply: Reply) {
+        self.waiting.fetch_add(weight(&what), Ordering::Relaxed);
+        self.send(Control::Feed(Feed { what, reply }));
+    }
+
+    /// The desk is there as long as the session; after that nobody waits for an answer.
+    fn send(&self, control: Control) {
+        let _ = self.sender.send(control);
+    }
+}
+
+/// Carries out what is asked of one process.
+struct Desk {
+    run: Run,
+    progress: watch::Receiver<Progress>,
+    requests: mpsc::UnboundedReceiver<Control>,
+    /// What goes into the input, in order.
+    feeds: VecDeque<Feed>,
+    held: Arc<AtomicUsize>,
+    known: Arc<Writes>,
+    /// The end of the input, under way: later input waits for it.
+    ending: Option<Ending>,
+}
+
+type Ending = Pin<Box<dyn Future<Output = Result<(), InputError>> + Send>>;
+
+impl Desk {
+    async fn serve(mut self) {
+        loop {
+            self.feed_on().await;
+            let waits = !self.feeds.is_empty() && self.ending.is_none();
+            tokio::select! {
+                biased;
+                request = self.requests.recv() => match request {
+                    Some(request) => self.take(request).await,
+                    None => return,
+                },
+                ended = ended(&mut self.ending) => self.input_ended(ended),
+                changed = self.progress.changed(), if waits => if changed.is_err() { return },
+            }
+        }
+    }
+
+    async fn take(&mut self, control: Control) {
+        match control {
+            Control::Feed(feed) => self.feeds.push_back(feed),
+            // A process that is gone cannot be signalled, which is no error in this dialect.
+            Control::Signal { signal, reply } => {
+                let _ = self.run.signal(signal).await;
+                reply.give(Ok(Done {}));
+            }
+            Control::Resize { size, reply } => {
+                let resized = self.run.resize(size).await;
+                let refusal =
+                    |errno| Refusal::new(INVALID_REQUEST, format!("failed to resize the terminal: {errno}"));
+                reply.give(resized.map(|()| Done {}).map_err(refusal));
+            }
+        }
+    }
+
+    /// Passes on as much as the process's queue takes.
+    async fn feed_on(&mut self) {
+        self.progress.mark_unchanged();
+        while self.ending.is_none()
+            && let Some(mut feed) = self.feeds.pop_front()
+        {
+            let status = match &mut feed.what {
+                What::Bytes { bytes, done, name } => {
+                    write(&self.run, bytes, done).await.inspect(|status| match status {
+                        WriteStatus::Accepted => self.known.taken(name),
+                        _ => self.known.forget(name),
+                    })
+                }
+                What::Again { name } => Some(match self.known.state(name) {
+                    Some(WriteState::Taken) => WriteStatus::Accepted,
+                    Some(WriteState::Waiting) | None => WriteStatus::StdinClosed,
+                }),
+                What::End => {
+                    let run = self.run.clone();
+                    self.ending = Some(Box::pin(async move { run.end_input().await }));
+                    None
+                }
+            };
+            match status {
+                Some(status) => self.settle(feed, status),
+                None => return self.feeds.push_front(feed),
+            }
+        }
+    }
+
+    fn input_ended(&mut self, ended: Result<(), InputError>) {
+        self.ending = None;
+        let Some(feed) = self.feeds.pop_front() else { return };
+        match ended {
+            Ok(()) => self.settle(feed, WriteStatus::Accepted),
+            Err(InputError::Closed | InputError::Gone) => self.settle(feed, WriteStatus::StdinClosed),
+            Err(error @ (InputError::TooManyEnds | InputError::NotInLineMode)) => {
+                self.held.fetch_sub(OVERHEAD, Ordering::Relaxed);
+                let refusal = Refusal::new(INVALID_REQUEST, format!("failed to close stdin: {error}"));
+                feed.reply.give(Err::<WriteResponse, _>(refusal));
+            }
+        }
+    }
+
+    fn settle(&self, feed: Feed, status: WriteStatus) {
+        self.held.fetch_sub(weight(&feed.what), Ordering::Relaxed);
+        feed.reply.give(Ok(response(status)));
+    }
+}
+
+/// What became of the bytes once all of them are passed on or none will be; nothing, while some have to wait.
+async fn write(run: &Run, bytes: &[u8], done: &mut usize) -> Option<WriteStatus> {
+    loop {
+        // More is never taken at once.
+        let next = &bytes[*done..bytes.len().min(*done + QUEUE_LIMIT)];
+        match run.write(next).await {
+            Err(_) => return Some(WriteStatus::StdinClosed),
+            Ok(count) => *done += count,
+        }
+        if *done == bytes.len() {
+            return Some(WriteStatus::Accepted);
+        }
+        if run.progress().input.queued() > 0 {
+            return None;
+        }
+    }
+}
+
+/// How much of the limit something takes.
+fn weight(what: &What) -> usize {
+    match what {
+        What::Bytes { bytes, .. } => OVERHEAD + bytes.len(),
+        What::Again { .. } | What::End => OVERHEAD,
+    }
+}
+
+fn response(status: WriteStatus) -> WriteResponse {
+    WriteResponse { status }
+}
+
+/// Waits for the end of the input to be done with; for ever, while none is under way.
+async fn ended(ending: &mut Option<Ending>) -> Result<(), InputError> {
+    match ending {
+        Some(ending) => ending.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The writes that were asked for, by the names their client gave them.
+#[derive(Default)]
+struct Writes {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    states: HashMap<String, WriteState>,
+    /// Oldest first.
+    order: VecDeque<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WriteState {
+    Waiting,
+    Taken,
+}
+
+impl Writes {
+    fn state(&self, name: &str) -> Option<WriteState> {
+        self.lock().states.get(name).copied()
+    }
+
+    fn remember(&self, name: &str) {
+        let mut known = self.lock();
+        if known.states.insert(name.to_owned(), WriteState::Waiting).is_none() {
+            known.order.push_back(name.to_owned());
+        }
+        while known.order.len() > REMEMBERED
+            && let Some(oldest) = known.order.pop_front()
+        {
+            known.states.remove(&oldest);
+        }
+    }
+
+    fn taken(&self, name: &str) {
+        if let Some(state) = self.lock().states.get_mut(name) {
+            *state = WriteState::Taken;
+        }
+    }
+
+    /// A write that came to nothing may be tried again. Its place in the order stays, which is harmless.
+    fn forget(&self, name: &str) {
+        self.lock().states.remove(name);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_writes_are_remembered_and_no_more() {
+        let writes = Writes::default();
+        for number in 0..=REMEMBERED {
+            writes.remember(&number.to_string());
+            writes.taken(&number.to_string());
+        }
+        assert_eq!(writes.state("0"), None);
+        assert_eq!(writes.state("1"), Some(WriteState::Taken));
+        assert_eq!(writes.lock().states.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn a_write_that_came_to_nothing_may_be_tried_again() {
+        let writes = Writes::default();
+        writes.remember("a");
+        assert_eq!(writes.state("a"), Some(WriteState::Waiting));
+        writes.forget("a");
+        assert_eq!(writes.state("a"), None);
+    }
+}

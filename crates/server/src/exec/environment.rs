@@ -1,0 +1,180 @@
+//! The environment: what the server says about the place it runs in, and which variables a process finds.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use windlass_protocol::exec::{
+    Capabilities, EnvironmentInfo, ExecEnvPolicy, Inherit, PathUri, ServerInfo, ShellInfo,
+};
+
+use super::Place;
+
+/// What inheriting the core of the server's variables brings.
+const CORE: [&str; 12] = [
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP", "TMPDIR", "USER",
+    "USERNAME",
+];
+
+/// What a policy leaves out unless it says otherwise.
+const SECRETS: [&str; 3] = ["*KEY*", "*SECRET*", "*TOKEN*"];
+
+/// What clients are told about the place.
+pub(super) fn info(place: &Place) -> EnvironmentInfo {
+    EnvironmentInfo {
+        shell: shell(&place.shell),
+        cwd: PathUri::of(&place.directory),
+        user_home_dir: place.home.as_ref().map(PathUri::of),
+        platform_os: "linux".to_owned(),
+        prepend_path_dirs: Vec::new(),
+        temporary_directories: Vec::new(),
+        temp_dir: PathUri::of(&place.temporary),
+        capabilities: Capabilities {
+            process_resize: true,
+            process_close_stdin: true,
+            process_list: true,
+            process_signals: true,
+        },
+        server: ServerInfo { name: "windlass".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+    }
+}
+
+fn shell(program: &Path) -> ShellInfo {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    ShellInfo { name, path: program.to_string_lossy().into_owned() }
+}
+
+/// The variables of a process. Without a policy it has its own and no others.
+pub(super) fn variables(
+    place: &Place,
+    policy: Option<&ExecEnvPolicy>,
+    own: &BTreeMap<String, String>,
+) -> Vec<(OsString, OsString)> {
+    let mut variables = policy.map(|policy| inherited(place, policy)).unwrap_or_default();
+    for (name, value) in own {
+        variables.insert(name.into(), value.into());
+    }
+    variables.into_iter().collect()
+}
+
+fn inherited(place: &Place, policy: &ExecEnvPolicy) -> BTreeMap<OsString, OsString> {
+    let begin = place.variables.iter().filter(|(name, _)| takes(policy.inherit, name));
+    let mut variables: BTreeMap<OsString, OsString> = begin.cloned().collect();
+    if !policy.ignore_default_excludes {
+        variables.retain(|name, _| !SECRETS.iter().any(|pattern| matches(pattern, name)));
+    }
+    variables.retain(|name, _| !policy.exclude.iter().any(|pattern| matches(pattern, name)));
+    for (name, value) in &policy.set {
+        variables.insert(name.into(), value.into());
+    }
+    if !policy.include_only.is_empty() {
+        variables.retain(|name, _| policy.include_only.iter().any(|pattern| matches(pattern, name)));
+    }
+    variables
+}
+
+fn takes(inherit: Inherit, name: &OsStr) -> bool {
+    match inherit {
+        Inherit::All => true,
+        Inherit::Core => CORE.iter().any(|core| name.eq_ignore_ascii_case(core)),
+        Inherit::None => false,
+    }
+}
+
+/// Whether a name matches a pattern: `*` stands for any characters, `?` for one, and case does not matter.
+fn matches(pattern: &str, name: &OsStr) -> bool {
+    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+    let name: Vec<char> = name.to_string_lossy().to_lowercase().chars().collect();
+    let (mut at, mut place) = (0, 0);
+    // Where the last star was, and up to where the name was matched by it.
+    let mut star: Option<(usize, usize)> = None;
+    while at < name.len() {
+        match pattern.get(place) {
+            Some('*') => {
+                star = Some((place, at));
+                place += 1;
+            }
+            Some(&wanted) if wanted == '?' || wanted == name[at] => {
+                place += 1;
+                at += 1;
+            }
+            _ => match &mut star {
+                Some((star, matched)) => {
+                    *matched += 1;
+                    (place, at) = (*star + 1, *matched);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[place..].iter().all(|&left| left == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_they_are_described() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(matches(pattern, OsStr::new(name)), expected, "{pattern} {name}");
+        };
+        check("*KEY*", "MY_key_1", true);
+        check("*KEY*", "KE", false);
+        check("a?c", "ABC", true);
+        check("a?c", "AC", false);
+        check("*a*b*", "xxaxxbxx", true);
+        check("*ab", "aab", true);
+        check("", "", true);
+        check("", "A", false);
+        check("é*", "Éa", true);
+    }
+
+    fn place() -> Place {
+        let variables = [("HOME", "/h"), ("API_TOKEN", "t"), ("FOO", "bar"), ("LANG", "C")];
+        Place {
+            variables: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
+            shell: "/bin/bash".into(),
+            home: None,
+            directory: "/".into(),
+            temporary: "/tmp".into(),
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut ExecEnvPolicy), expected: &[&str]) {
+        let mut policy = ExecEnvPolicy {
+            inherit: Inherit::All,
+            ignore_default_excludes: true,
+            exclude: Vec::new(),
+            set: BTreeMap::new(),
+            include_only: Vec::new(),
+        };
+        change(&mut policy);
+        let own = BTreeMap::from([("A".to_owned(), "b".to_owned())]);
+        let variables = variables(&place(), Some(&policy), &own);
+        let seen: Vec<String> =
+            variables.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_policy_takes_leaves_out_sets_and_chooses_in_this_order() {
+        check(|_| {}, &["A=b", "API_TOKEN=t", "FOO=bar", "HOME=/h", "LANG=C"]);
+        check(|policy| policy.ignore_default_excludes = false, &["A=b", "FOO=bar", "HOME=/h", "LANG=C"]);
+        check(|policy| policy.inherit = Inherit::Core, &["A=b", "HOME=/h", "LANG=C"]);
+        check(|policy| policy.inherit = Inherit::None, &["A=b"]);
+        let narrow = |policy: &mut ExecEnvPolicy| {
+            policy.exclude.push("a*".to_owned());
+            policy.set.insert("AX".to_owned(), "1".to_owned());
+            policy.set.insert("FOX".to_owned(), "2".to_owned());
+            policy.include_only.push("f*".to_owned());
+        };
+        check(narrow, &["A=b", "FOO=bar", "FOX=2"]);
+    }
+
+    #[test]
+    fn without_a_policy_a_process_has_its_own_variables_only() {
+        let own = BTreeMap::from([("A".to_owned(), "b".to_owned())]);
+        assert_eq!(variables(&place(), None, &own), [("A".into(), "b".into())]);
+    }
+}

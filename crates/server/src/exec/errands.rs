@@ -1,0 +1,59 @@
+//! Work for the disk: one thing after the other, in the order it was asked for, beside everything else.
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::jsonrpc::Peer;
+
+/// File operations that may wait; further ones keep the connection from being read.
+const QUEUE: usize = 16;
+
+type Errand = Box<dyn FnOnce() + Send>;
+
+/// The file operations of one connection.
+pub(super) struct Errands {
+    sender: mpsc::Sender<Errand>,
+    /// How many are under way or wait.
+    pending: watch::Sender<usize>,
+    runner: JoinHandle<()>,
+}
+
+impl Errands {
+    /// Answers go to this peer, and no faster than it takes them.
+    pub(super) fn for_peer(peer: Peer) -> Self {
+        let (sender, mut errands) = mpsc::channel::<Errand>(QUEUE);
+        let pending = watch::Sender::new(0);
+        let done = pending.clone();
+        let runner = tokio::spawn(async move {
+            while let Some(errand) = errands.recv().await {
+                // Whether it is heard or not, what was asked for is done.
+                let _ = peer.room().await;
+                // One that panicked has been reported by the panic itself.
+                let _ = tokio::task::spawn_blocking(errand).await;
+                done.send_modify(|pending| *pending -= 1);
+            }
+        });
+        Self { sender, pending, runner }
+    }
+
+    /// Has it done after everything that was asked for before.
+    pub(super) async fn run(&self, errand: impl FnOnce() + Send + 'static) {
+        self.pending.send_modify(|pending| *pending += 1);
+        // The runner ends only with this.
+        let _ = self.sender.send(Box::new(errand)).await;
+    }
+
+    /// Waits until everything that was asked for is done.
+    pub(super) async fn idle(&self) {
+        let mut pending = self.pending.subscribe();
+        // The sender is here.
+        let _ = pending.wait_for(|pending| *pending == 0).await;
+    }
+}
+
+/// What is under way is done, but what waits is not: nobody would hear of it.
+impl Drop for Errands {
+    fn drop(&mut self) {
+        self.runner.abort();
+    }
+}

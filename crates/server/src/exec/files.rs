@@ -1,0 +1,152 @@
+//! Files and folders: what each method does, without a thought for who asks. May block, so it runs beside the messages.
+
+mod copy;
+mod handles;
+mod walk;
+
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
+use windlass_protocol::exec::{
+    Done, FsCanonicalizeParams, FsCanonicalizeResponse, FsCreateDirectoryParams, FsGetMetadataParams,
+    FsGetMetadataResponse, FsReadDirectoryEntry, FsReadDirectoryParams, FsReadDirectoryResponse,
+    FsReadFileParams, FsReadFileResponse, FsRemoveParams, FsWriteFileParams, NOT_FOUND, PathUri,
+    SandboxContext,
+};
+
+pub(super) use self::copy::copy;
+pub(super) use self::handles::Handles;
+pub(super) use self::walk::walk;
+
+/// The largest file that is given in one piece. Clients take no larger messages; `fs/open` gives any file in blocks.
+const LARGEST: u64 = 32 * 1024 * 1024;
+
+/// Refuses what would have to be enforced. Nothing is done in spite of it.
+pub(super) fn check_sandbox(sandbox: Option<&SandboxContext>) -> Result<(), Refusal> {
+    if sandbox.is_none_or(SandboxContext::is_full_access) {
+        return Ok(());
+    }
+    let message = "sandbox: this build of windlass does not enforce permissions of type `managed` yet; \
+                   have the client ask for full access, or run the server where a sandbox of yours holds it";
+    Err(Refusal::new(INVALID_REQUEST, message))
+}
+
+pub(super) fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let path = params.path.path();
+    let size = regular(path)?.len();
+    if size > LARGEST {
+        let message = format!(
+            "`{}` has {size} bytes and is given in one piece only up to {LARGEST}: read it with fs/open and fs/readBlock",
+            path.display()
+        );
+        return Err(Refusal::new(INVALID_REQUEST, message));
+    }
+    let bytes = std::fs::read(path).map_err(|error| refusal(&error))?;
+    Ok(FsReadFileResponse { data_base64: STANDARD.encode(bytes) })
+}
+
+pub(super) fn write_file(params: &FsWriteFileParams) -> Result<Done, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let bytes = STANDARD.decode(&params.data_base64).map_err(|error| {
+        Refusal::new(INVALID_REQUEST, format!("fs/writeFile requires valid base64 dataBase64: {error}"))
+    })?;
+    done(std::fs::write(params.path.path(), bytes))
+}
+
+pub(super) fn create_directory(params: &FsCreateDirectoryParams) -> Result<Done, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let path = params.path.path();
+    done(match params.recursive {
+        Some(false) => std::fs::create_dir(path),
+        Some(true) | None => std::fs::create_dir_all(path),
+    })
+}
+
+pub(super) fn get_metadata(params: &FsGetMetadataParams) -> Result<FsGetMetadataResponse, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let path = params.path.path();
+    let found = std::fs::metadata(path).map_err(|error| refusal(&error))?;
+    Ok(FsGetMetadataResponse {
+        is_directory: found.is_dir(),
+        is_file: found.is_file(),
+        is_symlink: path.is_symlink(),
+        size: found.len(),
+        created_at_ms: milliseconds(found.created()),
+        modified_at_ms: milliseconds(found.modified()),
+    })
+}
+
+pub(super) fn canonicalize(params: &FsCanonicalizeParams) -> Result<FsCanonicalizeResponse, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let path = std::fs::canonicalize(params.path.path()).map_err(|error| refusal(&error))?;
+    Ok(FsCanonicalizeResponse { path: PathUri::of(path) })
+}
+
+pub(super) fn read_directory(params: &FsReadDirectoryParams) -> Result<FsReadDirectoryResponse, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let listing = std::fs::read_dir(params.path.path()).map_err(|error| refusal(&error))?;
+    let entry = |entry: io::Result<std::fs::DirEntry>| {
+        let entry = entry?;
+        // A link that leads nowhere is neither a file nor a folder.
+        let found = std::fs::metadata(entry.path()).ok();
+        Ok(FsReadDirectoryEntry {
+            file_name: entry.file_name().to_string_lossy().into_owned(),
+            is_directory: found.as_ref().is_some_and(Metadata::is_dir),
+            is_file: found.as_ref().is_some_and(Metadata::is_file),
+        })
+    };
+    let entries: io::Result<Vec<_>> = listing.map(entry).collect();
+    let mut entries = entries.map_err(|error| refusal(&error))?;
+    entries.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+    Ok(FsReadDirectoryResponse { entries })
+}
+
+pub(super) fn remove(params: &FsRemoveParams) -> Result<Done, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let path = params.path.path();
+    let removed = std::fs::symlink_metadata(path).and_then(|found| {
+        match (found.is_dir(), params.recursive.unwrap_or(true)) {
+            (false, _) => std::fs::remove_file(path),
+            (true, true) => std::fs::remove_dir_all(path),
+            (true, false) => std::fs::remove_dir(path),
+        }
+    });
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && params.force.unwrap_or(true) => Ok(Done {}),
+        other => done(other),
+    }
+}
+
+/// The metadata of a file; anything else is refused, as reading it might never end.
+fn regular(path: &Path) -> Result<Metadata, Refusal> {
+    let found = std::fs::metadata(path).map_err(|error| refusal(&error))?;
+    if found.is_file() {
+        return Ok(found);
+    }
+    Err(Refusal::new(INVALID_REQUEST, format!("path `{}` is not a file", path.display())))
+}
+
+fn done(outcome: io::Result<()>) -> Result<Done, Refusal> {
+    outcome.map(|()| Done {}).map_err(|error| refusal(&error))
+}
+
+/// What the system said, under the number that clients know it by.
+fn refusal(error: &io::Error) -> Refusal {
+    let code = match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied => INVALID_REQUEST,
+        _ => INTERNAL_ERROR,
+    };
+    Refusal::new(code, error.to_string())
+}
+
+fn milliseconds(time: io::Result<SystemTime>) -> i64 {
+    let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,57 @@
+//! Copies of files, links and whole folders.
+
+use std::io;
+use std::path::Path;
+
+use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
+use windlass_protocol::exec::{Done, FsCopyParams};
+
+use super::{check_sandbox, done, refusal};
+
+pub(in crate::exec) fn copy(params: &FsCopyParams) -> Result<Done, Refusal> {
+    check_sandbox(params.sandbox.as_ref())?;
+    let (from, to) = (params.source_path.path(), params.destination_path.path());
+    let found = std::fs::symlink_metadata(from).map_err(|error| refusal(&error))?;
+    if found.is_dir() {
+        check_folders(params)?;
+    }
+    done(copy_anything(from, to))
+}
+
+fn check_folders(params: &FsCopyParams) -> Result<(), Refusal> {
+    let refuse = |message: &str| Err(Refusal::new(INVALID_REQUEST, message));
+    if !params.recursive {
+        return refuse("fs/copy requires recursive: true when sourcePath is a directory");
+    }
+    let source = std::fs::canonicalize(params.source_path.path()).map_err(|error| refusal(&error))?;
+    // The destination may not be there yet; then what is above it decides.
+    let mut above = params.destination_path.path().ancestors();
+    let destination = above.find_map(|path| std::fs::canonicalize(path).ok());
+    if destination.is_some_and(|destination| destination.starts_with(&source)) {
+        return refuse("fs/copy cannot copy a directory to itself or one of its descendants");
+    }
+    Ok(())
+}
+
+/// A link stays a link. A file that is there is replaced, a folder that is there is added to.
+fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
+    let kind = std::fs::symlink_metadata(from)?.file_type();
+    if kind.is_dir() {
+        std::fs::create_dir_all(to)?;
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            copy_anything(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        Ok(())
+    } else if kind.is_symlink() {
+        if to.is_symlink() {
+            std::fs::remove_file(to)?;
+        }
+        std::os::unix::fs::symlink(std::fs::read_link(from)?, to)
+    } else if kind.is_file() {
+        std::fs::copy(from, to).map(|_| ())
+    } else {
+        let message = format!("`{}` is neither a file, a folder nor a link", from.display());
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+}

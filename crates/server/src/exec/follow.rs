@@ -1,0 +1,193 @@
+//! Tells the attached client what happens to a process, at the client's pace, and forgets the process a while after its
+//! end.
+//!
+//! The place up to which was told belongs to the process, not to the connection: a client that comes back is told on
+//! from where its last connection broke off, and asks for what got lost on the way with `process/read`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use tokio::sync::watch;
+use windlass_engine::{Progress, Stream};
+use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
+
+use super::process::Process;
+use super::sequence::{Event, Output, Wanted};
+use super::sessions::{Attachment, Session};
+use crate::jsonrpc::Peer;
+
+/// How much is told before others have their turn.
+const TURN: u64 = 256 * 1024;
+
+/// How long a process whose end was told can still be asked about.
+const KEPT: Duration = Duration::from_secs(30);
+
+/// Follows a process to its end and forgets it.
+pub(super) async fn follow(process: Arc<Process>, session: Arc<Session>) {
+    let mut attachment = session.attachment();
+    let told = Teller { process: &process, progress: process.run().watch(), told: 0 }.tell(&mut attachment);
+    if told.await.is_err() {
+        return;
+    }
+    loop {
+        // timer: whether the client will ask again about a process that ended, nobody can tell.
+        tokio::time::sleep(KEPT).await;
+        // A client that is awaited may have missed the end and must be able to ask.
+        if matches!(*attachment.borrow_and_update(), Attachment::Attached(_)) {
+            return session.forget(&process);
+        }
+        if attached(&mut attachment).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The session is over.
+struct Over;
+
+struct Teller<'a> {
+    process: &'a Arc<Process>,
+    progress: watch::Receiver<Progress>,
+    /// The number of the last event that was told.
+    told: u64,
+}
+
+impl Teller<'_> {
+    /// Returns when the end of all output was told.
+    async fn tell(mut self, attachment: &mut watch::Receiver<Attachment>) -> Result<(), Over> {
+        loop {
+            let peer = attached(attachment).await?;
+            let room = tokio::select! {
+                room = peer.room() => room,
+                _ = attachment.changed() => continue,
+            };
+            if room.is_err() {
+                // The connection is gone; whoever serves it says so soon.
+                attachment.changed().await.map_err(|_| Over)?;
+                continue;
+            }
+            match self.turn(&peer).await {
+                Turn::Ended => return Ok(()),
+                Turn::Told => {}
+                Turn::Nothing => tokio::select! {
+                    changed = self.progress.changed() => changed.map_err(|_| Over)?,
+                    changed = attachment.changed() => changed.map_err(|_| Over)?,
+                },
+            }
+        }
+    }
+
+    async fn turn(&mut self, peer: &Peer) -> Turn {
+        self.progress.mark_unchanged();
+        let batch = self.process.collect(Wanted { after: self.told, most: TURN });
+        let Some(last) = batch.last() else { return Turn::Nothing };
+        for event in &batch.events {
+            push(peer, self.process.id(), event);
+        }
+        self.told = last;
+        self.process.confirm(batch.reached).await;
+        let ended = matches!(batch.events.last(), Some(Event::Closed { .. }));
+        if ended { Turn::Ended } else { Turn::Told }
+    }
+}
+
+enum Turn {
+    /// There was nothing to tell.
+    Nothing,
+    Told,
+    /// The last event was told.
+    Ended,
+}
+
+/// Waits for somebody to be attached.
+async fn attached(attachment: &mut watch::Receiver<Attachment>) -> Result<Peer, Over> {
+    let somebody = attachment.wait_for(|attachment| !matches!(attachment, Attachment::Awaited(_))).await;
+    match somebody.as_deref() {
+        Ok(Attachment::Attached(peer)) => Ok(peer.clone()),
+        Ok(Attachment::Awaited(_) | Attachment::Over) | Err(_) => Err(Over),
+    }
+}
+
+fn push(peer: &Peer, id: &str, event: &Event) {
+    match event {
+        Event::Output(output) => peer.push(output_message(id, output)),
+        Event::Exited(exited) => {
+            let (process_id, seq) = (id.to_owned(), exited.seq);
+            let params =
+                ExecExitedNotification { process_id, seq, exit_code: exited.code, sandbox_denied: false };
+            peer.notify("process/exited", &params);
+        }
+        Event::Closed { seq } => {
+            peer.notify("process/closed", &ExecClosedNotification { process_id: id.to_owned(), seq: *seq });
+        }
+    }
+}
+
+/// The notification of some output, written straight into its JSON: this is most of what a server says.
+fn output_message(id: &str, output: &Output) -> Vec<u8> {
+    let mut message = Vec::with_capacity(128 + id.len() + output.bytes.len() / 3 * 4 + 4);
+    message.extend_from_slice(br#"{"method":"process/output","params":{"processId":"#);
+    append(&mut message, id);
+    message.extend_from_slice(br#","seq":"#);
+    append(&mut message, &output.seq);
+    message.extend_from_slice(br#","stream":""#);
+    message.extend_from_slice(stream_name(output.stream).as_bytes());
+    message.extend_from_slice(br#"","chunk":""#);
+    let start = message.len();
+    message.resize(start + output.bytes.len().div_ceil(3) * 4, 0);
+    // The room was made to measure.
+    let written = STANDARD.encode_slice(&output.bytes, &mut message[start..]).unwrap_or_default();
+    message.truncate(start + written);
+    message.push(b'"');
+    if output.dropped > 0 {
+        message.extend_from_slice(br#","droppedBytes":"#);
+        append(&mut message, &output.dropped);
+    }
+    message.extend_from_slice(b"}}");
+    message
+}
+
+/// Texts and numbers can always be written to memory.
+fn append(message: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    let _ = serde_json::to_writer(message, value);
+}
+
+fn stream_name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+        Stream::Terminal => "pty",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_protocol::exec::{ExecOutputDeltaNotification, ExecOutputStream, ProcessOutputChunk};
+
+    use super::*;
+
+    #[test]
+    fn the_written_notification_is_the_shape() {
+        for (bytes, dropped) in [(&b"hi\n"[..], 0), (b"", 7), (b"\xff\x00", 0)] {
+            let output = Output { seq: 3, stream: Stream::Terminal, bytes: bytes.to_vec(), dropped };
+            let message = output_message("a \"quoted\" id", &output);
+            let value: serde_json::Value = serde_json::from_slice(&message).expect("JSON");
+            assert_eq!(value["method"], "process/output");
+            let read: ExecOutputDeltaNotification =
+                serde_json::from_value(value["params"].clone()).expect("the shape");
+            let output = ProcessOutputChunk {
+                seq: 3,
+                stream: ExecOutputStream::Pty,
+                chunk: STANDARD.encode(bytes),
+                dropped_bytes: (dropped > 0).then_some(dropped),
+            };
+            assert_eq!(
+                read,
+                ExecOutputDeltaNotification { process_id: "a \"quoted\" id".to_owned(), output }
+            );
+        }
+    }
+}

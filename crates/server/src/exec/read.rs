@@ -1,0 +1,94 @@
+//! `process/read`: what happened after some event, at once if there is anything, else when it comes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use windlass_engine::Stream;
+use windlass_protocol::exec::{ExecOutputStream, ProcessOutputChunk, ReadParams, ReadResponse};
+
+use super::process::Process;
+use super::reply::Reply;
+use super::sequence::{Event, Output, Wanted};
+
+/// The most bytes in one answer, whatever was asked for: base64 makes a third more of them, and clients take no larger
+/// messages. What is cut is said by `nextSeq`.
+const MOST: u64 = 8 * 1024 * 1024;
+
+/// The longest wait. A client that wants to wait longer asks again.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Waits until there is something to say, then answers. Large answers are made one at a time.
+pub(super) async fn read(process: Arc<Process>, params: ReadParams, turn: Arc<Semaphore>, reply: Reply) {
+    wait(&process, &params).await;
+    // Nobody closes it.
+    let _turn = turn.acquire().await;
+    if reply.peer().room().await.is_ok() {
+        let answer = answer(&process, &params);
+        reply.give(Ok(answer));
+    }
+}
+
+/// Returns when there is anything new, or no more can come, or the time is over.
+async fn wait(process: &Process, params: &ReadParams) {
+    let after = params.after_seq.unwrap_or(0);
+    let deadline = Instant::now() + Duration::from_millis(params.wait_ms.unwrap_or(0)).min(LONGEST);
+    let mut progress = process.run().watch();
+    loop {
+        progress.mark_unchanged();
+        // One byte is enough to know that there is something.
+        let batch = process.collect(Wanted { after, most: 0 });
+        if !batch.events.is_empty() || process.sequence().is_closed() {
+            return;
+        }
+        // timer: the client says how long it wants to wait.
+        match tokio::time::timeout_at(deadline, progress.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}
+
+fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
+    let after = params.after_seq.unwrap_or(0);
+    let most = params.max_bytes.map_or(MOST, |most| most.min(MOST));
+    let receipt = process.run().receipt();
+    let batch = process.collect(Wanted { after, most });
+    let sequence = process.sequence();
+    let exited = sequence.exited();
+    let chunks: Vec<ProcessOutputChunk> = batch.events.into_iter().filter_map(chunk).collect();
+    let limited = params.max_bytes.is_some() || batch.is_cut;
+    let last = chunks.last().filter(|_| limited).map(|chunk| chunk.seq);
+    let next_seq = last.map_or(sequence.next(), |last| last + 1);
+    // Whoever set no limit takes the answer for the whole story, so it must not tell an end that it does not reach.
+    let has_exited = match params.max_bytes {
+        Some(_) => receipt.is_some(),
+        None => exited.is_some_and(|exited| exited.seq < next_seq),
+    };
+    let closed = sequence.is_closed() && (params.max_bytes.is_some() || !batch.is_cut);
+    let failure = (closed && exited.is_none()).then(|| "how the process ended is not known".to_owned());
+    let code = receipt.map(|receipt| receipt.exit.code()).filter(|_| has_exited);
+    ReadResponse {
+        chunks,
+        next_seq,
+        exited: has_exited,
+        exit_code: code,
+        closed,
+        failure,
+        sandbox_denied: false,
+    }
+}
+
+fn chunk(event: Event) -> Option<ProcessOutputChunk> {
+    let Event::Output(Output { seq, stream, bytes, dropped }) = event else { return None };
+    let stream = match stream {
+        Stream::Stdout => ExecOutputStream::Stdout,
+        Stream::Stderr => ExecOutputStream::Stderr,
+        Stream::Terminal => ExecOutputStream::Pty,
+    };
+    let dropped_bytes = (dropped > 0).then_some(dropped);
+    Some(ProcessOutputChunk { seq, stream, chunk: STANDARD.encode(bytes), dropped_bytes })
+}

@@ -1,0 +1,298 @@
+//! The events of one process and their numbers: output, the exit, and the end of all output.
+//!
+//! A number is given when somebody is to be told of an event and not before, so output that nobody hears of yet stays
+//! together and is numbered in large pieces later. What is kept is an index from numbers to offsets; the bytes are the
+//! journal's.
+
+use std::collections::VecDeque;
+
+use windlass_engine::{Journal, Offset, Piece, Progress, Span, Stream};
+
+/// The most bytes of one event.
+pub(super) const CHUNK: usize = 32 * 1024;
+
+/// The most events that are remembered of one process: two megabytes of index. Output in two streams that alternate byte
+/// by byte has more; the oldest then cannot be read again.
+const REMEMBERED: usize = 128 * 1024;
+
+/// The most bytes that are numbered for one request, whether they are given or not.
+const AT_ONCE: u64 = 16 * 1024 * 1024;
+
+/// The numbers that were given.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    entries: VecDeque<Entry>,
+    /// The number of the first entry.
+    first: u64,
+    /// Where the first entry begins.
+    start: Offset,
+    /// Everything before this has a number.
+    numbered: Offset,
+    exited: Option<Exited>,
+    closed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Where it ends; it begins where the one before it ends.
+    to: Offset,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Output(Stream),
+    Exited,
+    Closed,
+}
+
+/// How the process exited, and the number of that event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exited {
+    pub(super) seq: u64,
+    pub(super) code: i32,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Output(Output),
+    Exited(Exited),
+    Closed { seq: u64 },
+}
+
+/// Bytes of one stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Output {
+    pub(super) seq: u64,
+    pub(super) stream: Stream,
+    pub(super) bytes: Vec<u8>,
+    /// How many more there were, which are kept no longer.
+    pub(super) dropped: u64,
+}
+
+/// Which events are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Those with greater numbers.
+    pub(super) after: u64,
+    /// The most bytes of output. One event is given whatever its length.
+    pub(super) most: u64,
+}
+
+/// Events in a row.
+#[derive(Debug)]
+pub(super) struct Batch {
+    wanted: Wanted,
+    pub(super) events: Vec<Event>,
+    bytes: u64,
+    /// Whether there was more than was wanted.
+    pub(super) is_cut: bool,
+    /// Where the output of these events ends.
+    pub(super) reached: Offset,
+}
+
+impl Default for Sequence {
+    fn default() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            first: 1,
+            start: Offset::ZERO,
+            numbered: Offset::ZERO,
+            exited: None,
+            closed: false,
+        }
+    }
+}
+
+impl Sequence {
+    /// The number of the next event.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// The exit, once it has a number.
+    pub(super) fn exited(&self) -> Option<Exited> {
+        self.exited
+    }
+
+    /// Whether everything has a number.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The events that are wanted, as far as the process has got. Progress must have been looked at before this call.
+    pub(super) fn collect(&mut self, journal: &Journal, progress: &Progress, wanted: Wanted) -> Batch {
+        let mut batch = Batch::of(wanted);
+        self.recall(journal, &mut batch);
+        self.number(journal, progress, &mut batch);
+        batch
+    }
+
+    /// Events that have their numbers already.
+    fn recall(&self, journal: &Journal, batch: &mut Batch) {
+        let skipped =
+            usize::try_from((batch.wanted.after + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let before = skipped.checked_sub(1).and_then(|last| self.entries.get(last));
+        let mut from = before.map_or(self.start, |entry| entry.to);
+        for (place, entry) in self.entries.iter().enumerate().skip(skipped) {
+            let span = Span::new(from, entry.to);
+            if batch.is_full(span.len()) {
+                batch.is_cut = true;
+                return;
+            }
+            let seq = self.first + place as u64;
+            batch.add(self.event(seq, entry.what, || kept(journal, span)), entry.to);
+            from = entry.to;
+        }
+    }
+
+    fn event(&self, seq: u64, what: What, kept: impl FnOnce() -> (Vec<u8>, u64)) -> Event {
+        match what {
+            What::Output(stream) => {
+                let (bytes, dropped) = kept();
+                Event::Output(Output { seq, stream, bytes, dropped })
+            }
+            What::Exited => Event::Exited(self.exited.unwrap_or(Exited { seq, code: 0 })),
+            What::Closed => Event::Closed { seq },
+        }
+    }
+
+    /// Gives numbers to what happened since, in as few events as there can be.
+    fn number(&mut self, journal: &Journal, progress: &Progress, batch: &mut Batch) {
+        let furthest = self.numbered + AT_ONCE;
+        while !batch.is_cut && self.numbered < furthest {
+            let end = self.output_before_next_event(progress);
+            if self.numbered < end {
+                let reading = journal.read(Span::new(self.numbered, end), CHUNK);
+                joined(reading.pieces).into_iter().for_each(|part| self.number_part(part, batch));
+            } else if let Some(receipt) = progress.receipt.as_ref().filter(|_| self.exited.is_none()) {
+                self.exited = Some(Exited { seq: self.next(), code: receipt.exit.code() });
+                self.number_event(What::Exited, batch);
+            } else if progress.closed && !self.closed {
+                self.closed = true;
+                self.number_event(What::Closed, batch);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The exit comes after what the process itself printed, and before what it left running prints later.
+    fn output_before_next_event(&self, progress: &Progress) -> Offset {
+        match &progress.receipt {
+            Some(receipt) if self.exited.is_none() => Offset::new(receipt.bytes.total()),
+            _ => progress.end,
+        }
+    }
+
+    fn number_part(&mut self, part: Part, batch: &mut Batch) {
+        let (seq, to) = (self.next(), part.to);
+        self.remember(Entry { to, what: What::Output(part.stream) });
+        if seq <= batch.wanted.after {
+            return;
+        }
+        if batch.is_cut || batch.is_full(part.bytes.len() as u64) {
+            batch.is_cut = true;
+            return;
+        }
+        let Part { stream, bytes, dropped, .. } = part;
+        batch.add(Event::Output(Output { seq, stream, bytes, dropped }), to);
+    }
+
+    fn number_event(&mut self, what: What, batch: &mut Batch) {
+        let seq = self.next();
+        self.remember(Entry { to: self.numbered, what });
+        if seq > batch.wanted.after {
+            let event = self.event(seq, what, Default::default);
+            batch.add(event, self.numbered);
+        }
+    }
+
+    fn remember(&mut self, entry: Entry) {
+        self.numbered = entry.to;
+        self.entries.push_back(entry);
+        if self.entries.len() > REMEMBERED
+            && let Some(oldest) = self.entries.pop_front()
+        {
+            self.first += 1;
+            self.start = oldest.to;
+        }
+    }
+}
+
+impl Batch {
+    /// The number of its last event.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.events.last().map(Event::seq)
+    }
+
+    fn of(wanted: Wanted) -> Self {
+        Self { wanted, events: Vec::new(), bytes: 0, is_cut: false, reached: Offset::ZERO }
+    }
+
+    fn is_full(&self, more: u64) -> bool {
+        self.bytes > 0 && self.bytes + more > self.wanted.most
+    }
+
+    fn add(&mut self, event: Event, reached: Offset) {
+        if let Event::Output(output) = &event {
+            // What is gone takes a place too, or a list of nothing could be endless.
+            self.bytes += (output.bytes.len() as u64).max(1);
+        }
+        self.reached = reached;
+        self.events.push(event);
+    }
+}
+
+impl Event {
+    pub(super) fn seq(&self) -> u64 {
+        match self {
+            Self::Output(output) => output.seq,
+            Self::Exited(exited) => exited.seq,
+            Self::Closed { seq } => *seq,
+        }
+    }
+}
+
+/// Output that is about to get a number.
+struct Part {
+    to: Offset,
+    stream: Stream,
+    bytes: Vec<u8>,
+    dropped: u64,
+}
+
+/// Pieces of one stream that follow one another become one part.
+fn joined(pieces: Vec<Piece>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let to = piece.span().to();
+        match (piece, parts.last_mut()) {
+            (Piece::Bytes { stream, bytes, .. }, Some(last)) if last.stream == stream => {
+                last.bytes.extend_from_slice(&bytes);
+                last.to = to;
+            }
+            (Piece::Bytes { stream, bytes, .. }, _) => parts.push(Part { to, stream, bytes, dropped: 0 }),
+            // Which stream it was is gone with it.
+            (gone, last) => {
+                let stream = last.map_or(Stream::Stdout, |last| last.stream);
+                parts.push(Part { to, stream, bytes: Vec::new(), dropped: gone.span().len() });
+            }
+        }
+    }
+    parts
+}
+
+/// What the journal still has of a span, and how much it has not.
+fn kept(journal: &Journal, span: Span) -> (Vec<u8>, u64) {
+    let (mut kept, mut dropped) = (Vec::new(), 0);
+    for piece in journal.read(span, usize::try_from(span.len()).unwrap_or(usize::MAX)).pieces {
+        match piece {
+            Piece::Bytes { bytes, .. } if kept.is_empty() => kept = bytes,
+            Piece::Bytes { bytes, .. } => kept.extend_from_slice(&bytes),
+            gone => dropped += gone.span().len(),
+        }
+    }
+    (kept, dropped)
+}

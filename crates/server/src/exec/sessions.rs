@@ -1,0 +1,262 @@
+//! Sessions: what a client attaches to. A session owns processes; it outlives a lost connection for a while, and
+//! everything that runs in it ends with it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use windlass_engine::Session as Run;
+use windlass_protocol::envelope::{ATTACHED_ELSEWHERE, INTERNAL_ERROR, INVALID_REQUEST, Refusal};
+
+use super::process::Process;
+use crate::jsonrpc::Peer;
+
+/// How long a session waits for a client that lost its connection, unless told otherwise.
+pub(super) const GRACE: Duration = Duration::from_secs(30);
+
+/// The most sessions there may be, attached or waiting.
+const MOST: usize = 4096;
+
+/// The sessions of one server.
+pub(super) struct Sessions {
+    /// How long they wait for a client.
+    grace: Duration,
+    all: Mutex<HashMap<String, Arc<Session>>>,
+    /// Those that wait for a client, each in a task that ends it when none comes.
+    waiting: Mutex<JoinSet<()>>,
+}
+
+/// What a client is attached to, or will be again.
+pub(super) struct Session {
+    id: String,
+    attachment: watch::Sender<Attachment>,
+    /// How often the connection was lost.
+    losses: AtomicU64,
+    processes: Mutex<BTreeMap<String, Arc<Process>>>,
+    /// What processes that are known no longer left running: it may go on as long as the session does.
+    left: Mutex<Vec<Run>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// Who is attached.
+#[derive(Clone)]
+pub(super) enum Attachment {
+    Attached(Peer),
+    /// Nobody; the number says after which loss.
+    Awaited(u64),
+    /// Nobody, for ever.
+    Over,
+}
+
+impl Attachment {
+    fn is_awaited(&self, time: u64) -> bool {
+        matches!(self, Self::Awaited(since) if *since == time)
+    }
+}
+
+impl Sessions {
+    pub(super) fn waiting(grace: Duration) -> Self {
+        Self { grace, all: Mutex::default(), waiting: Mutex::default() }
+    }
+
+    /// A new session for this client.
+    pub(super) fn open(&self, peer: Peer) -> Result<Arc<Session>, Refusal> {
+        let mut all = self.lock();
+        if all.len() >= MOST {
+            let message =
+                format!("this server has {MOST} sessions already: close one, or wait until one is forgotten");
+            return Err(Refusal::new(INTERNAL_ERROR, message));
+        }
+        let session = Arc::new(Session::new(random_id()?, peer));
+        all.insert(session.id.clone(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// The session of a connection that was lost.
+    pub(super) fn resume(&self, id: &str, peer: Peer) -> Result<Arc<Session>, Refusal> {
+        let all = self.lock();
+        let unknown = || Refusal::new(INVALID_REQUEST, format!("unknown session id {id}"));
+        let session = all.get(id).ok_or_else(unknown)?;
+        let attached = session.attachment.send_if_modified(|attachment| {
+            let awaited = matches!(attachment, Attachment::Awaited(_));
+            if awaited {
+                *attachment = Attachment::Attached(peer);
+            }
+            awaited
+        });
+        if attached {
+            return Ok(Arc::clone(session));
+        }
+        let message = format!("session {id} is already attached to another connection");
+        Err(Refusal::new(ATTACHED_ELSEWHERE, message))
+    }
+
+    /// The connection is lost: the session waits for its client, and ends if none comes.
+    pub(super) fn detach(self: &Arc<Self>, session: &Arc<Session>) {
+        let time = session.losses.fetch_add(1, Ordering::Relaxed);
+        let is_lost = session.attachment.send_if_modified(|attachment| {
+            let is_attached = matches!(attachment, Attachment::Attached(_));
+            if is_attached {
+                *attachment = Attachment::Awaited(time);
+            }
+            is_attached
+        });
+        if !is_lost {
+            return;
+        }
+        let (sessions, session) = (Arc::clone(self), Arc::clone(session));
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.try_join_next().is_some() {}
+        waiting.spawn(async move {
+            let mut attachment = session.attachment.subscribe();
+            let attached = attachment.wait_for(|attachment| !attachment.is_awaited(time));
+            // timer: nobody can tell whether a client that lost its connection will come back.
+            if tokio::time::timeout(sessions.grace, attached).await.is_err() {
+                sessions.expire(&session, time).await;
+            }
+        });
+    }
+
+    async fn expire(&self, session: &Arc<Session>, time: u64) {
+        // Under the lock, so that nobody attaches to what is ending.
+        let is_over = {
+            let mut all = self.lock();
+            let is_awaited = session.attachment.borrow().is_awaited(time);
+            is_awaited.then(|| {
+                session.attachment.send_replace(Attachment::Over);
+                all.remove(&session.id)
+            })
+        };
+        if is_over.is_some() {
+            session.end().await;
+        }
+    }
+
+    /// Ends a session now, with everything in it.
+    pub(super) async fn close(&self, session: &Arc<Session>) {
+        self.lock().remove(&session.id);
+        session.attachment.send_replace(Attachment::Over);
+        session.end().await;
+    }
+
+    pub(super) async fn end_all(&self) {
+        let all: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
+        let mut ends = JoinSet::new();
+        for session in all {
+            session.attachment.send_replace(Attachment::Over);
+            ends.spawn(async move { session.end().await });
+        }
+        while ends.join_next().await.is_some() {}
+        let mut waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        while waiting.join_next().await.is_some() {}
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn new(id: String, peer: Peer) -> Self {
+        Self {
+            id,
+            attachment: watch::Sender::new(Attachment::Attached(peer)),
+            losses: AtomicU64::new(0),
+            processes: Mutex::default(),
+            left: Mutex::default(),
+            tasks: Mutex::default(),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Who is attached, as a level to wait on.
+    pub(super) fn attachment(&self) -> watch::Receiver<Attachment> {
+        self.attachment.subscribe()
+    }
+
+    pub(super) fn process(&self, id: &str) -> Option<Arc<Process>> {
+        self.processes().get(id).cloned()
+    }
+
+    /// All that are known, by name.
+    pub(super) fn all_processes(&self) -> Vec<Arc<Process>> {
+        self.processes().values().cloned().collect()
+    }
+
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.processes().contains_key(id)
+    }
+
+    pub(super) fn add(&self, process: Arc<Process>) {
+        self.processes().insert(process.id().to_owned(), process);
+    }
+
+    /// Its name may be used again. What it left running goes on.
+    pub(super) fn forget(&self, process: &Process) {
+        self.processes().remove(process.id());
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|run| !run.processes().is_empty());
+        if !process.run().processes().is_empty() {
+            left.push(process.run().clone());
+        }
+    }
+
+    /// Runs a task that ends with the session at the latest.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// Ends every process and everything that any of them started.
+    async fn end(&self) {
+        let processes = std::mem::take(&mut *self.processes());
+        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut stops = JoinSet::new();
+        for run in processes.values().map(|process| process.run().clone()).chain(left) {
+            stops.spawn(async move { drop(run.stop().await) });
+        }
+        while stops.join_next().await.is_some() {}
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
+    }
+
+    fn processes(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Process>>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A number that nobody can guess, in the form of a version 4 UUID.
+fn random_id() -> Result<String, Refusal> {
+    let mut bytes = [0; 16];
+    let filled = getrandom(&mut bytes, GetRandomFlags::empty());
+    if !matches!(filled, Ok(16)) {
+        return Err(Refusal::new(INTERNAL_ERROR, "the system gives no random numbers"));
+    }
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_ids_are_uuids_and_differ() {
+        let [one, other] = [random_id().expect("random"), random_id().expect("random")];
+        assert_ne!(one, other);
+        let lengths: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert_eq!(&one[14..15], "4");
+        assert!("89ab".contains(&one[19..20]), "{one}");
+    }
+}

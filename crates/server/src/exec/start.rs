@@ -1,0 +1,95 @@
+//! `process/start`: from what a client asks for to a running process, or a refusal that leaves nothing behind.
+
+use std::sync::Arc;
+
+use windlass_engine::{CommandSpec, Engine, Io, Pace, Queries, Size, StartError, Stdin, Terminal};
+use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
+use windlass_protocol::exec::{ExecParams, TerminalSize};
+
+use super::control::Input;
+use super::environment;
+use super::files::check_sandbox;
+use super::process::Process;
+use super::sessions::Session;
+use super::{Place, Shared};
+
+/// How far a process may print ahead of a client that does not take what it is told; then it waits, so that nothing is
+/// lost. Less than the journal keeps.
+const AHEAD: u64 = 64 * 1024 * 1024;
+
+/// Starts a process in a session. It is not followed yet, so that its first output comes after the answer.
+pub(super) fn start(server: &Shared, session: &Session, params: ExecParams) -> Result<Arc<Process>, Refusal> {
+    check(&params)?;
+    if session.knows(&params.process_id) {
+        let message = format!("process {} already exists", params.process_id);
+        return Err(Refusal::new(INVALID_REQUEST, message));
+    }
+    let input = if params.tty || params.pipe_stdin { Input::Open } else { Input::None };
+    let (id, command) = command(&server.place, params)?;
+    let run = launch(&server.engine, command)?;
+    let process = Process::new(id, run, input, session);
+    session.add(Arc::clone(&process));
+    Ok(process)
+}
+
+/// What can be refused before anything is looked up.
+fn check(params: &ExecParams) -> Result<(), Refusal> {
+    if params.argv.is_empty() {
+        return Err(Refusal::new(INVALID_PARAMS, "argv must not be empty"));
+    }
+    check_sandbox(params.sandbox.as_ref())?;
+    if params.enforce_managed_network || params.managed_network.is_some() || params.network_proxy.is_some() {
+        let message = "this build of windlass does not control a process's network yet: send no managedNetwork, no \
+                       networkProxy, and enforceManagedNetwork: false";
+        return Err(Refusal::new(INVALID_REQUEST, message));
+    }
+    if params.size.is_some() && !params.tty {
+        return Err(Refusal::new(INVALID_PARAMS, "process/start size requires tty: true"));
+    }
+    Ok(())
+}
+
+fn command(place: &Place, params: ExecParams) -> Result<(String, CommandSpec), Refusal> {
+    let environment = environment::variables(place, params.env_policy.as_ref(), &params.env);
+    let io = match (params.tty, params.pipe_stdin) {
+        (true, _) => Io::Terminal(terminal(params.size)?),
+        (false, true) => Io::Pipes(Stdin::Open),
+        (false, false) => Io::Pipes(Stdin::Closed),
+    };
+    let mut command = CommandSpec::new(params.argv, params.cwd.into_path());
+    command.argv0 = params.arg0.map(Into::into);
+    command.environment = environment;
+    command.io = io;
+    command.pace = Pace::Reader { window: AHEAD };
+    Ok((params.process_id, command))
+}
+
+fn terminal(asked: Option<TerminalSize>) -> Result<Terminal, Refusal> {
+    let size = asked.map(size).transpose()?.unwrap_or_default();
+    Ok(Terminal { size, queries: Queries::Answered })
+}
+
+/// The size of a terminal, which has at least one cell.
+pub(super) fn size(asked: TerminalSize) -> Result<Size, Refusal> {
+    let TerminalSize { rows, cols } = asked;
+    if rows == 0 || cols == 0 {
+        return Err(Refusal::new(INVALID_PARAMS, "process size rows and cols must be greater than 0"));
+    }
+    Ok(Size { rows, cols })
+}
+
+fn launch(engine: &Engine, command: CommandSpec) -> Result<windlass_engine::Session, Refusal> {
+    engine.start(command).map_err(|error| Refusal::new(INTERNAL_ERROR, text(&error)))
+}
+
+/// What the system says where it said something: clients look for those words.
+fn text(error: &StartError) -> String {
+    match error {
+        StartError::ProgramNotFound { .. } => "No such file or directory (os error 2)".to_owned(),
+        StartError::CannotExecute { source, .. }
+        | StartError::Directory { source, .. }
+        | StartError::System { source, .. } => source.to_string(),
+        StartError::Nul { .. } => "nul byte found in provided data".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,9 @@
+//! The exec-server dialect, as its clients meet it.
+
+mod files;
+mod handshake;
+mod input;
+mod processes;
+mod reading;
+mod resume;
+mod rig;
