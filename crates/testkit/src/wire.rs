@@ -197,6 +197,17 @@ impl Wire {
     pub fn exit(&mut self) -> Result<ExitStatus> {
         let deadline = hang_deadline();
         while self.output.is_some() && self.read_some(deadline)? {}
+        self.exit_unread()
+    }
+
+    /// Waits for the server to end by itself though nobody reads what it prints.
+    pub fn exit_unread(&mut self) -> Result<ExitStatus> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or_else(closed)?;
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(status);
+        }
+        let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        wait(&mut [PollFd::new(&process, PollFlags::IN)], hang_deadline())?;
         self.child.wait()
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod app_server;
 mod clients;
 mod conformance;
 mod demo;

@@ -1,0 +1,13 @@
+//! `windlass app-server` as a program meets it, and what it has to survive: clients that do not read, do not write, write
+//! nonsense or vanish, programs that do not read or do not go, and signals.
+
+mod bursts;
+mod client;
+mod frames;
+mod hangups;
+mod input;
+mod lifecycle;
+mod orphans;
+mod output;
+mod signals;
+mod text;

@@ -1,0 +1,205 @@
+//! A server with a client, and everything that both of them start.
+
+use serde_json::{Value, json};
+use windlass_sys::process::Process;
+use windlass_testkit::wire::{Message, Refusal, RequestId, Wire};
+use windlass_testkit::{base64, survivors};
+
+use crate::rig::{Home, WAYS, escapees, held, nothing_survives};
+
+/// A `windlass app-server` on pipes that has been introduced to us.
+pub(super) struct App {
+    pub(super) wire: Wire,
+    pub(super) home: Home,
+    /// In the environment of the server and of all that comes of it.
+    token: String,
+}
+
+/// What a finished command came to.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) result: Value,
+    /// What was streamed, stdout and stderr.
+    pub(super) streamed: [Vec<u8>; 2],
+    /// The numbers of the pieces that were streamed, in order of arrival.
+    pub(super) numbers: Vec<u64>,
+}
+
+impl App {
+    pub(super) fn start(name: &str) -> Self {
+        Self::start_with(name, &[])
+    }
+
+    pub(super) fn start_with(name: &str, words: &[&str]) -> Self {
+        let home = Home::new(&format!("app-{name}"));
+        let token = survivors::token(&format!("app-{name}"));
+        let mut command = home.windlass(&[&["app-server"], words].concat());
+        command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, &token).current_dir(home.path());
+        let wire = Wire::start(&mut command).expect("windlass starts");
+        let mut app = Self { wire, home, token };
+        app.greet();
+        app
+    }
+
+    fn greet(&mut self) {
+        let who = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "clientInfo": who, "capabilities": { "experimentalApi": true } });
+        let answer = self.wire.request("initialize", &hello).expect("it answers").expect("it is glad to");
+        assert_eq!(answer["platformOs"], "linux", "{answer}");
+        self.wire.notify("initialized").expect("it listens");
+    }
+
+    /// Asks for a command and waits for nothing.
+    pub(super) fn exec(&mut self, params: &Value) -> RequestId {
+        self.wire.ask("command/exec", params).expect("it listens")
+    }
+
+    /// Any request, with its answer.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Refusal> {
+        self.wire.request(method, params).expect("it answers")
+    }
+
+    pub(super) fn terminate(&mut self, process: &str) -> Result<Value, Refusal> {
+        self.request("command/exec/terminate", &json!({ "processId": process }))
+    }
+
+    /// Types into a process and waits for nothing.
+    pub(super) fn write(&mut self, process: &str, bytes: &[u8]) -> RequestId {
+        let params = json!({ "processId": process, "deltaBase64": base64::encode(bytes) });
+        self.wire.ask("command/exec/write", &params).expect("it listens")
+    }
+
+    /// A command with its output in the answer.
+    pub(super) fn run(&mut self, command: &[&str]) -> Value {
+        self.run_with(command, json!({}))
+    }
+
+    /// The same, with more to say about it.
+    pub(super) fn run_with(&mut self, command: &[&str], mut more: Value) -> Value {
+        more["command"] = json!(command);
+        self.request("command/exec", &more).unwrap_or_else(|refusal| panic!("{refusal} for {more}"))
+    }
+
+    /// The server still does its work.
+    pub(super) fn works(&mut self) {
+        let result = self.run(&["/bin/echo", "here"]);
+        assert_eq!((&result["exitCode"], &result["stdout"]), (&json!(0), &json!("here\n")), "{result}");
+    }
+
+    /// The answer to a request.
+    pub(super) fn answer(&mut self, asked: RequestId) -> Result<Value, Refusal> {
+        self.wire.answer(asked).expect("it answers")
+    }
+
+    /// Waits for a streamed command's end, and puts together what it streamed.
+    pub(super) fn finished(&mut self, asked: RequestId, process: &str) -> Finished {
+        let mut finished =
+            Finished { result: Value::Null, streamed: Default::default(), numbers: Vec::new() };
+        // An answer or a piece of this process, whatever was kept of them first.
+        loop {
+            let concerns =
+                |message: &Message| message.answers() == Some(asked) || piece(message, process).is_some();
+            let message = self.wire.wait_for(concerns).expect("the command comes to an end");
+            match message {
+                Message::Answer { result, .. } => {
+                    finished.result = result.unwrap_or_else(|refusal| panic!("{refusal}"));
+                    return finished;
+                }
+                Message::Notice { params, .. } => finished.take(&params),
+            }
+        }
+    }
+
+    /// Waits until a process has printed this, and returns all that it printed since the last look.
+    pub(super) fn printed(&mut self, process: &str, text: &str) -> String {
+        self.printed_times(process, text, 1)
+    }
+
+    pub(super) fn printed_times(&mut self, process: &str, text: &str, times: usize) -> String {
+        let mut seen = Vec::new();
+        loop {
+            let message = self.wire.wait_for(|message| piece(message, process).is_some());
+            let message = message.unwrap_or_else(|error| panic!("{error} after {seen:?}"));
+            seen.extend(bytes_of(piece(&message, process).expect("a piece")));
+            let so_far = String::from_utf8_lossy(&seen);
+            if so_far.matches(text).count() >= times {
+                return so_far.into_owned();
+            }
+        }
+    }
+
+    /// Starts a tree that leaves in every way, and takes hold of it; the request is answered when its root has ended.
+    pub(super) fn start_escapees(
+        &mut self,
+        more: Value,
+        (token, deaf): (&str, &str),
+    ) -> (RequestId, Vec<Process>) {
+        let mut params = more;
+        params["command"] = json!(["/bin/sh", "-c", escapees(token, deaf)]);
+        params["processId"] = json!(token);
+        params["streamStdoutStderr"] = json!(true);
+        let asked = self.exec(&params);
+        self.printed_times(token, "is up", WAYS.len());
+        let found = survivors::bearing(&format!("{token}-"));
+        for way in WAYS {
+            assert!(found.iter().any(|line| line.contains(&format!("{token}-{way}"))), "{way}: {found:?}");
+        }
+        (asked, held(&found))
+    }
+
+    /// Hangs up; the server goes by itself and leaves nothing.
+    pub(super) fn end(mut self) {
+        self.wire.close_input();
+        self.ends();
+    }
+
+    /// The server goes by itself, with success, and leaves nothing.
+    pub(super) fn ends(mut self) {
+        let status = self.wire.exit().expect("it comes to an end");
+        assert!(status.success(), "{status}");
+        self.leaves_nothing();
+    }
+
+    /// The same where our end of its output is closed: it may well say that it could not write.
+    pub(super) fn ends_anyhow(mut self) {
+        self.wire.exit().expect("it comes to an end");
+        self.leaves_nothing();
+    }
+
+    /// The server goes though nobody reads what it says.
+    pub(super) fn ends_unread(mut self) {
+        self.wire.exit_unread().expect("it comes to an end");
+        self.leaves_nothing();
+    }
+
+    /// Waits until the server and all that came of it are gone.
+    pub(super) fn leaves_nothing(self) {
+        nothing_survives(&held(&survivors::bearing(&self.token)), &self.token);
+    }
+}
+
+impl Finished {
+    fn take(&mut self, params: &Value) {
+        let stream = usize::from(params["stream"] == "stderr");
+        self.streamed[stream].extend(bytes_of(params));
+        self.numbers.extend(params["seq"].as_u64());
+    }
+
+    pub(super) fn code(&self) -> &Value {
+        &self.result["exitCode"]
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.streamed[0]).into_owned()
+    }
+}
+
+/// The particulars of a piece of output of this process.
+fn piece<'a>(message: &'a Message, process: &str) -> Option<&'a Value> {
+    message.notice("command/exec/outputDelta").filter(|params| params["processId"] == process)
+}
+
+fn bytes_of(params: &Value) -> Vec<u8> {
+    let text = params["deltaBase64"].as_str().unwrap_or_else(|| panic!("no output in {params}"));
+    base64::decode(text.as_bytes()).unwrap_or_else(|| panic!("not base64 in {params}"))
+}

@@ -1,0 +1,69 @@
+//! A client that goes, wholly or by half, takes its programs with it.
+
+use serde_json::{Value, json};
+use windlass_testkit::survivors;
+
+use super::client::App;
+use crate::rig::nothing_survives;
+
+fn flood(process: &str, more: &Value) -> Value {
+    let mut params = json!({
+        "command": ["/usr/bin/yes"], "processId": process, "streamStdoutStderr": true, "disableTimeout": true,
+        "disableOutputCap": true,
+    });
+    params.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+    params
+}
+
+#[test]
+fn the_end_of_the_input_ends_everything() {
+    let mut app = App::start("eof");
+    let token = survivors::token("eof");
+    let (_, held) = app.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
+    app.end();
+    nothing_survives(&held, &format!("{token}-"));
+}
+
+#[test]
+fn a_client_that_only_closes_its_reading_end_is_gone_as_well() {
+    let mut app = App::start("half");
+    let token = survivors::token("half");
+    // Nothing is printed any more that would tell the server by failing.
+    let (_, held) = app.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
+    app.wire.close_output();
+    app.ends_anyhow();
+    nothing_survives(&held, &format!("{token}-"));
+}
+
+#[test]
+fn a_client_that_closes_its_reading_end_in_a_flood_is_gone_as_well() {
+    let mut app = App::start("half-flood");
+    app.exec(&flood("y", &json!({})));
+    app.printed("y", "y\n");
+    app.wire.close_output();
+    app.ends_anyhow();
+}
+
+#[test]
+fn a_client_that_vanishes_in_the_middle_of_a_flood_leaves_nothing() {
+    for more in [json!({}), json!({ "tty": true })] {
+        let mut app = App::start("vanish");
+        app.exec(&flood("a", &more));
+        app.exec(&flood("b", &more));
+        app.printed("a", "y");
+        app.printed("b", "y");
+        app.wire.close_output();
+        app.wire.close_input();
+        app.ends_anyhow();
+    }
+}
+
+#[test]
+fn a_client_that_stops_reading_and_then_closes_its_input_leaves_nothing() {
+    let mut app = App::start("stuck");
+    app.exec(&flood("a", &json!({})));
+    app.printed("a", "y");
+    // Nothing is read: the server's output stays full until the end.
+    app.wire.close_input();
+    app.ends_unread();
+}
