@@ -1,14 +1,19 @@
-//! A client of any server that speaks JSON-RPC in lines on its standard input and output, for tests and measurements.
+//! A client of any server that speaks JSON-RPC, in lines on its standard input and output or over a WebSocket, for tests
+//! and measurements.
 //!
 //! It has no thread and no runtime: whoever holds it decides when anything is read, so a client that stops reading is one
 //! that does not call. What cannot be written at once waits here and goes out whenever something is read. Every wait ends
 //! after [`HANG`](crate::HANG) with an error that says what was waited for.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,18 +24,24 @@ use serde_json::{Value, json};
 use crate::hang_deadline;
 
 mod message;
+mod websocket;
 
 pub use message::{Message, Refusal, RequestId};
+
+use websocket::Decoder;
 
 /// How much is read at a time: what fits into a pipe.
 const READ: usize = 64 * 1024;
 
-/// A server at work, in a process group of its own, which is killed with this value.
+/// A connection to a server. A server that was started for it is in a process group of its own, which is killed with this
+/// value.
 #[derive(Debug)]
 pub struct Wire {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: Option<ChildStdout>,
+    child: Option<Child>,
+    input: Option<File>,
+    output: Option<File>,
+    /// None for lines.
+    frames: Option<Decoder>,
     /// What is still to be written.
     outgoing: VecDeque<u8>,
     incoming: Incoming,
@@ -53,15 +64,44 @@ impl Wire {
     /// Starts the server and says nothing yet. Its standard error goes where the command says.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        if let (Some(input), Some(output)) = (&input, &output) {
-            do_not_block(input.as_fd())?;
-            do_not_block(output.as_fd())?;
+        let input = child.stdin.take().map(|end| File::from(OwnedFd::from(end)));
+        let output = child.stdout.take().map(|end| File::from(OwnedFd::from(end)));
+        let mut wire = Self::of(input, output)?;
+        wire.child = Some(child);
+        Ok(wire)
+    }
+
+    /// Connects to a WebSocket on a socket at a path.
+    pub fn connect_path(path: &Path) -> Result<Self> {
+        let mut stream = UnixStream::connect(path)?;
+        let frames = websocket::upgrade(&mut stream, &[])?;
+        Self::of_socket(&stream, frames)
+    }
+
+    /// Connects to a WebSocket at an address, `IP:PORT`, with these headers in the request.
+    pub fn connect_address(address: &str, headers: &[(&str, &str)]) -> Result<Self> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        let frames = websocket::upgrade(&mut stream, headers)?;
+        Self::of_socket(&stream, frames)
+    }
+
+    fn of_socket(stream: &impl AsFd, frames: Decoder) -> Result<Self> {
+        let end = || stream.as_fd().try_clone_to_owned().map(File::from);
+        let mut wire = Self::of(Some(end()?), Some(end()?))?;
+        wire.frames = Some(frames);
+        Ok(wire)
+    }
+
+    fn of(input: Option<File>, output: Option<File>) -> Result<Self> {
+        for end in input.iter().chain(&output) {
+            do_not_block(end.as_fd())?;
         }
         Ok(Self {
-            child,
+            child: None,
             input,
             output,
+            frames: None,
             outgoing: VecDeque::new(),
             incoming: Incoming::default(),
             unclaimed: VecDeque::new(),
@@ -70,8 +110,12 @@ impl Wire {
     }
 
     /// The server's process.
+    ///
+    /// # Panics
+    ///
+    /// If it was not started for this connection.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().expect("the server was started for this").id()
     }
 
     /// Asks, and waits for the answer; everything else that comes meanwhile is kept.
@@ -98,9 +142,16 @@ impl Wire {
         self.send_bytes(format!("{message}\n").as_bytes())
     }
 
-    /// Sends bytes as they are, be they a message or not. What the server does not take yet is kept.
+    /// Sends bytes as they are, be they a message or not; over a WebSocket each line is a message of text. What the server
+    /// does not take yet is kept.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.outgoing.extend(bytes);
+        match self.frames {
+            None => self.outgoing.extend(bytes),
+            Some(_) => {
+                let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|byte| *byte == b'\n');
+                lines.for_each(|line| self.outgoing.extend(websocket::frame(websocket::TEXT, line)));
+            }
+        }
         self.write_some()
     }
 
@@ -184,7 +235,10 @@ impl Wire {
 
     /// Closes the server's input; what it has not taken is gone.
     pub fn close_input(&mut self) {
-        self.input = None;
+        if let Some(input) = self.input.take().filter(|_| self.frames.is_some()) {
+            // One whose other end is gone already needs no end.
+            let _ = rustix::net::shutdown(&input, rustix::net::Shutdown::Write);
+        }
         self.outgoing.clear();
     }
 
@@ -202,13 +256,13 @@ impl Wire {
 
     /// Waits for the server to end by itself though nobody reads what it prints.
     pub fn exit_unread(&mut self) -> Result<ExitStatus> {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or_else(closed)?;
-        if let Some(status) = self.child.try_wait()? {
+        let child = self.child.as_mut().ok_or_else(closed)?;
+        if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        let process = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?;
+        let process = rustix::process::pidfd_open(pid_of(child)?, rustix::process::PidfdFlags::empty())?;
         wait(&mut [PollFd::new(&process, PollFlags::IN)], hang_deadline())?;
-        self.child.wait()
+        child.wait()
     }
 
     /// Closes the server's input and waits for it to go by itself.
@@ -219,8 +273,8 @@ impl Wire {
 
     /// Sends the server a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).ok_or_else(closed)?;
-        Ok(rustix::process::kill_process(pid, signal)?)
+        let child = self.child.as_ref().ok_or_else(closed)?;
+        Ok(rustix::process::kill_process(pid_of(child)?, signal)?)
     }
 
     fn write_some(&mut self) -> Result<()> {
@@ -241,7 +295,7 @@ impl Wire {
         loop {
             let output = self.output.as_mut().ok_or_else(closed)?;
             match self.incoming.take_from(output) {
-                Ok(count) => return Ok(count > 0),
+                Ok(count) => return Ok(self.unframe(count)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -259,6 +313,19 @@ impl Wire {
     }
 }
 
+impl Wire {
+    /// Makes lines of the bytes that were read last, if they came over a WebSocket; whether there can be more.
+    fn unframe(&mut self, count: usize) -> bool {
+        let Some(frames) = &mut self.frames else {
+            return count > 0;
+        };
+        let raw = self.incoming.bytes.split_off(self.incoming.bytes.len() - count);
+        let back = frames.take(&raw, &mut self.incoming.bytes);
+        self.outgoing.extend(back);
+        count > 0 && !(frames.closed && self.incoming.looked == self.incoming.bytes.len())
+    }
+}
+
 impl Incoming {
     /// Where the next whole line is, if there is one; it counts as read.
     fn find_line(&mut self) -> Option<std::ops::Range<usize>> {
@@ -272,7 +339,7 @@ impl Incoming {
         Some(line)
     }
 
-    fn take_from(&mut self, output: &mut ChildStdout) -> Result<usize> {
+    fn take_from(&mut self, output: &mut File) -> Result<usize> {
         if self.start == self.bytes.len() {
             self.bytes.clear();
             (self.start, self.looked) = (0, 0);
@@ -291,14 +358,20 @@ impl Incoming {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
+        let Some(child) = &mut self.child else {
+            return;
+        };
+        if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         // One that is just going needs no signal.
-        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-        let _ = self.child.wait();
+        let _ = pid_of(child).map(|group| kill_process_group(group, Signal::KILL));
+        let _ = child.wait();
     }
+}
+
+fn pid_of(child: &Child) -> Result<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(closed)
 }
 
 fn do_not_block(end: BorrowedFd<'_>) -> Result<()> {
