@@ -4,6 +4,7 @@ use crate::beside::Company;
 use crate::comparison::Scale;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Measures the engine beside the bare system calls, and prints a table of ratios.
 #[derive(Debug, Parser)]
@@ -27,6 +28,8 @@ pub(crate) enum Verb {
     Mcp(BesideArguments),
     /// Measures `windlass app-server` and `windlass exec-server` beside those of Codex.
     Codex(BesideArguments),
+    /// Mixed random load with faults on `windlass app-server`: nothing lost, nothing left, memory flat.
+    Soak(SoakArguments),
 }
 
 #[derive(Debug, Args)]
@@ -94,5 +97,38 @@ impl BenchArguments {
 
     pub(crate) fn scale(&self) -> Scale {
         if self.tiny { Scale::Tiny } else { Scale::Full }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SoakArguments {
+    /// For how long.
+    #[arg(long, value_name = "N", default_value_t = 10.0)]
+    minutes: f64,
+    /// How many clients at a time.
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    clients: u64,
+    /// Where chance begins [default: a number of this process, which is printed].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Where the results are kept; nowhere unless said.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json: Option<PathBuf>,
+    /// Two clients for a few seconds: does it work?
+    #[arg(long)]
+    tiny: bool,
+}
+
+impl SoakArguments {
+    pub(crate) fn length(&self) -> Duration {
+        if self.tiny {
+            Duration::from_secs(4)
+        } else {
+            Duration::from_secs_f64(self.minutes.max(0.01) * 60.0)
+        }
+    }
+
+    pub(crate) fn clients(&self) -> u64 {
+        if self.tiny { 2 } else { self.clients.max(1) }
     }
 }

@@ -11,7 +11,7 @@ mod contest;
 mod flood;
 mod late;
 mod plot;
-mod process;
+pub(crate) mod process;
 mod quick;
 mod servers;
 mod start;

@@ -13,6 +13,7 @@ mod ours;
 mod place;
 mod report;
 mod rounds;
+mod soak;
 
 use anyhow::{Context, Result};
 use arguments::{Arguments, BenchArguments, Verb};
@@ -29,6 +30,7 @@ fn main() -> Result<()> {
         Some(Verb::Ours { words }) => ours::measure(&order::parse(&words)?),
         Some(Verb::Mcp(arguments)) => beside::measure(Subject::Mcp, &arguments),
         Some(Verb::Codex(arguments)) => beside::measure(Subject::Codex, &arguments),
+        Some(Verb::Soak(arguments)) => soak::run(&arguments),
         None => measure(&arguments.bench),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 /// Memory in KiB; the field is one of `/proc/PID/status`.
-pub(super) fn memory_kib(pid: u32, field: &str) -> Result<f64> {
+pub(crate) fn memory_kib(pid: u32, field: &str) -> Result<f64> {
     let file = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
     let line = text.lines().find_map(|line| line.strip_prefix(field));
