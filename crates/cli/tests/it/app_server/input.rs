@@ -161,7 +161,8 @@ fn closing_the_input_of_a_raw_terminal_types_nothing_into_it() {
     app.write("r", b"a");
     app.printed("r", "<a>");
     let close = json!({ "processId": "r", "closeStdin": true });
-    app.request("command/exec/write", &close).expect("it can be closed");
+    let refusal = app.request("command/exec/write", &close).expect_err("it has no end");
+    assert!(refusal.code == -32600 && refusal.message.contains("not in line mode"), "{refusal}");
     // After each of these the program has looked for input again.
     let mut seen = String::new();
     for rows in 30..33 {
@@ -170,6 +171,8 @@ fn closing_the_input_of_a_raw_terminal_types_nothing_into_it() {
         seen += &app.printed("r", "winch");
     }
     assert!(!seen.contains('<'), "{seen:?}");
+    app.write("r", b"b");
+    app.printed("r", "<b>");
     app.terminate("r").expect("it can be ended");
     app.finished(asked, "r");
     app.end();

@@ -63,7 +63,8 @@ fn death_by_a_signal_is_told_from_failure_on_terminals_too() {
 fn terminate_gives_a_program_time_to_clean_up() {
     let mut app = App::start("clean-up");
     for tty in [false, true] {
-        let script = "trap 'echo cleaned; exit 7' TERM; echo up; while :; do sleep 0.1; done";
+        // A terminal that goes away says so by a hang-up.
+        let script = "trap 'echo cleaned; exit 7' TERM HUP; echo up; while :; do sleep 0.1; done";
         let params = json!({
             "command": ["/bin/sh", "-c", script], "processId": "c", "tty": tty, "streamStdoutStderr": true,
             "disableTimeout": true,
