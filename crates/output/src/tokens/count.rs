@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::merge::merged;
 use super::split::Rules;
-use super::window::piece_starts;
+use super::window::Glance;
 
 /// What counting remembers from one text to the next, of one tokenizer.
 #[derive(Clone, Debug, Default)]
@@ -31,33 +31,62 @@ impl Counting {
 fn count<R: Rules>(text: &[u8], limit: u64, mut count_piece: impl FnMut(usize, usize) -> u64) -> Option<u64> {
     let (mut at, mut count) = (0, 0);
     while at < text.len() && count <= limit {
-        let window = at;
-        let mut starts = next_starts::<R>(text, at);
-        while starts != 0 {
-            let end = window + starts.trailing_zeros() as usize;
-            count += count_piece(at, end);
-            at = end;
-            starts &= starts - 1;
-        }
-        if at == window {
+        let Glance { starts, digits } = glance::<R>(text, at);
+        let known = last_bit(starts);
+        if known == 0 {
             let end = R::piece_end(text, at);
             count += count_piece(at, end);
             at = end;
+            continue;
         }
+        let pieces = starts ^ (1 << known);
+        // Every single byte is a token, and so are up to three digits, which is all that a piece has of them.
+        let mut unsure = pieces & !(starts >> 1) & !digits;
+        count += u64::from((pieces ^ unsure).count_ones());
+        while unsure != 0 {
+            let from = unsure.trailing_zeros() as usize;
+            let length = 1 + (starts >> from >> 1).trailing_zeros() as usize;
+            count += count_piece(at + from, at + from + length);
+            unsure &= unsure - 1;
+        }
+        at += known;
     }
     Some(count).filter(|count| *count <= limit)
 }
 
-/// Where pieces begin after `at`, as bits, as far as that can be told at a glance.
+/// Where pieces begin from `at` on, as far as that can be told at a glance.
 #[inline]
-fn next_starts<R: Rules>(text: &[u8], at: usize) -> u64 {
+fn glance<R: Rules>(text: &[u8], at: usize) -> Glance {
     match text.get(at..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) if bytes[..16].is_ascii() => piece_starts(bytes, R::WORDS) & !1,
-        _ => 0,
+        Some(bytes) if bytes[..16].is_ascii() => Glance::at(bytes, R::WORDS),
+        _ => Glance::NOTHING,
     }
+}
+
+/// The place of the highest bit; some bit is set.
+#[inline]
+fn last_bit(bits: u64) -> usize {
+    (u64::BITS - 1 - bits.leading_zeros()) as usize
 }
 
 #[inline(never)]
 fn count_piece<R: Rules>(text: &[u8], from: usize, to: usize) -> u64 {
     if R::VOCABULARY.contains(text, from, to) { 1 } else { merged(R::VOCABULARY, text, from, to) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::split::{Cl100kRules, O200kRules};
+    use super::*;
+
+    #[test]
+    fn what_is_counted_unseen_is_one_token() {
+        let digits = (0..1000)
+            .flat_map(|number| [format!("{number}"), format!("{number:02}"), format!("{number:03}")]);
+        let bytes = (0..0x80_u8).map(|byte| char::from(byte).to_string());
+        for piece in digits.chain(bytes) {
+            assert_eq!(count_piece::<O200kRules>(piece.as_bytes(), 0, piece.len()), 1, "{piece:?}");
+            assert_eq!(count_piece::<Cl100kRules>(piece.as_bytes(), 0, piece.len()), 1, "{piece:?}");
+        }
+    }
 }

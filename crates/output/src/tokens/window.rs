@@ -2,6 +2,8 @@
 //! out for all of them at once. A loop from piece to piece would stumble over every one, as their lengths cannot be
 //! foreseen. What is rare or looks far ahead is left to the rules that are written out in `split`.
 
+use wide::u8x16;
+
 /// How many bytes are looked at together: one for each bit of a mask.
 pub(super) const WIDTH: usize = 64;
 
@@ -14,12 +16,25 @@ pub(super) enum Words {
     Whole,
 }
 
-/// The bits of the places where pieces begin, given that one begins at the first byte. There may be more than are told,
-/// but only after the last one told.
-#[inline]
-pub(super) fn piece_starts(bytes: &[u8; WIDTH], words: Words) -> u64 {
-    let classes = Classes::of(bytes);
-    (classes.starts(words) & classes.certain()) | 1
+/// What 64 bytes tell, given that a piece begins at the first.
+#[derive(Clone, Copy)]
+pub(super) struct Glance {
+    /// The bits of the places where pieces begin, the first among them. There may be more than are told, but only after
+    /// the last one told.
+    pub(super) starts: u64,
+    /// The bits of the digits.
+    pub(super) digits: u64,
+}
+
+impl Glance {
+    /// Nothing is told but what was given.
+    pub(super) const NOTHING: Self = Self { starts: 1, digits: 0 };
+
+    #[inline]
+    pub(super) fn at(bytes: &[u8; WIDTH], words: Words) -> Self {
+        let classes = Classes::of(bytes);
+        Self { starts: (classes.starts(words) & classes.certain()) | 1, digits: classes.digit }
+    }
 }
 
 /// One mask for each class: whether each byte is of it.
@@ -40,16 +55,14 @@ struct Classes {
 impl Classes {
     #[inline]
     fn of(bytes: &[u8; WIDTH]) -> Self {
-        let codes = bytes.map(code);
-        let mut rows = [[0; 8]; 8];
-        for (column, word) in codes.as_chunks::<8>().0.iter().enumerate() {
-            let turned = transposed(u64::from_le_bytes(*word)).to_le_bytes();
-            for (row, byte) in rows.iter_mut().zip(turned) {
-                row[column] = byte;
-            }
-        }
-        let [lower, upper, digit, space, tab, newline, other, slash] = rows.map(u64::from_le_bytes);
-        Self { lower, upper, digit, space, tab: tab & !other, newline, apostrophe: tab & other, slash, other }
+        let block = Block::of(bytes);
+        let (lower, upper, digit) =
+            (block.within(b'a', b'z'), block.within(b'A', b'Z'), block.within(b'0', b'9'));
+        let (space, newline) = (block.equal(b' '), block.equal(b'\n') | block.equal(b'\r'));
+        let tab = block.within(b'\t', b'\r') & !newline;
+        let other = !(lower | upper | digit | space | tab | newline | block.beyond_ascii());
+        let (apostrophe, slash) = (block.equal(b'\''), block.equal(b'/'));
+        Self { lower, upper, digit, space, tab, newline, apostrophe, slash, other }
     }
 
     /// Where pieces begin, if nothing is in the way.
@@ -79,18 +92,16 @@ impl Classes {
         self.newline & !self.newline.wrapping_add(first)
     }
 
-    /// Every third digit of a run.
+    /// Every third digit of a run: three bytes further, then six, then twelve, as far as digits lie between.
     #[inline]
     fn digit_starts(&self) -> u64 {
-        let three = self.digit & (self.digit << 1) & (self.digit << 2);
         let mut starts = self.digit & !(self.digit << 1);
-        loop {
-            let more = starts | ((starts << 3) & three);
-            if more == starts {
-                return starts;
-            }
-            starts = more;
+        let mut between = self.digit & (self.digit << 1) & (self.digit << 2);
+        for distance in [3, 6, 12, 24, 48] {
+            starts |= (starts << distance) & between;
+            between &= between << distance;
         }
+        starts
     }
 
     /// Where nothing that follows can change what begins: up to the last byte before something in the way that is not
@@ -111,35 +122,41 @@ impl Classes {
     }
 }
 
-/// The class of a byte as a bit. An apostrophe and a slash have two, so that eight are enough.
-#[inline]
-fn code(byte: u8) -> u8 {
-    let within = |first: u8, last: u8| u8::from(byte.wrapping_sub(first) <= last - first);
-    let lower = within(b'a', b'z');
-    let upper = within(b'A', b'Z') << 1;
-    let digit = within(b'0', b'9') << 2;
-    let space = within(b' ', b' ') << 3;
-    let newline = (within(b'\n', b'\n') | within(b'\r', b'\r')) << 5;
-    let tab = (within(b'\t', b'\r') << 4) & !(newline >> 1);
-    let apostrophe = within(b'\'', b'\'') << 4;
-    let slash = within(b'/', b'/') << 7;
-    let known =
-        lower | (upper >> 1) | (digit >> 2) | (space >> 3) | (tab >> 4) | (newline >> 5) | (byte >> 7);
-    lower | upper | digit | space | tab | newline | apostrophe | slash | ((known ^ 1) << 6)
-}
+/// The bytes, as they are compared: sixteen at a time.
+struct Block([u8x16; 4]);
 
-/// Eight bytes of eight bits, mirrored: bit 3 of byte 5 becomes bit 5 of byte 3.
-#[inline]
-const fn transposed(bits: u64) -> u64 {
-    let bits = swapped(bits, 7, 0x00aa_00aa_00aa_00aa);
-    let bits = swapped(bits, 14, 0x0000_cccc_0000_cccc);
-    swapped(bits, 28, 0x0000_0000_f0f0_f0f0)
-}
+impl Block {
+    #[inline]
+    fn of(bytes: &[u8; WIDTH]) -> Self {
+        let lanes = bytes.as_chunks::<16>().0;
+        Self([0, 1, 2, 3].map(|lane: usize| u8x16::new(lanes[lane])))
+    }
 
-#[inline]
-const fn swapped(bits: u64, distance: u32, lower: u64) -> u64 {
-    let difference = (bits ^ (bits >> distance)) & lower;
-    bits ^ difference ^ (difference << distance)
+    #[inline]
+    fn equal(&self, byte: u8) -> u64 {
+        self.mask(|bytes| bytes.simd_eq(u8x16::splat(byte)))
+    }
+
+    #[inline]
+    fn within(&self, first: u8, last: u8) -> u64 {
+        let width = u8x16::splat(last - first);
+        self.mask(|bytes| {
+            let above = bytes - u8x16::splat(first);
+            above.min(width).simd_eq(above)
+        })
+    }
+
+    #[inline]
+    fn beyond_ascii(&self) -> u64 {
+        self.mask(|bytes| bytes)
+    }
+
+    /// The highest bit of each byte of these.
+    #[inline]
+    fn mask(&self, marks: impl Fn(u8x16) -> u8x16) -> u64 {
+        let [first, second, third, fourth] = self.0.map(|bytes| u64::from(marks(bytes).to_bitmask()));
+        first | second << 16 | third << 32 | fourth << 48
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +168,7 @@ mod tests {
     /// Every piece that the masks tell is one by the rules, too.
     fn check<R: Rules>(text: &str) -> usize {
         let Some(window) = text.as_bytes().first_chunk() else { return 0 };
-        let mut starts = piece_starts(window, R::WORDS) & !1;
+        let mut starts = Glance::at(window, R::WORDS).starts & !1;
         let (mut at, mut told) = (0, 0);
         while starts != 0 {
             let end = starts.trailing_zeros() as usize;

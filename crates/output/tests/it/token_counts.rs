@@ -207,6 +207,11 @@ proptest! {
     }
 
     #[test]
+    fn numbers_have_it(text in "([0-9]{1,70}[ .:,a\\n-]{0,2}){1,12}") {
+        check(&text);
+    }
+
+    #[test]
     fn other_scripts_have_it(text in "[一-龥ぁ-んァ-ヶ、。가-힣а-яА-Яא-ת\u{900}-\u{97f} ]{0,200}") {
         check(&text);
     }
