@@ -258,8 +258,9 @@ impl View {
         for earlier in self.anchors.iter_mut().rev().take_while(|earlier| earlier.raw > raw) {
             earlier.raw = raw;
         }
-        if raw != self.expected || self.text.is_empty() {
-            self.anchors.push(Anchor { at: self.text.len(), raw });
+        let anchor = Anchor { at: self.text.len(), raw };
+        if (raw != self.expected || self.text.is_empty()) && self.anchors.last() != Some(&anchor) {
+            self.anchors.push(anchor);
         }
     }
 }

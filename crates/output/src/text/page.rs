@@ -123,6 +123,33 @@ impl Page {
         self.place = Place::End;
     }
 
+    /// Whether the cursor stands on a new last line that begins at `raw`.
+    #[inline]
+    pub(crate) fn begins_line(&self, raw: Offset) -> bool {
+        let last = self.lines.get(self.row).filter(|line| line.is_empty() && line.start() == raw);
+        last.is_some()
+            && self.row + 1 == self.lines.len()
+            && self.place == Place::End
+            && self.drawing == Drawing::Log
+    }
+
+    /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
+    /// page by the end of `text` go to `out` without ever being on it. Returns how many bytes these are.
+    pub(crate) fn pass(&mut self, text: &str, raw: Offset, out: &mut View) -> usize {
+        let bytes = text.as_bytes();
+        let Some(last) = memchr::memrchr_iter(b'\n', bytes).nth(self.rows - 1) else { return 0 };
+        let passed = last + 1;
+        while self.lines.len() > 1 {
+            self.retire(out);
+        }
+        let before = out.next_line();
+        out.push(&text[..passed], raw);
+        self.left += out.next_line().get() - before.get();
+        self.lines[0].reset(raw + passed as u64);
+        self.homed = false;
+        passed
+    }
+
     pub(crate) fn carriage_return(&mut self) {
         if self.drawing == Drawing::Log {
             self.place = Place::Column(0);

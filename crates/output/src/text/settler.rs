@@ -10,6 +10,9 @@ use crate::view::View;
 /// How many of the newest lines stay rewritable unless the terminal's height is known.
 pub const DEFAULT_ROWS: usize = 64;
 
+/// From so many bytes of plain lines on it pays to take them together.
+const MANY_LINES: usize = 8 << 10;
+
 /// Turns printed bytes into what a terminal would finally show, as a log.
 ///
 /// Lines that can no longer change are appended to the [`View`] given to [`feed`](Settler::feed). The result is the
@@ -116,8 +119,16 @@ impl Settler {
     /// Takes valid text; less than all of it if a code ends inside a character, which is then not one.
     fn valid(&mut self, text: &str, out: &mut View) -> usize {
         let bytes = text.as_bytes();
-        let mut at = 0;
+        let (mut at, mut looked_at) = (0, 0);
         while at < bytes.len() {
+            if at >= looked_at && self.escapes.is_ground() && self.page.begins_line(self.at) {
+                let lines = plain_lines(&bytes[at..]);
+                looked_at = at + lines + 1;
+                if lines >= MANY_LINES {
+                    at += self.lines(&text[at..at + lines], out);
+                    continue;
+                }
+            }
             if !self.escapes.is_ground() {
                 at += self.inside_code(&bytes[at..], out);
                 if !text.is_char_boundary(at) {
@@ -134,6 +145,13 @@ impl Settler {
             at += run.len;
         }
         at
+    }
+
+    /// Takes whole lines without looking at each, as many as the page lets pass.
+    fn lines(&mut self, text: &str, out: &mut View) -> usize {
+        let passed = self.page.pass(text, self.at, out);
+        self.at += passed as u64;
+        passed
     }
 
     /// Prints text without control bytes.
@@ -345,6 +363,17 @@ fn plain_run(bytes: &[u8]) -> Run {
     let tail = &bytes[at..];
     let len = at + tail.iter().position(|&byte| is_control(byte)).unwrap_or(tail.len());
     Run { len, ascii: all & HIGH == 0 && bytes[at..len].is_ascii() }
+}
+
+/// How many of the first bytes are text that only ever grows, line after line. 0xc2 may begin an invisible control.
+fn plain_lines(bytes: &[u8]) -> usize {
+    const WIDTH: usize = 64;
+    let is_plain =
+        |byte: u8| ((byte >= 0x20) & (byte != 0x7f) & (byte != 0xc2)) | (byte == b'\n') | (byte == b'\t');
+    let all_plain = |bytes: &&[u8; WIDTH]| bytes.iter().fold(true, |all, &byte| all & is_plain(byte));
+    let at = WIDTH * bytes.as_chunks().0.iter().take_while(all_plain).count();
+    let rest = &bytes[at..];
+    at + rest.iter().position(|&byte| !is_plain(byte)).unwrap_or(rest.len())
 }
 
 /// The length of a colour code at the beginning of `bytes`, if a whole one is there. Colours are most of all codes.

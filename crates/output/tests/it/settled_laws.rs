@@ -54,6 +54,23 @@ proptest! {
         prop_assert_eq!(&whole, &single);
     }
 
+    /// Long stretches of plain lines take a shorter way, which parts this small never do.
+    #[test]
+    fn many_plain_lines_at_once_are_settled_as_one_by_one(
+        before in printed(),
+        line in "[ -~\t…é]{0,120}",
+        lines in 0..3000usize,
+        long in 0..6000usize,
+        after in printed(),
+        rows in 1..70usize,
+    ) {
+        let plain = (0..lines).map(|number| format!("{number} {line}\n")).collect::<String>();
+        let bytes = [&before, plain.as_bytes(), &vec![b'x'; long], plain.as_bytes(), &after].concat();
+        let whole = settle_in_chunks(&bytes, &[], rows);
+        let small = settle_in_chunks(&bytes, &vec![1000; bytes.len() / 1000], rows);
+        prop_assert!(whole == small, "{} and {} bytes of text", whole.text().len(), small.text().len());
+    }
+
     #[test]
     fn addresses_never_decrease_and_stay_inside(bytes in printed()) {
         let view = settle(&bytes, Offset::new(7));
