@@ -1,6 +1,6 @@
 //! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
 
-use crate::journal::{Journal, Piece};
+use crate::journal::Journal;
 use crate::tally::Tally;
 use windlass_output::{
     Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Screen, ScreenSize, Settler, Span,
@@ -38,6 +38,8 @@ pub struct Reader<'a> {
     position: Offset,
     form: Form,
     decoder: Decoder,
+    /// What was read last and has been decoded; kept for its memory.
+    bytes: Vec<u8>,
     view: View,
 }
 
@@ -46,12 +48,15 @@ pub(crate) struct Paused {
     position: Offset,
     form: Form,
     decoder: Decoder,
+    /// What was read last and has been decoded; kept for its memory.
+    bytes: Vec<u8>,
     view: View,
 }
 
 impl Paused {
     pub(crate) fn at(from: Offset, form: Form) -> Self {
-        Self { position: from, form, decoder: Decoder::new(form, from), view: View::new(from) }
+        let (decoder, bytes, view) = (Decoder::new(form, from), Vec::new(), View::new(from));
+        Self { position: from, form, decoder, bytes, view }
     }
 
     pub(crate) fn position(&self) -> Offset {
@@ -59,8 +64,8 @@ impl Paused {
     }
 
     pub(crate) fn resume(self, journal: &Journal) -> Reader<'_> {
-        let Self { position, form, decoder, view } = self;
-        Reader { journal, position, form, decoder, view }
+        let Self { position, form, decoder, bytes, view } = self;
+        Reader { journal, position, form, decoder, bytes, view }
     }
 }
 
@@ -76,8 +81,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn pause(self) -> Paused {
-        let Self { position, form, decoder, view, .. } = self;
-        Paused { position, form, decoder, view }
+        let Self { position, form, decoder, bytes, view, .. } = self;
+        Paused { position, form, decoder, bytes, view }
     }
 
     /// Hands out what lies before `end`, for as long as it is wanted.
@@ -87,15 +92,17 @@ impl<'a> Reader<'a> {
         mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>,
     ) -> Result<Wanted, E> {
         while self.position < end.min(self.journal.end()) {
-            let reading = self.journal.read(Span::new(self.position, end), STEP);
-            if reading.next <= self.position {
+            self.bytes.clear();
+            let read = self.journal.read_into(Span::new(self.position, end), STEP, &mut self.bytes);
+            let gone = Span::new(self.position, read.from());
+            if read.to() <= self.position {
                 break;
             }
-            self.position = reading.next;
-            for piece in reading.pieces {
-                if self.hand_out(piece, &mut take)? == Wanted::NoMore {
-                    return Ok(Wanted::NoMore);
-                }
+            self.position = read.to();
+            if !gone.is_empty() && self.skip(gone, &mut take)? == Wanted::NoMore
+                || self.hand_out_bytes(&mut take)? == Wanted::NoMore
+            {
+                return Ok(Wanted::NoMore);
             }
         }
         Ok(Wanted::More)
@@ -106,25 +113,25 @@ impl<'a> Reader<'a> {
         self.settle_rest(self.position, &mut take).map(drop)
     }
 
-    fn hand_out<E>(
+    fn hand_out_bytes<E>(
         &mut self,
-        piece: Piece,
         take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
     ) -> Result<Wanted, E> {
-        match piece {
-            Piece::Bytes { bytes, .. } => {
-                match &mut self.decoder {
-                    Decoder::Settled(settler) => settler.feed(&bytes, &mut self.view),
-                    Decoder::Raw(utf8) => utf8.feed(&bytes, &mut self.view),
-                }
-                self.hand_out_view(take)
-            }
-            Piece::Dropped { span } | Piece::Unreadable { span, .. } => {
-                if self.settle_rest(span.to(), take)? == Wanted::NoMore {
-                    return Ok(Wanted::NoMore);
-                }
-                take(Part::Gone(span))
-            }
+        match &mut self.decoder {
+            Decoder::Settled(settler) => settler.feed(&self.bytes, &mut self.view),
+            Decoder::Raw(utf8) => utf8.feed(&self.bytes, &mut self.view),
+        }
+        self.hand_out_view(take)
+    }
+
+    fn skip<E>(
+        &mut self,
+        gone: Span,
+        take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
+    ) -> Result<Wanted, E> {
+        match self.settle_rest(gone.to(), take)? {
+            Wanted::More => take(Part::Gone(gone)),
+            Wanted::NoMore => Ok(Wanted::NoMore),
         }
     }
 
