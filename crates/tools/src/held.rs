@@ -31,9 +31,9 @@ pub(crate) struct Held {
 }
 
 /// Output is counted ahead in steps of this size.
-const COUNTED_TOGETHER: u64 = 4 << 20;
+const COUNTED_TOGETHER: u64 = 1 << 20;
 /// How often is looked whether there is so much. Being woken for every line would cost more than the count.
-const COUNTED_EVERY: Duration = Duration::from_millis(20);
+const COUNTED_EVERY: Duration = Duration::from_millis(5);
 /// The end is left for the answer: it may not take all of it.
 const LEFT_UNCOUNTED: u64 = 8192;
 
@@ -203,7 +203,16 @@ impl Held {
         let (mut counted, mut seen) = (self.unread().from(), Offset::ZERO);
         loop {
             let end = self.session.journal().end();
+            if end.since(counted) >= COUNTED_TOGETHER {
+                let held = Arc::clone(self);
+                let count = move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED));
+                // It fails only with the runtime, and then nobody waits for the count.
+                let _ = tokio::task::spawn_blocking(count).await;
+                (counted, seen) = (end, Offset::ZERO);
+                continue;
+            }
             let goes_on = end > seen && end.since(counted) > 0 && counted > self.unread().from();
+            seen = end;
             let met = if goes_on {
                 self.session.wait(&Until::exit().by(Instant::now() + COUNTED_EVERY)).await
             } else {
@@ -213,15 +222,6 @@ impl Held {
             if !matches!(met, Met::Reached(_) | Met::Deadline) {
                 // Nothing more will be printed; whoever does the work will notice.
                 return std::future::pending().await;
-            }
-            seen = end;
-            let end = self.session.journal().end();
-            if end.since(counted) >= COUNTED_TOGETHER {
-                let held = Arc::clone(self);
-                let count = move || held.count_up_to(&showing, end.back(LEFT_UNCOUNTED));
-                // It fails only with the runtime, and then nobody waits for the count.
-                let _ = tokio::task::spawn_blocking(count).await;
-                counted = end;
             }
         }
     }

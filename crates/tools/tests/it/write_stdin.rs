@@ -94,7 +94,11 @@ fn u0003_to_a_pipe_session_sends_sigint_to_its_process_group() {
 fn u0003_to_a_terminal_interrupts_its_foreground() {
     bench(async |bench| {
         let id = bench
-            .start_on_terminal("trap 'echo interrupted' INT; echo ready; sleep 60; echo on", "ready")
+            // Whoever is interrupted says itself that it is ready: between two commands the shell would be.
+            .start_on_terminal(
+                "trap 'echo interrupted' INT; sh -c 'echo ready; exec sleep 60'; echo on",
+                "ready",
+            )
             .await;
         let arguments = json!({ "session_id": id, "chars": "\u{3}", "until": { "exit": true } });
         let reply = bench.ask("write_stdin", arguments).await;
