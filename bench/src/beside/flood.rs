@@ -15,8 +15,18 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use windlass_output::Tokenizer;
 
-pub(super) const NAMES: &[&str] =
-    &["mcp-flood-awk", "mcp-flood-awk-memory", "mcp-flood-cat", "mcp-flood-cat-memory"];
+pub(super) const NAMES: &[&str] = &[
+    "mcp-flood-awk",
+    "mcp-flood-awk-memory",
+    "mcp-flood-cat",
+    "mcp-flood-cat-memory",
+    "mcp-flood-python",
+    "mcp-flood-python-memory",
+    "mcp-flood-yes",
+    "mcp-flood-yes-memory",
+    "mcp-flood-seq",
+    "mcp-flood-seq-memory",
+];
 
 /// About 78 bytes each.
 const LINES: u64 = 1_500_000;
@@ -26,16 +36,51 @@ pub(super) fn measure(around: &Surroundings) -> Result<Vec<Finding>> {
         Scale::Full => LINES,
         Scale::Tiny => 20_000,
     };
-    let script = format!(
+    let folder = around.folder()?;
+    let awk = awk(lines);
+    let log = Log::write(&awk, folder.join("log"))?;
+    let cat = format!("cat '{}'", log.path.display());
+    let mut findings = flood(around, &log, (&awk, row("awk"), "116 MB of log lines, printed by awk"))?;
+    findings.extend(flood(around, &log, (&cat, row("cat"), "the same, printed by cat"))?);
+    for (script, name, what) in [
+        (python(lines), "python", "97 MB of log lines, printed by python3"),
+        (yes(lines), "yes", "116 MB of one line, printed by yes"),
+        (seq(lines), "seq", "107 MB of numbers, printed by seq"),
+    ] {
+        let log = Log::write(&script, folder.join("log"))?;
+        findings.extend(flood(around, &log, (&script, row(name), what))?);
+    }
+    Ok(findings)
+}
+
+/// The names of the two rows of a program.
+fn row(program: &str) -> [&'static str; 2] {
+    let first = NAMES.iter().position(|name| name.ends_with(program)).unwrap_or_default();
+    [NAMES[first], NAMES[first + 1]]
+}
+
+fn awk(lines: u64) -> String {
+    format!(
         "awk 'BEGIN {{ for (i = 0; i < {lines}; i++) printf \"2026-01-01T00:00:%02d INFO worker request %d served \
          in %d us by 10.0.0.%d\\n\", i % 60, i, i % 977, i % 251 }}'"
-    );
-    let log = Log::write(&script, around.folder()?.join("log"))?;
-    let cat = format!("cat '{}'", log.path.display());
-    let mut findings =
-        flood(around, &log, (&script, [NAMES[0], NAMES[1]], "116 MB of log lines, printed by awk"))?;
-    findings.extend(flood(around, &log, (&cat, [NAMES[2], NAMES[3]], "the same, printed by cat"))?);
-    Ok(findings)
+    )
+}
+
+fn python(lines: u64) -> String {
+    format!(
+        "python3 -c 'import sys; sys.stdout.writelines(\"[%05d] worker-%d: job %d took %d ms, %d retries, \
+         status=ok\\n\" % (i % 86400, i % 16, i, i % 977, i % 13) for i in range({lines}))'"
+    )
+}
+
+fn yes(lines: u64) -> String {
+    let line = "12:00:00.000 DEBUG pool: connection reused by worker seven (idle for 250 ms)";
+    format!("yes '{line}' | head -c {}", lines * (line.len() as u64 + 1))
+}
+
+fn seq(lines: u64) -> String {
+    // Nine bytes each, most of them.
+    format!("seq {}", lines * 78 / 9 + lines / 12)
 }
 
 /// What is printed, in a file, and what an honest answer says about it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::Command;
 use windlass_testkit::Scratch;
 
-const ROWS: [&str; 17] = [
+const ROWS: [&str; 23] = [
     "mcp-start",
     "mcp-start-memory",
     "mcp-true",
@@ -17,6 +17,12 @@ const ROWS: [&str; 17] = [
     "mcp-flood-awk-memory",
     "mcp-flood-cat",
     "mcp-flood-cat-memory",
+    "mcp-flood-python",
+    "mcp-flood-python-memory",
+    "mcp-flood-yes",
+    "mcp-flood-yes-memory",
+    "mcp-flood-seq",
+    "mcp-flood-seq-memory",
     "mcp-tokens-cargo",
     "mcp-tokens-cargo-raw",
     "mcp-tokens-pip",
