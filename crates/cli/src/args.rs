@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use windlass_output::{LineRange, Pattern, Span, Tokenizer};
+use windlass_server::client::Endpoint;
 use windlass_sys::pty::Size;
 
 pub(crate) use self::app_server::{AppServe, AppServerArgs};
@@ -143,10 +144,22 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["until", "idle", "max_tokens", "view", "tokenizer"])]
     pub(crate) detach: bool,
 
+    /// Run it on this app-server, `ws://HOST:PORT` or `unix://PATH`, as if it ran here. The directory is one on that
+    /// machine, and the environment that server's
+    #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE_UNKNOWN)]
+    pub(crate) server: Option<Endpoint>,
+
+    /// Show the server the token in this file [default: what WINDLASS_TOKEN holds]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) token_file: Option<PathBuf>,
+
     /// The program and its arguments, or one string for the shell
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
+
+/// What cannot be asked of a server: it streams, and remembers nothing for us.
+const ELSEWHERE_UNKNOWN: [&str; 7] = ["until", "idle", "max_tokens", "view", "json", "name", "detach"];
 
 const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
@@ -167,6 +180,7 @@ Examples:
   windlass run --until 'listening on' --json -- ./server
   windlass run --max-tokens 500 -- cargo build      the ends of the output, within a budget
   windlass run --detach --name web -- ./server      and then: windlass log web --follow
+  windlass run --server unix:///run/box.sock --tty -- bash
   echo data | windlass run -- wc -c";
 
 /// How output is shown.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use windlass_engine::StartError;
+use windlass_server::client::ClientError;
 use windlass_server::listen::BindError;
 use windlass_server::mcp::ListenError;
 
@@ -115,11 +116,23 @@ fn exit(error: &Error) -> Exit {
     if error.is::<Unremembered>() {
         return Exit::CANNOT_RUN;
     }
+    if let Some(error) = error.downcast_ref::<ClientError>() {
+        return exit_of_client(error);
+    }
     match error.downcast_ref::<StartError>() {
         None => Exit::FAILED,
         Some(StartError::ProgramNotFound { .. }) => Exit::NOT_FOUND,
         Some(StartError::CannotExecute { .. }) => Exit::CANNOT_EXECUTE,
         Some(_) => Exit::CANNOT_RUN,
+    }
+}
+
+/// A server says what the system said, and that is the same everywhere.
+fn exit_of_client(error: &ClientError) -> Exit {
+    match error {
+        ClientError::Refused(refusal) if refusal.message.ends_with("(os error 2)") => Exit::NOT_FOUND,
+        ClientError::Refused(refusal) if refusal.message.ends_with("(os error 13)") => Exit::CANNOT_EXECUTE,
+        _ => Exit::CANNOT_RUN,
     }
 }
 
@@ -137,6 +150,13 @@ fn hint(error: &Error) -> Option<&'static str> {
             );
         }
         Some(BindError::OpenToAll { .. }) => return Some("ask for a token with --ws-token-file"),
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(ClientError::Unreachable { .. }) => {
+            return Some("`windlass app-server --listen URL` must be running there");
+        }
+        Some(ClientError::Token { .. }) => return Some("give it with --token-file, or in WINDLASS_TOKEN"),
         _ => {}
     }
     if error.is::<Unremembered>() {

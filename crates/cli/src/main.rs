@@ -40,7 +40,10 @@ fn main() -> ExitCode {
 fn obey(verb: Verb, config: Config) -> Result<Exit> {
     match verb {
         Verb::Run(order) if order.detach => commands::keep::start(&order, &config),
-        Verb::Run(order) => on_runtime(commands::run::run(order, config)),
+        Verb::Run(mut order) => match order.server.take() {
+            Some(endpoint) => on_runtime(commands::run::remote::run(order, endpoint, config)),
+            None => on_runtime(commands::run::run(order, config)),
+        },
         Verb::Log(order) => commands::log::run(&order, &config),
         Verb::Ps(order) => commands::ps::run(&order, &config),
         Verb::Stop(order) => commands::stop::run(&order, &config),

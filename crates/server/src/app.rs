@@ -18,10 +18,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use windlass_engine::Engine;
 
 use self::connection::Connection;
-use crate::jsonrpc::listen::Listener;
+use crate::jsonrpc::connection::Source;
+use crate::jsonrpc::listen::{Listener, serve_streams};
+use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::{Peer, Stamping};
 
 /// What the processes of all connections have in common.
@@ -57,6 +60,18 @@ impl AppServer {
     pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
         let server = self.clone();
         listener.serve(Stamping::Stamped, move |peer, _via| server.connect(peer), stop).await;
+    }
+
+    /// Serves one client on any pair of streams, a message on each line: one in this very process, say, on the other end
+    /// of [`tokio::io::duplex`]. Otherwise like [`AppServer::serve`].
+    pub async fn serve_streams<R, W>(&self, (source, sink): (R, W), stop: impl Future<Output = ()> + Send)
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let open = |peer| self.connect(peer);
+        let streams: (Source, Sink) = (Box::new(source), Box::new(sink));
+        serve_streams(streams, (Stamping::Stamped, open), stop).await;
     }
 
     fn connect(&self, peer: Peer) -> Connection {

@@ -3,7 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod client;
 pub mod exec;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gate;
 pub(crate) mod jsonrpc;
 pub mod keeper;

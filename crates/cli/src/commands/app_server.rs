@@ -27,6 +27,9 @@ const MOST_RUNNING: usize = 16 * 1024;
 pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let listener = listening::bind(&order.listening, Listen::Stdio).await?;
+    if let Some(url) = listener.url() {
+        eprintln!("windlass: listening on {url}");
+    }
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let engine = engine(store)?;

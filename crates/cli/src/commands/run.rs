@@ -3,6 +3,7 @@
 mod front;
 mod input;
 pub(crate) mod plan;
+pub(crate) mod remote;
 pub(crate) mod signals;
 mod stream;
 mod telling;

@@ -12,7 +12,7 @@ use crate::lines::{Line, Lines};
 pub(crate) const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
 /// How long what was said last may take to go out once a connection is over.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
+pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// Where messages are read.
 pub(crate) type Source = Box<dyn AsyncRead + Send + Unpin>;
@@ -47,8 +47,11 @@ pub(crate) enum Inbox {
     Frames(Frames<Source>),
 }
 
-enum Inbound<'a> {
+/// What came in.
+pub(crate) enum Inbound<'a> {
+    /// Any bytes.
     Message(&'a [u8]),
+    /// More of them than a message may have.
     TooLong,
     /// Nothing that concerns a dialect.
     Aside,
@@ -60,13 +63,13 @@ impl Inbox {
         Self::Lines(Lines::up_to(MESSAGE_LIMIT, source))
     }
 
-    /// The messages in these frames of a client.
-    pub(crate) fn frames(source: Source, peer: Peer) -> Self {
-        Self::Frames(Frames::up_to(MESSAGE_LIMIT, source, (Sender::Client, peer)))
+    /// The messages in the frames of this other side.
+    pub(crate) fn frames(source: Source, other: (Sender, Peer)) -> Self {
+        Self::Frames(Frames::up_to(MESSAGE_LIMIT, source, other))
     }
 
     /// The next message; none at the end. May be dropped while it waits without losing anything.
-    async fn next(&mut self) -> Option<Inbound<'_>> {
+    pub(crate) async fn next(&mut self) -> Option<Inbound<'_>> {
         match self {
             // Input that cannot be read has ended.
             Self::Lines(lines) => Some(match lines.next().await.ok().flatten()? {
@@ -166,7 +169,7 @@ mod tests {
         async fn take(&mut self, message: &[u8]) -> Next {
             let text = String::from_utf8_lossy(message).into_owned();
             self.note(&text);
-            self.peer.push(message.to_vec());
+            self.peer.push(message);
             if text == "bye" { Next::HangUp } else { Next::GoOn }
         }
 
@@ -212,7 +215,7 @@ mod tests {
         let peer = Peer::new(Box::new(sink), Framing::Lines, Stamping::Plain);
         let seen = Arc::default();
         let dialect = Echo { peer: peer.clone(), seen: Arc::clone(&seen) };
-        peer.push(b"more than fits".to_vec());
+        peer.push(b"more than fits");
         drop(reader);
         serve(dialect, Inbox::lines(Box::new(source)), peer, std::future::pending()).await;
         assert_eq!(*seen.lock().expect("nobody panicked"), ["closed"]);

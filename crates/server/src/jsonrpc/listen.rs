@@ -14,10 +14,11 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Dialect, Inbox, serve};
+use super::connection::{Dialect, Inbox, Source, serve};
 use super::door::{Door, Stream};
-use super::peer::{Framing, Peer, Stamping};
+use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
+use super::websocket::Sender;
 use crate::gate::{Access, Called, Gate, Reach};
 use crate::pipe::Pipe;
 
@@ -189,8 +190,6 @@ async fn serve_stdio<D: Dialect>(
     stop: impl Future<Output = ()> + Send,
 ) {
     let closed = output.closed();
-    let peer = Peer::new(Box::new(output), Framing::Lines, dialects.stamping);
-    let dialect = (dialects.open)(peer.clone(), Via::Stdio);
     let over = async {
         tokio::select! {
             () = stop => {}
@@ -198,7 +197,19 @@ async fn serve_stdio<D: Dialect>(
             () = closed => {}
         }
     };
-    serve(dialect, Inbox::lines(Box::new(input)), peer, over).await;
+    let open = |peer| (dialects.open)(peer, Via::Stdio);
+    serve_streams((Box::new(input), Box::new(output)), (dialects.stamping, open), over).await;
+}
+
+/// Serves one client on any pair of streams, a message on each line.
+pub(crate) async fn serve_streams<D: Dialect>(
+    (source, sink): (Source, Sink),
+    (stamping, open): (Stamping, impl FnOnce(Peer) -> D),
+    stop: impl Future<Output = ()> + Send,
+) {
+    let peer = Peer::new(sink, Framing::Lines, stamping);
+    let dialect = open(peer.clone());
+    serve(dialect, Inbox::lines(source), peer, stop).await;
 }
 
 /// Where clients come in.
@@ -271,7 +282,7 @@ async fn converse<S: Stream, D: Dialect + 'static>(
     let Some((source, sink)) = opened else { return };
     let peer = Peer::new(sink, Framing::WebSocket, dialects.stamping);
     let dialect = (dialects.open)(peer.clone(), Via::Socket);
-    serve(dialect, Inbox::frames(source, peer.clone()), peer, over.cancelled()).await;
+    serve(dialect, Inbox::frames(source, (Sender::Client, peer.clone())), peer, over.cancelled()).await;
 }
 
 fn prepared(stream: TcpStream) -> TcpStream {

@@ -1,7 +1,7 @@
 //! The way out to the other side of a connection: answers and notifications, whole, in the order they were given.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use tokio::io::AsyncWrite;
 use windlass_protocol::envelope::{Refusal, RequestId};
 
 use super::websocket::close;
-use super::websocket::frame::{CONTROL_LIMIT, Header, Opcode};
+use super::websocket::frame::{CONTROL_LIMIT, Header, Opcode, mask};
 use crate::outbox::{Broken, Outbox, SLOW};
 
 /// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier, at
@@ -31,6 +31,8 @@ struct Shared {
     stamping: Stamping,
     /// Whether the other side was told that nothing more will come.
     closing: AtomicBool,
+    /// How many frames were masked.
+    masked: AtomicU64,
 }
 
 /// How messages are told apart.
@@ -40,6 +42,11 @@ pub(crate) enum Framing {
     Lines,
     /// Each is a message of a WebSocket whose server we are.
     WebSocket,
+    /// Each is a message of a WebSocket whose client we are. Its frames are masked with numbers that begin here.
+    MaskedWebSocket {
+        /// One that the other side does not know.
+        seed: u64,
+    },
 }
 
 /// Whether notifications say when they were sent.
@@ -55,6 +62,13 @@ pub(crate) enum Stamping {
 struct Answer<'a, T> {
     id: &'a RequestId,
     result: &'a T,
+}
+
+#[derive(Serialize)]
+struct Request<'a, T> {
+    id: &'a RequestId,
+    method: &'a str,
+    params: &'a T,
 }
 
 #[derive(Serialize)]
@@ -79,6 +93,7 @@ impl Peer {
                 framing,
                 stamping,
                 closing: AtomicBool::new(false),
+                masked: AtomicU64::new(0),
             }),
         }
     }
@@ -86,6 +101,11 @@ impl Peer {
     /// Answers a request.
     pub(crate) fn answer(&self, id: &RequestId, result: &impl Serialize) {
         self.send(&Answer { id, result });
+    }
+
+    /// Asks for something.
+    pub(crate) fn request(&self, id: &RequestId, method: &str, params: &impl Serialize) {
+        self.send(&Request { id, method, params });
     }
 
     /// Says why a request is not carried out.
@@ -112,7 +132,7 @@ impl Peer {
         let message = message.as_ref();
         match self.shared.framing {
             Framing::Lines => drop(self.shared.outbox.push_pieces([message, b"\n"])),
-            Framing::WebSocket => self.push_frame(Opcode::Text, message),
+            Framing::WebSocket | Framing::MaskedWebSocket { .. } => self.push_frame(Opcode::Text, message),
         }
     }
 
@@ -143,9 +163,19 @@ impl Peer {
 
     fn push_frame(&self, opcode: Opcode, payload: &[u8]) {
         // Nothing may stand after a close frame, not even another one.
-        if !self.shared.closing.load(Ordering::Acquire) {
-            let header = Header { last: true, opcode, mask: None, length: payload.len() as u64 };
-            self.shared.outbox.push_pieces([header.write().bytes(), payload]);
+        if self.shared.closing.load(Ordering::Acquire) {
+            return;
+        }
+        let key = self.shared.next_mask();
+        let header = Header { last: true, opcode, mask: key, length: payload.len() as u64 };
+        let header = header.write();
+        match key {
+            None => drop(self.shared.outbox.push_pieces([header.bytes(), payload])),
+            Some(key) => {
+                let mut masked = payload.to_vec();
+                mask(&mut masked, key, 0);
+                self.shared.outbox.push_pieces([header.bytes(), &masked]);
+            }
         }
     }
 
@@ -169,6 +199,18 @@ impl Peer {
         if let Ok(message) = serde_json::to_vec(message) {
             self.push(&message);
         }
+    }
+}
+
+impl Shared {
+    /// What to mask the next frame with. It only has to be such that a page cannot foresee it.
+    fn next_mask(&self) -> Option<[u8; 4]> {
+        let Framing::MaskedWebSocket { seed } = self.framing else { return None };
+        let count = self.masked.fetch_add(1, Ordering::Relaxed);
+        let mut mixed = seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed.to_le_bytes().first_chunk().copied()
     }
 }
 

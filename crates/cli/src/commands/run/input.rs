@@ -13,7 +13,7 @@ use windlass_engine::{InputError, Met, QUEUE_LIMIT, Session, Until};
 const STEP: usize = 64 * 1024;
 
 /// What `Ctrl-D` sends.
-const END_OF_TRANSMISSION: u8 = 0x04;
+pub(super) const END_OF_TRANSMISSION: u8 = 0x04;
 
 /// Passes everything on until our input ends or the session takes no more.
 pub(crate) async fn forward(session: Session) {
@@ -71,7 +71,7 @@ async fn type_end(session: &Session) -> Result<(), InputError> {
 
 /// Descriptor 0. It is shared with whoever started us, so it is never made non-blocking: it is read only when the kernel
 /// says that this will not block. Files cannot be waited for, but never block either.
-enum Source {
+pub(super) enum Source {
     Watched(AsyncFd<BorrowedFd<'static>>),
     File(BorrowedFd<'static>),
 }
@@ -81,7 +81,7 @@ impl Source {
         deprecated,
         reason = "sound for descriptor 0, which stays open; the unsafe form is closed to this crate"
     )]
-    fn new(fd: BorrowedFd<'static>) -> Self {
+    pub(super) fn new(fd: BorrowedFd<'static>) -> Self {
         match AsyncFd::with_interest(fd, Interest::READABLE) {
             Ok(watched) => Self::Watched(watched),
             Err(_) => Self::File(fd),
@@ -89,7 +89,7 @@ impl Source {
     }
 
     /// The next bytes; none at the end.
-    async fn read(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) async fn read(&mut self) -> io::Result<Vec<u8>> {
         match self {
             Self::Watched(fd) => fd.async_io(Interest::READABLE, |fd| read_if_ready(*fd)).await,
             Self::File(fd) => {

@@ -83,7 +83,7 @@ fn presentation(order: &Run) -> Result<Presentation> {
     })
 }
 
-fn keyboard(order: &Run, presentation: Presentation, terminals: Terminals) -> Keyboard {
+pub(super) fn keyboard(order: &Run, presentation: Presentation, terminals: Terminals) -> Keyboard {
     let at_terminal = terminals.stdin;
     let live = order.tty && presentation == Presentation::Stream;
     match order.stdin {
@@ -156,7 +156,7 @@ fn environment(
 }
 
 /// One string that a shell has to understand is a script; anything else is a program with its arguments.
-fn argv(mut command: Vec<OsString>, shell: &OsStr) -> Vec<OsString> {
+pub(super) fn argv(mut command: Vec<OsString>, shell: &OsStr) -> Vec<OsString> {
     if command.len() == 1 && is_script(&command[0]) {
         command.splice(..0, [shell.to_owned(), "-c".into()]);
     }

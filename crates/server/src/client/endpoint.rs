@@ -1,0 +1,161 @@
+//! Where a server is, and how to get there.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+
+use tokio::net::TcpStream;
+use tokio::net::unix::pipe;
+
+use super::error::ClientError;
+use super::handshake::{self, Asked};
+use crate::gate::Token;
+use crate::jsonrpc::connection::{Inbox, Source};
+use crate::jsonrpc::peer::{Framing, Peer, Sink, Stamping};
+use crate::jsonrpc::place;
+use crate::jsonrpc::websocket::Sender;
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A WebSocket on a network address, written `ws://HOST:PORT`, perhaps with a path after it.
+    WebSocket {
+        /// The host and the port.
+        authority: String,
+        /// What to ask for there.
+        path: String,
+    },
+    /// A WebSocket on a socket at a path, written `unix://PATH`.
+    Unix(PathBuf),
+    /// A program that is started for it and speaks on its standard input and output.
+    Program(Vec<OsString>),
+}
+
+/// Words that name no server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no server's address: it is `ws://HOST:PORT` or `unix://PATH`")]
+pub struct NoEndpoint(String);
+
+impl FromStr for Endpoint {
+    type Err = NoEndpoint;
+
+    fn from_str(text: &str) -> Result<Self, NoEndpoint> {
+        match text.split_once("://") {
+            Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.into())),
+            Some(("ws", rest)) => {
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let has_port = authority.rsplit_once(':').is_some_and(|(host, port)| {
+                    !host.is_empty() && port.parse::<u16>().is_ok() && !authority.contains('@')
+                });
+                let path = if path.is_empty() { "/" } else { path };
+                has_port
+                    .then(|| Self::WebSocket { authority: authority.to_owned(), path: path.to_owned() })
+                    .ok_or_else(|| NoEndpoint(text.to_owned()))
+            }
+            _ => Err(NoEndpoint(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WebSocket { authority, path } => {
+                write!(f, "ws://{authority}{}", path.trim_end_matches('/'))
+            }
+            Self::Unix(path) => write!(f, "unix://{}", path.display()),
+            Self::Program(command) => {
+                let program = command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+                write!(f, "the program {program}")
+            }
+        }
+    }
+}
+
+/// Both directions of a connection, and who is at the end of it if we started it.
+pub(super) struct Wires {
+    pub(super) inbox: Inbox,
+    pub(super) peer: Peer,
+    pub(super) child: Option<Child>,
+}
+
+impl Endpoint {
+    /// Connects, or starts what is to be connected to.
+    pub(super) async fn open(&self, token: Option<&Token>) -> Result<Wires, ClientError> {
+        let unreachable = |error| ClientError::Unreachable { endpoint: self.to_string(), error };
+        match self {
+            Self::Program(command) => start(command).map_err(unreachable),
+            Self::Unix(path) => {
+                let stream = place::connect(path).await.map_err(unreachable)?;
+                let asked = Asked { endpoint: self, host: "localhost", path: "/", token };
+                handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
+            }
+            Self::WebSocket { authority, path } => {
+                let stream = TcpStream::connect(authority).await.map_err(unreachable)?;
+                // Without this a key may wait for the server's acknowledgement of the one before.
+                let _ = stream.set_nodelay(true);
+                let asked = Asked { endpoint: self, host: authority, path, token };
+                handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
+            }
+        }
+    }
+
+    fn framed(&self, (source, sink): (Source, Sink)) -> Result<Wires, ClientError> {
+        let seed = handshake::random()
+            .map_err(|error| ClientError::Unreachable { endpoint: self.to_string(), error })?;
+        let peer =
+            Peer::new(sink, Framing::MaskedWebSocket { seed: u64::from_ne_bytes(seed) }, Stamping::Plain);
+        Ok(Wires { inbox: Inbox::frames(source, (Sender::Server, peer.clone())), peer, child: None })
+    }
+}
+
+/// Both directions of streams that carry a message on each line.
+pub(super) fn lines(source: Source, sink: Sink) -> Wires {
+    Wires { inbox: Inbox::lines(source), peer: Peer::new(sink, Framing::Lines, Stamping::Plain), child: None }
+}
+
+/// The pipes' ends are ours alone, so they may be made non-blocking.
+fn start(command: &[OsString]) -> io::Result<Wires> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut child =
+        Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    let sink = pipe::Sender::from_owned_fd(input.into())?;
+    let source = pipe::Receiver::from_owned_fd(output.into())?;
+    Ok(Wires { child: Some(child), ..lines(Box::new(source), Box::new(sink)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_servers_are_read_as_they_are_written() {
+        for (text, shown) in [
+            ("ws://127.0.0.1:80", "ws://127.0.0.1:80"),
+            ("ws://localhost:80/", "ws://localhost:80"),
+            ("ws://[::1]:80/rpc", "ws://[::1]:80/rpc"),
+            ("unix:///a b", "unix:///a b"),
+        ] {
+            assert_eq!(text.parse::<Endpoint>().map(|endpoint| endpoint.to_string()), Ok(shown.to_owned()));
+        }
+        for text in [
+            "",
+            "ws://",
+            "ws://a",
+            "ws://:1",
+            "ws://a:x",
+            "ws://u:p@a:1",
+            "wss://a:1",
+            "http://a:1",
+            "unix://",
+        ] {
+            assert_eq!(text.parse::<Endpoint>(), Err(NoEndpoint(text.to_owned())), "{text}");
+        }
+    }
+}

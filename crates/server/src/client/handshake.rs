@@ -1,0 +1,90 @@
+//! The HTTP request that turns a connection into a WebSocket, from the client's side.
+
+use std::io::{self, Cursor};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{
+    AUTHORIZATION, CONNECTION, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustix::rand::{GetRandomFlags, getrandom};
+use tokio::io::AsyncReadExt;
+
+use super::endpoint::Endpoint;
+use super::error::ClientError;
+use crate::gate::Token;
+use crate::jsonrpc::connection::Source;
+use crate::jsonrpc::door::Stream;
+use crate::jsonrpc::peer::Sink;
+use crate::jsonrpc::websocket::accept_key;
+
+/// What is asked of whom.
+pub(super) struct Asked<'a> {
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) host: &'a str,
+    pub(super) path: &'a str,
+    pub(super) token: Option<&'a Token>,
+}
+
+/// Makes a connection a WebSocket.
+pub(super) async fn upgrade<S: Stream>(stream: S, asked: Asked<'_>) -> Result<(Source, Sink), ClientError> {
+    let broken = |error: io::Error| ClientError::Unreachable { endpoint: asked.endpoint.to_string(), error };
+    let http = |error: hyper::Error| broken(io::Error::other(error));
+    let key = STANDARD.encode(random::<16>().map_err(broken)?);
+    let request = request(&asked, &key).map_err(|error| broken(io::Error::other(error)))?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(http)?;
+    let exchange = async {
+        let response = sender.send_request(request).await.map_err(http)?;
+        refused(&response, &asked, &key)?;
+        hyper::upgrade::on(response).await.map_err(http)
+    };
+    // The connection moves only while it is waited for, and ends with the upgrade.
+    let (upgraded, _) = tokio::join!(exchange, connection.with_upgrades());
+    let upgraded = upgraded?.downcast::<TokioIo<S>>();
+    let parts = upgraded.map_err(|_| broken(io::ErrorKind::Unsupported.into()))?;
+    let (source, sink) = parts.io.into_inner().halves();
+    // A server may say something right after its answer.
+    Ok((Box::new(Cursor::new(parts.read_buf).chain(source)), sink))
+}
+
+fn request(asked: &Asked<'_>, key: &str) -> http::Result<Request<Empty<Bytes>>> {
+    let mut request = Request::get(asked.path)
+        .header(HOST, asked.host)
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_VERSION, "13")
+        .header(SEC_WEBSOCKET_KEY, key);
+    if let Some(token) = asked.token {
+        let mut value = HeaderValue::try_from(format!("Bearer {}", token.reveal()))?;
+        value.set_sensitive(true);
+        request = request.header(AUTHORIZATION, value);
+    }
+    request.body(Empty::new())
+}
+
+/// Looks whether the server agreed, and to this very request.
+fn refused(response: &Response<Incoming>, asked: &Asked<'_>, key: &str) -> Result<(), ClientError> {
+    let endpoint = asked.endpoint.to_string();
+    let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).map(HeaderValue::as_bytes);
+    match response.status() {
+        StatusCode::SWITCHING_PROTOCOLS if accepted == Some(accept_key(key.as_bytes()).as_bytes()) => Ok(()),
+        StatusCode::UNAUTHORIZED => Err(ClientError::Token { endpoint, shown: asked.token.is_some() }),
+        status => Err(ClientError::NoWebSocket { endpoint, status: status.as_u16() }),
+    }
+}
+
+/// Bytes that nobody can foresee.
+pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}

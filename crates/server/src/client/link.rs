@@ -1,0 +1,180 @@
+//! One connection: requests on their way, the reader that settles them, and where everything else goes.
+
+use std::collections::HashMap;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use windlass_protocol::envelope::{self, METHOD_NOT_FOUND, Message, Refusal, RequestId};
+
+use super::endpoint::Wires;
+use super::error::ClientError;
+use super::queue::Fate;
+use super::routes::Routes;
+use crate::jsonrpc::connection::{Inbound, Inbox, LAST_ANSWERS};
+use crate::jsonrpc::peer::Peer;
+use crate::jsonrpc::websocket::close;
+
+/// A connection. Ends when it is dropped.
+pub(super) struct Link {
+    peer: Peer,
+    pending: Arc<Pending>,
+    current: Arc<AtomicBool>,
+    routes: Arc<Routes>,
+    _over: DropGuard,
+}
+
+/// Requests that wait for their answers. None after the connection is lost.
+struct Pending {
+    waiting: Mutex<Option<Waiting>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    by_id: HashMap<i64, oneshot::Sender<Result<Value, Refusal>>>,
+    last_id: i64,
+}
+
+impl Link {
+    /// Begins to read.
+    pub(super) fn new(wires: Wires, routes: Arc<Routes>) -> Self {
+        let Wires { inbox, peer, child } = wires;
+        let pending = Arc::new(Pending { waiting: Mutex::new(Some(Waiting::default())) });
+        let over = CancellationToken::new();
+        let current = Arc::new(AtomicBool::new(false));
+        let reader = Reader {
+            peer: peer.clone(),
+            pending: Arc::clone(&pending),
+            current: Arc::clone(&current),
+            routes: Arc::clone(&routes),
+        };
+        // Ends with the link, after it has said goodbye.
+        drop(tokio::spawn(reader.run(inbox, child, over.clone())));
+        Self { peer, pending, current, routes, _over: over.drop_guard() }
+    }
+
+    /// From now on all that waits for output depends on this connection.
+    pub(super) fn take_over(&self) {
+        self.current.store(true, Ordering::SeqCst);
+        // It may have been lost before that.
+        if self.pending.lock().is_none() {
+            self.routes.connection(&Fate::Lost);
+        }
+    }
+
+    /// Another connection takes over.
+    pub(super) fn stand_back(&self) {
+        self.current.store(false, Ordering::SeqCst);
+    }
+
+    /// Asks and waits for the answer. Whoever stops waiting does not want it any more.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        self.peer.room().await.map_err(|_| ClientError::Lost)?;
+        let (asked, answer) = self.pending.ask().ok_or(ClientError::Lost)?;
+        self.peer.request(&RequestId::Number(asked.id), method, params);
+        let result = answer.await.map_err(|_| ClientError::Lost)??;
+        serde_json::from_value(result)
+            .map_err(|error| ClientError::Nonsense { method: method.to_owned(), reason: error.to_string() })
+    }
+
+    /// Says something that is not answered.
+    pub(super) fn tell(&self, method: &str, params: &impl Serialize) {
+        self.peer.notify(method, params);
+    }
+}
+
+impl Pending {
+    fn ask(self: &Arc<Self>) -> Option<(Asked, oneshot::Receiver<Result<Value, Refusal>>)> {
+        let (sender, answer) = oneshot::channel();
+        let mut waiting = self.lock();
+        let waiting = waiting.as_mut()?;
+        waiting.last_id += 1;
+        waiting.by_id.insert(waiting.last_id, sender);
+        Some((Asked { pending: Arc::clone(self), id: waiting.last_id }, answer))
+    }
+
+    fn settle(&self, id: &RequestId, outcome: Result<Value, Refusal>) {
+        let RequestId::Number(id) = id else { return };
+        let asked = self.lock().as_mut().and_then(|waiting| waiting.by_id.remove(id));
+        if let Some(asked) = asked {
+            // Whoever asked may have stopped waiting.
+            let _ = asked.send(outcome);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits; forgotten with whoever waits for it.
+struct Asked {
+    pending: Arc<Pending>,
+    id: i64,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.pending.lock().as_mut() {
+            waiting.by_id.remove(&self.id);
+        }
+    }
+}
+
+/// The one task that reads a connection.
+struct Reader {
+    peer: Peer,
+    pending: Arc<Pending>,
+    current: Arc<AtomicBool>,
+    routes: Arc<Routes>,
+}
+
+impl Reader {
+    async fn run(self, mut inbox: Inbox, child: Option<Child>, over: CancellationToken) {
+        let reading = async {
+            while let Some(inbound) = inbox.next().await {
+                if let Inbound::Message(message) = inbound {
+                    self.take(message).await;
+                }
+            }
+        };
+        tokio::select! {
+            () = reading => {}
+            () = self.peer.gone() => {}
+            () = over.cancelled() => {}
+        }
+        *self.pending.lock() = None;
+        if self.current.load(Ordering::SeqCst) {
+            self.routes.connection(&Fate::Lost);
+        }
+        // timer: a server that does not take what was said last must not keep us.
+        let _ = tokio::time::timeout(LAST_ANSWERS, self.peer.finish(close::NORMAL)).await;
+        drop((self, inbox));
+        if let Some(mut child) = child {
+            // It ends when its input does; until then somebody has to wait for it.
+            drop(tokio::task::spawn_blocking(move || child.wait()).await);
+        }
+    }
+
+    async fn take(&self, message: &[u8]) {
+        match envelope::read(message) {
+            Ok(Message::Answer { id, outcome }) => self.pending.settle(&id, outcome),
+            Ok(Message::Notification { method, params }) => self.routes.take(&method, params).await,
+            Ok(Message::Request { id, method, .. }) => {
+                let refusal = Refusal::new(METHOD_NOT_FOUND, format!("this client has no method `{method}`"));
+                self.peer.refuse(&id, &refusal);
+            }
+            // Noise is the server's affair.
+            Err(_) => {}
+        }
+    }
+}

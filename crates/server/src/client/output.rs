@@ -1,0 +1,209 @@
+//! The output of one process or session, in order, as its consumer takes it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use windlass_protocol::app::{OutputStream, SessionReadParams, SessionReadResult, SessionTarget, SpanChoice};
+
+use super::Client;
+use super::error::ClientError;
+use super::queue::{Queue, Turn};
+
+/// How much is read at once by who catches up.
+const STEP: usize = 1 << 20;
+
+/// A piece of what was printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Bytes of one stream.
+    Bytes {
+        /// Where they were printed. A terminal's output is `Stdout`.
+        stream: OutputStream,
+        /// The offset of the first of them in everything that was printed; 0 from a server that does not count.
+        offset: u64,
+        /// The bytes. A character may be split between two pieces.
+        bytes: Vec<u8>,
+    },
+    /// Output that the server no longer keeps.
+    Dropped {
+        /// The offset of its first byte.
+        from: u64,
+        /// The offset after its last byte.
+        to: u64,
+    },
+}
+
+impl Piece {
+    /// Bytes as they are sent, if they are.
+    pub(super) fn decode(stream: OutputStream, offset: u64, base64: &str) -> Option<Self> {
+        Some(Self::Bytes { stream, offset, bytes: STANDARD.decode(base64).ok()? })
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        match self {
+            Self::Bytes { offset, .. } => *offset,
+            Self::Dropped { from, .. } => *from,
+        }
+    }
+
+    /// The offset after it.
+    pub(super) fn end(&self) -> u64 {
+        match self {
+            Self::Bytes { offset, bytes, .. } => offset + bytes.len() as u64,
+            Self::Dropped { to, .. } => *to,
+        }
+    }
+
+    /// How much it holds.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Dropped { .. } => 0,
+        }
+    }
+
+    /// What of it comes after this offset, if that is counted.
+    pub(super) fn after(self, offset: Option<u64>) -> Option<Self> {
+        let Some(known) = offset.filter(|known| *known > self.offset()) else { return Some(self) };
+        if self.end() <= known {
+            return None;
+        }
+        Some(match self {
+            Self::Bytes { stream, offset, mut bytes } => {
+                bytes.drain(..usize::try_from(known - offset).unwrap_or(usize::MAX));
+                Self::Bytes { stream, offset: known, bytes }
+            }
+            Self::Dropped { to, .. } => Self::Dropped { from: known, to },
+        })
+    }
+}
+
+/// The output of one process or session. Dropping it lets what comes go by.
+pub struct Output {
+    client: Client,
+    session: Option<u64>,
+    queue: Arc<Queue>,
+    /// Up to where it was taken; nothing where the server does not count.
+    position: Option<u64>,
+    /// What was read from the server while catching up.
+    backlog: VecDeque<Piece>,
+    catching_up: bool,
+}
+
+impl Output {
+    pub(super) fn new(client: Client, session: Option<(u64, u64)>, queue: Arc<Queue>) -> Self {
+        let (session, position) = session.unzip();
+        Self { client, session, queue, position, backlog: VecDeque::new(), catching_up: false }
+    }
+
+    /// The next piece; none at the end. May be dropped while it waits without losing anything.
+    ///
+    /// # Errors
+    ///
+    /// When the connection is lost before the end is known. After [`Client::reconnect`] the output goes on where it
+    /// stopped.
+    pub async fn next(&mut self) -> Result<Option<Piece>, ClientError> {
+        loop {
+            let piece = match self.backlog.pop_front() {
+                Some(piece) => piece,
+                None if self.catching_up => {
+                    self.catch_up().await?;
+                    continue;
+                }
+                None => match self.queue.turn().await {
+                    Turn::Take(piece) => piece,
+                    Turn::CatchUp => {
+                        self.catching_up = true;
+                        continue;
+                    }
+                    Turn::End => return Ok(None),
+                    Turn::Lost => return Err(ClientError::Lost),
+                },
+            };
+            // What was read while catching up may come once more.
+            if let Some(piece) = piece.after(self.position) {
+                self.position = self.position.map(|_| piece.end());
+                return Ok(Some(piece));
+            }
+        }
+    }
+
+    /// Everything that is still to come, both streams together, up to the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::next`].
+    pub async fn rest(&mut self) -> Result<Vec<u8>, ClientError> {
+        let mut all = Vec::new();
+        while let Some(piece) = self.next().await? {
+            if let Piece::Bytes { bytes, .. } = piece {
+                all.extend(bytes);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Up to where it was taken: what to give [`Client::subscribe`] or [`Client::adopt`] to go on elsewhere.
+    pub fn position(&self) -> Option<u64> {
+        self.position
+    }
+
+    /// Reads what went by from the server.
+    async fn catch_up(&mut self) -> Result<(), ClientError> {
+        let (Some(session), Some(position)) = (self.session, self.position) else {
+            self.catching_up = false;
+            return Ok(());
+        };
+        let to = self.queue.front();
+        if to.is_some_and(|to| to <= position) {
+            self.catching_up = false;
+            return Ok(());
+        }
+        let read = SessionReadParams {
+            target: SessionTarget { session_id: Some(session), ..SessionTarget::default() },
+            span: Some(SpanChoice { from: position, to }),
+            max_bytes: Some(STEP),
+            ..SessionReadParams::default()
+        };
+        let read = self.client.read(&read).await?;
+        let next = read.next.unwrap_or(read.end);
+        self.backlog.extend(pieces(&read));
+        self.queue.caught_up_to(next);
+        self.catching_up = next < to.unwrap_or(read.end) && !self.backlog.is_empty();
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.queue.abandon();
+    }
+}
+
+/// What was read, in order.
+fn pieces(read: &SessionReadResult) -> Vec<Piece> {
+    let bytes =
+        read.chunks.iter().filter_map(|chunk| Piece::decode(chunk.stream, chunk.offset, &chunk.delta_base64));
+    let dropped = read.dropped.iter().map(|span| Piece::Dropped { from: span.from, to: span.to });
+    let mut all: Vec<Piece> = bytes.chain(dropped).collect();
+    all.sort_by_key(Piece::offset);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_had_is_not_had_again() {
+        let piece =
+            |offset, text: &str| Piece::Bytes { stream: OutputStream::Stdout, offset, bytes: text.into() };
+        assert_eq!(piece(5, "abc").after(None), Some(piece(5, "abc")));
+        assert_eq!(piece(5, "abc").after(Some(4)), Some(piece(5, "abc")));
+        assert_eq!(piece(5, "abc").after(Some(7)), Some(piece(7, "c")));
+        assert_eq!(piece(5, "abc").after(Some(8)), None);
+        assert_eq!(Piece::Dropped { from: 1, to: 9 }.after(Some(4)), Some(Piece::Dropped { from: 4, to: 9 }));
+    }
+}
