@@ -8,6 +8,7 @@ mod delta;
 mod ending;
 mod follow;
 mod input;
+mod launch;
 mod methods;
 mod output;
 mod process;

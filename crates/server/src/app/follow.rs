@@ -6,10 +6,11 @@ use windlass_engine::{Offset, Piece, Receipt, Span, Stream};
 use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 
+use super::connection::Client;
 use super::delta::{Delta, Deltas};
 use super::ending::exit_of;
 use super::output::{Allowance, Cap, Channel, Collected};
-use super::process::Process;
+use super::process::{Name, Process};
 use super::processes::Processes;
 use crate::jsonrpc::Peer;
 
@@ -44,6 +45,17 @@ pub(super) enum Manner {
     Untold,
 }
 
+impl Manner {
+    /// How output is told: as these notifications with this member for the name, if it has one and the client wants them.
+    pub(super) fn of(streamed: Option<&Name>, (method, member): (&str, &str), client: &Client) -> Self {
+        match streamed {
+            Some(_) if !client.wants(method) => Self::Untold,
+            Some(name) => Self::Deltas(Deltas::new(method, member, &name.quoted())),
+            None => Self::Collected(Collected::default()),
+        }
+    }
+}
+
 /// How the end is told.
 #[derive(Debug)]
 pub(super) enum Telling {
@@ -60,6 +72,10 @@ impl Follow {
     /// Follows to the end.
     pub(super) async fn run(mut self) {
         let Ok(receipt) = self.follow().await else { return };
+        let receipt = match receipt {
+            Some(receipt) => Some(self.process.settle(receipt).await),
+            None => None,
+        };
         // The name is free before its end is told: the client may use it again at once.
         self.processes.finish(&self.process);
         match receipt {

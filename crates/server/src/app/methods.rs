@@ -6,6 +6,10 @@ mod command_exec_terminate;
 mod command_exec_write;
 mod control;
 mod initialize;
+mod process_kill;
+mod process_resize_pty;
+mod process_spawn;
+mod process_write_stdin;
 
 use windlass_protocol::app::Method;
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
@@ -24,6 +28,10 @@ pub(super) async fn call(
         Method::CommandExecWrite => command_exec_write::call(connection, request).await,
         Method::CommandExecResize => command_exec_resize::call(connection, request).await,
         Method::CommandExecTerminate => command_exec_terminate::call(connection, request),
+        Method::ProcessSpawn => process_spawn::call(connection, request),
+        Method::ProcessWriteStdin => process_write_stdin::call(connection, request).await,
+        Method::ProcessResizePty => process_resize_pty::call(connection, request).await,
+        Method::ProcessKill => process_kill::call(connection, request),
         other => Err(Refusal::new(INVALID_REQUEST, format!("{} is not there yet", other.name()))),
     }
 }

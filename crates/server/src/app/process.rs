@@ -1,6 +1,8 @@
 //! One process of a connection: its session, what the client calls it, and what it may be asked.
 
-use windlass_engine::Session;
+use std::sync::{Arc, OnceLock};
+
+use windlass_engine::{Receipt, Session, TreeEnd};
 
 use super::input::Input;
 
@@ -12,6 +14,8 @@ pub(super) struct Process {
     pub(super) name: Option<Name>,
     /// Its input, if the client may write to it.
     pub(super) input: Option<Input>,
+    /// The account of its end, with what was done after it.
+    receipt: OnceLock<Arc<Receipt>>,
 }
 
 /// What a client calls a process. The two kinds do not know each other's names.
@@ -32,8 +36,37 @@ impl Name {
 }
 
 impl Process {
+    pub(super) fn new(session: Session, name: Option<Name>, input: Option<Input>) -> Self {
+        Self { session, name, input, receipt: OnceLock::new() }
+    }
+
+    /// Ends what it left in its own process group, and settles the account of its end.
+    pub(super) async fn settle(&self, receipt: Arc<Receipt>) -> Arc<Receipt> {
+        let settled = if receipt.left_running.is_empty() {
+            receipt
+        } else {
+            Arc::new(amended(&receipt, self.session.end_group().await))
+        };
+        Arc::clone(self.receipt.get_or_init(|| settled))
+    }
+
+    /// The account of its end, once it is settled.
+    pub(super) fn receipt(&self) -> Option<&Arc<Receipt>> {
+        self.receipt.get()
+    }
+
     /// Whether it has ended and left something running.
     pub(super) fn has_left_something(&self) -> bool {
-        self.session.receipt().is_some_and(|receipt| !receipt.left_running.is_empty())
+        self.receipt().is_some_and(|receipt| !receipt.left_running.is_empty())
     }
+}
+
+/// The account with what was ended after it was made.
+fn amended(receipt: &Receipt, end: TreeEnd) -> Receipt {
+    let mut amended = receipt.clone();
+    let is_gone = |pid: u32| end.ended.iter().any(|ended| ended.pid == pid);
+    amended.left_running.retain(|left| !is_gone(left.pid));
+    amended.ended.extend(end.ended.iter().cloned());
+    amended.remaining.extend(end.remaining);
+    amended
 }

@@ -34,6 +34,22 @@ pub(super) enum Connected {
     Terminal(Size),
 }
 
+impl Connected {
+    /// On a terminal of this size, if there is one.
+    pub(super) fn new(terminal: Option<Size>, reads: bool) -> Self {
+        match terminal {
+            Some(size) => Self::Terminal(size),
+            None if reads => Self::Both,
+            None => Self::Output,
+        }
+    }
+
+    /// Whether it can be written to.
+    pub(super) fn reads(self) -> bool {
+        self != Self::Output
+    }
+}
+
 /// How long a command may take that says nothing else.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 

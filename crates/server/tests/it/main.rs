@@ -1,6 +1,7 @@
 //! The server as its clients meet it.
 #![forbid(unsafe_code)]
 
+mod app;
 mod bench;
 mod exec;
 mod http;

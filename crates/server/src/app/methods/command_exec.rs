@@ -3,116 +3,63 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_engine::Size;
 use windlass_protocol::app::{CommandExecParams, SandboxPolicy, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
 
+use crate::app::AppOptions;
 use crate::app::connection::{Client, Connection, Request};
-use crate::app::delta::Deltas;
-use crate::app::follow::{Follow, Manner, Telling};
-use crate::app::input::Input;
-use crate::app::output::{Cap, Collected};
-use crate::app::process::{Name, Process};
+use crate::app::follow::{Manner, Telling};
+use crate::app::launch::Launch;
+use crate::app::output::Cap;
+use crate::app::process::Name;
 use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, Order};
 
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let params: CommandExecParams = request.read()?;
     let client = Arc::clone(connection.client()?);
-    let plan = Plan::make(params, &client)?;
-    if let Some(name) = plan.name.as_ref().filter(|name| connection.processes.is_taken(name)) {
-        let message = format!("duplicate active command/exec process id: {}", name.quoted());
-        return Err(Refusal::new(INVALID_REQUEST, message));
+    let launch = plan(params, &client, connection.server.options())?;
+    if let Some(name) = launch.name.as_ref().filter(|name| connection.processes.is_taken(name)) {
+        return Err(refused(format!("duplicate active command/exec process id: {}", name.quoted())));
     }
-    let order = plan.order(connection);
-    let session = start::start(&connection.server, order)
-        .map_err(|why| Refusal::new(INTERNAL_ERROR, format!("failed to spawn command: {why}")))?;
-    let input = plan.reads.then(Input::default);
-    let process = Arc::new(Process { session, name: plan.name, input });
-    connection.processes.add(&process);
-    let follow = Follow {
-        process,
-        processes: Arc::clone(&connection.processes),
-        peer: connection.peer.clone(),
-        cap: plan.cap,
-        manner: plan.manner,
-        telling: Telling::Answer(request.id),
-    };
-    connection.spawn(follow.run());
+    let started = launch.start(connection);
+    let started =
+        started.map_err(|why| Refusal::new(INTERNAL_ERROR, format!("failed to spawn command: {why}")))?;
+    started.follow(connection, Telling::Answer(request.id));
     Ok(())
 }
 
-/// What is going to happen, checked.
-struct Plan {
-    command: Vec<String>,
-    name: Option<Name>,
-    connected: Connected,
-    /// Whether the client may write to it.
-    reads: bool,
-    manner: Manner,
-    cap: Cap,
-    timeout: Option<Duration>,
-    cwd: Option<String>,
-    env: Option<std::collections::HashMap<String, Option<String>>>,
-}
-
-impl Plan {
-    /// The checks are in the order in which the dialect finds faults.
-    fn make(params: CommandExecParams, client: &Client) -> Result<Self, Refusal> {
-        check_profile_is_allowed(&params, client)?;
-        check_combinations(&params)?;
-        let timeout = timeout(&params)?;
-        check_permissions(&params)?;
-        let size = match params.size {
-            None => Some(windlass_engine::Size::default()),
-            Some(size) => start::size_of(size),
-        };
-        let size =
-            size.ok_or_else(|| params_refused("command/exec size rows and cols must be greater than 0"))?;
-        let streams = params.tty || params.stream_stdout_stderr;
-        let reads = params.tty || params.stream_stdin;
-        if (streams || reads) && params.process_id.is_none() {
-            return Err(refused("command/exec tty or streaming requires a client-supplied processId"));
-        }
-        let name = params.process_id.map(Name::Command);
-        let manner = match &name {
-            Some(_) if streams && !client.wants(notification::COMMAND_EXEC_OUTPUT_DELTA) => Manner::Untold,
-            Some(name) if streams => Manner::Deltas(Deltas::new(
-                notification::COMMAND_EXEC_OUTPUT_DELTA,
-                "processId",
-                &name.quoted(),
-            )),
-            _ => Manner::Collected(Collected::default()),
-        };
-        Ok(Self {
+/// The checks are in the order in which the dialect finds faults.
+fn plan(params: CommandExecParams, client: &Client, options: &AppOptions) -> Result<Launch, Refusal> {
+    check_profile_is_allowed(&params, client)?;
+    check_combinations(&params)?;
+    let timeout = timeout(&params)?;
+    check_permissions(&params)?;
+    let size = size(&params)?;
+    let streams = params.tty || params.stream_stdout_stderr;
+    if (streams || params.stream_stdin) && params.process_id.is_none() {
+        return Err(refused("command/exec tty or streaming requires a client-supplied processId"));
+    }
+    let name = params.process_id.map(Name::Command);
+    let told = (notification::COMMAND_EXEC_OUTPUT_DELTA, "processId");
+    let manner = Manner::of(name.as_ref().filter(|_| streams), told, client);
+    Ok(Launch {
+        order: Order {
             command: params.command,
-            name,
-            connected: match (params.tty, params.stream_stdin) {
-                (true, _) => Connected::Terminal(size),
-                (false, true) => Connected::Both,
-                (false, false) => Connected::Output,
-            },
-            reads,
-            manner,
-            cap: if params.disable_output_cap {
-                Cap::NONE
-            } else {
-                params.output_bytes_cap.map_or_else(Cap::default, Cap::of)
-            },
+            directory: start::directory(options, params.cwd.as_deref()),
+            environment: params.env,
+            connection: Connected::new(params.tty.then_some(size), params.stream_stdin),
             timeout,
-            cwd: params.cwd,
-            env: params.env,
-        })
-    }
-
-    fn order(&self, connection: &Connection) -> Order {
-        Order {
-            command: self.command.clone(),
-            directory: start::directory(connection.server.options(), self.cwd.as_deref()),
-            environment: self.env.clone(),
-            connection: self.connected,
-            timeout: self.timeout,
-            followed: !matches!(self.manner, Manner::Untold),
-        }
-    }
+            followed: !matches!(manner, Manner::Untold),
+        },
+        name,
+        cap: match params.output_bytes_cap {
+            _ if params.disable_output_cap => Cap::NONE,
+            None => Cap::default(),
+            Some(bytes) => Cap::of(bytes),
+        },
+        manner,
+    })
 }
 
 fn refused(message: impl Into<String>) -> Refusal {
@@ -147,6 +94,11 @@ fn check_combinations(params: &CommandExecParams) -> Result<(), Refusal> {
         return Err(params_refused("command/exec cannot set both timeoutMs and disableTimeout"));
     }
     Ok(())
+}
+
+fn size(params: &CommandExecParams) -> Result<Size, Refusal> {
+    let size = params.size.map_or_else(|| Some(Size::default()), start::size_of);
+    size.ok_or_else(|| params_refused("command/exec size rows and cols must be greater than 0"))
 }
 
 fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Refusal> {

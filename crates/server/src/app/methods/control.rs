@@ -32,6 +32,14 @@ pub(super) const COMMAND: Words = Words {
     no_size: "command/exec size rows and cols must be greater than 0",
 };
 
+/// Those of `process/spawn`.
+pub(super) const PROCESS: Words = Words {
+    nothing_to_write: "process/writeStdin requires deltaBase64 or closeStdin",
+    not_there: "no active process for process handle",
+    no_input: "stdin streaming is not enabled for this process",
+    no_size: "process size rows and cols must be greater than 0",
+};
+
 /// What is to be written.
 pub(super) struct Sent {
     pub(super) id: RequestId,

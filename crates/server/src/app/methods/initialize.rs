@@ -24,8 +24,8 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     let result = InitializeResult {
         user_agent: USER_AGENT.to_owned(),
         codex_home: connection.server.options().state_directory.to_string_lossy().into_owned(),
-        platform_family: std::env::consts::FAMILY.to_owned(),
-        platform_os: std::env::consts::OS.to_owned(),
+        platform_family: "unix".to_owned(),
+        platform_os: "linux".to_owned(),
         resume: None,
     };
     connection.peer.answer(&request.id, &result);

@@ -1,0 +1,45 @@
+//! From a checked request to a process that is followed.
+
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::follow::{Follow, Manner, Telling};
+use super::input::Input;
+use super::output::Cap;
+use super::process::{Name, Process};
+use super::start::{self, Order};
+
+/// What is going to run, and what the client is told of it.
+pub(super) struct Launch {
+    pub(super) order: Order,
+    pub(super) name: Option<Name>,
+    pub(super) cap: Cap,
+    pub(super) manner: Manner,
+}
+
+impl Launch {
+    /// Starts it and takes it into the connection's table. On error, in the dialect's words, nothing is left of it.
+    pub(super) fn start(self, connection: &Connection) -> Result<Started, String> {
+        let reads = self.order.connection.reads();
+        let session = start::start(&connection.server, self.order)?;
+        let process = Arc::new(Process::new(session, self.name, reads.then(Input::default)));
+        connection.processes.add(&process);
+        Ok(Started { process, cap: self.cap, manner: self.manner })
+    }
+}
+
+/// A process that runs and is not followed yet.
+pub(super) struct Started {
+    pub(super) process: Arc<Process>,
+    cap: Cap,
+    manner: Manner,
+}
+
+impl Started {
+    /// Tells the client of its output and of its end.
+    pub(super) fn follow(self, connection: &mut Connection, telling: Telling) {
+        let Self { process, cap, manner } = self;
+        let (processes, peer) = (Arc::clone(&connection.processes), connection.peer.clone());
+        connection.spawn(Follow { process, processes, peer, cap, manner, telling }.run());
+    }
+}
