@@ -2,7 +2,9 @@
 //! results are complete. How fast it was is not asked here.
 #![forbid(unsafe_code)]
 
+mod codex;
 mod mcp;
+mod soak;
 
 use serde_json::Value;
 use std::process::Command;

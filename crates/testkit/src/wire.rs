@@ -73,8 +73,13 @@ impl Wire {
 
     /// Connects to a WebSocket on a socket at a path.
     pub fn connect_path(path: &Path) -> Result<Self> {
+        Self::connect_path_with(path, &[])
+    }
+
+    /// The same with these headers in the request.
+    pub fn connect_path_with(path: &Path, headers: &[(&str, &str)]) -> Result<Self> {
         let mut stream = UnixStream::connect(path)?;
-        let frames = websocket::upgrade(&mut stream, &[])?;
+        let frames = websocket::upgrade(&mut stream, headers)?;
         Self::of_socket(&stream, frames)
     }
 

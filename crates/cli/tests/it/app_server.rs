@@ -10,4 +10,5 @@ mod lifecycle;
 mod orphans;
 mod output;
 mod signals;
+mod sockets;
 mod text;

@@ -1,18 +1,70 @@
 //! A server with a client, and everything that both of them start.
 
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_sys::process::Process;
 use windlass_testkit::wire::{Message, Refusal, RequestId, Wire};
-use windlass_testkit::{base64, survivors};
+use windlass_testkit::{base64, hang_deadline, survivors};
 
 use crate::rig::{Home, WAYS, escapees, held, nothing_survives};
 
-/// A `windlass app-server` on pipes that has been introduced to us.
+/// A `windlass app-server` that has been introduced to us: one of its own on pipes, or one of many clients'.
 pub(super) struct App {
     pub(super) wire: Wire,
-    pub(super) home: Home,
+    pub(super) home: Rc<Home>,
     /// In the environment of the server and of all that comes of it.
     token: String,
+}
+
+/// A `windlass app-server` on a socket.
+pub(super) struct Clients {
+    server: Wire,
+    home: Rc<Home>,
+    token: String,
+    socket: PathBuf,
+}
+
+impl Clients {
+    pub(super) fn start(name: &str) -> Self {
+        let (home, token) = App::quarters(name);
+        let socket = home.path().join("socket");
+        let listen = format!("unix://{}", socket.display());
+        let server = App::server(&home, &token, &["--listen", &listen]);
+        let deadline = hang_deadline();
+        while Wire::connect_path(&socket).is_err() {
+            assert!(Instant::now() < deadline, "nobody listens");
+        }
+        Self { server, home: Rc::new(home), token, socket }
+    }
+
+    pub(super) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// One more client.
+    pub(super) fn connect(&self) -> App {
+        let wire = Wire::connect_path(&self.socket).expect("it listens");
+        let mut app = App { wire, home: Rc::clone(&self.home), token: self.token.clone() };
+        app.greet();
+        app
+    }
+
+    /// Ends the server by the signal that service managers send; it leaves nothing.
+    pub(super) fn end(mut self) {
+        self.server.signal(Signal::TERM).expect("it can be signalled");
+        let status = self.server.exit().expect("it comes to an end");
+        assert!(status.success(), "{status}");
+        nothing_survives(&held(&survivors::bearing(&self.token)), &self.token);
+    }
+
+    pub(super) fn kill(mut self) {
+        self.server.signal(Signal::KILL).expect("it can be signalled");
+        self.server.exit().expect("it comes to an end");
+    }
 }
 
 /// What a finished command came to.
@@ -27,18 +79,21 @@ pub(super) struct Finished {
 
 impl App {
     pub(super) fn start(name: &str) -> Self {
-        Self::start_with(name, &[])
-    }
-
-    pub(super) fn start_with(name: &str, words: &[&str]) -> Self {
-        let home = Home::new(&format!("app-{name}"));
-        let token = survivors::token(&format!("app-{name}"));
-        let mut command = home.windlass(&[&["app-server"], words].concat());
-        command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, &token).current_dir(home.path());
-        let wire = Wire::start(&mut command).expect("windlass starts");
-        let mut app = Self { wire, home, token };
+        let (home, token) = Self::quarters(name);
+        let wire = Self::server(&home, &token, &[]);
+        let mut app = Self { wire, home: Rc::new(home), token };
         app.greet();
         app
+    }
+
+    fn quarters(name: &str) -> (Home, String) {
+        (Home::new(&format!("app-{name}")), survivors::token(&format!("app-{name}")))
+    }
+
+    fn server(home: &Home, token: &str, words: &[&str]) -> Wire {
+        let mut command = home.windlass(&[&["app-server"], words].concat());
+        command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, token).current_dir(home.path());
+        Wire::start(&mut command).expect("windlass starts")
     }
 
     fn greet(&mut self) {

@@ -46,6 +46,38 @@ fn a_timeout_ends_the_whole_tree() {
 }
 
 #[test]
+fn what_a_program_left_in_its_group_ends_with_it_and_the_rest_with_the_client() {
+    let mut app = App::start("natural");
+    let token = survivors::token("natural");
+    let stray = |way: &str| format!("'{WINDLASS}' demo-stray {token}-{way}");
+    let fifo = app.home.path().join("fifo");
+    let script = format!(
+        "mkfifo '{0}'; {1} & setsid {2} & read x < '{0}'; exit 6",
+        fifo.display(),
+        stray("group"),
+        stray("session")
+    );
+    let params = json!({
+        "command": ["/bin/sh", "-c", script], "processId": "n", "streamStdoutStderr": true, "disableTimeout": true,
+    });
+    let asked = app.exec(&params);
+    app.printed_times("n", "is up", 2);
+    let in_group = held(&survivors::bearing(&format!("{token}-group")));
+    std::fs::write(&fifo, "go\n").expect("somebody reads");
+    let finished = app.finished(asked, "n");
+    assert_eq!(finished.code(), 6);
+    nothing_survives(&in_group, &format!("demo-stray\0{token}-group"));
+    assert!(
+        finished.result["receipt"]["leftRunning"].as_array().is_some_and(|left| !left.is_empty()),
+        "{finished:?}"
+    );
+    let detached = held(&survivors::bearing(&format!("{token}-session")));
+    assert_eq!(detached.len(), 1, "it lives on while the client is there");
+    app.end();
+    nothing_survives(&detached, &format!("{token}-session"));
+}
+
+#[test]
 fn background_jobs_of_an_interactive_shell_end_with_it() {
     for end in ["terminate", "timeout", "disconnect"] {
         let mut app = App::start("jobs");
