@@ -2,6 +2,7 @@
 
 mod app_server;
 mod dialect;
+mod exec_server;
 mod listening;
 mod mcp;
 mod values;
@@ -16,7 +17,8 @@ use windlass_server::client::Endpoint;
 use windlass_sys::pty::Size;
 
 pub(crate) use self::app_server::{AppServe, AppServerArgs};
-pub(crate) use self::dialect::{Destination, DialectCommand, ExecServerArgs};
+pub(crate) use self::dialect::{Destination, DialectCommand};
+pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod docs;
 pub(crate) mod doctor;
+pub(crate) mod exec_server;
 pub(crate) mod guardian;
 pub(crate) mod keep;
 pub(crate) mod keeper;

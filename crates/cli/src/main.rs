@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use windlass_protocol::schema;
 
-use crate::args::{AppServerArgs, McpArgs, Verb, Windlass};
+use crate::args::{AppServerArgs, ExecServerArgs, McpArgs, Verb, Windlass};
 use crate::config::Config;
 use crate::failure::Exit;
 
@@ -55,7 +55,10 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
             commands::dialect::run(&instead, &schema::app_server())
         }
         Verb::AppServer(order) => on_runtime(commands::app_server::run(order.serve, config)),
-        Verb::ExecServer(order) => commands::dialect::run(&order.command, &schema::exec_server()),
+        Verb::ExecServer(ExecServerArgs { command: Some(instead), .. }) => {
+            commands::dialect::run(&instead, &schema::exec_server())
+        }
+        Verb::ExecServer(order) => on_runtime(commands::exec_server::run(order.serve, config)),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),

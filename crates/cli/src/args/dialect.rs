@@ -4,15 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-#[derive(Debug, Args)]
-pub(crate) struct ExecServerArgs {
-    /// What to do
-    #[command(subcommand)]
-    pub(crate) command: DialectCommand,
-}
-
 /// What can be had of a dialect beside its server.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::enum_variant_names, reason = "they are what people type")]
 pub(crate) enum DialectCommand {
     /// Print every message of the protocol as JSON Schema
     GenerateSchema(Destination),

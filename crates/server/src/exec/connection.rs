@@ -131,6 +131,7 @@ impl Connection {
     fn notification(&mut self, method: &str) -> Next {
         match (method, &self.stage) {
             ("initialized", Stage::Attached(session)) => {
+                session.attach(self.peer.clone());
                 self.stage = Stage::Ready(Arc::clone(session));
                 Next::GoOn
             }
@@ -164,8 +165,8 @@ impl Connection {
         }
         let sessions = &self.server.sessions;
         let session = match params.resume_session_id {
-            Some(id) => sessions.resume(&id, self.peer.clone())?,
-            None => sessions.open(self.peer.clone())?,
+            Some(id) => sessions.resume(&id)?,
+            None => sessions.open()?,
         };
         let session_id = session.id().to_owned();
         self.stage = Stage::Attached(session);

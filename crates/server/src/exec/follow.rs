@@ -104,10 +104,10 @@ enum Turn {
 
 /// Waits for somebody to be attached.
 async fn attached(attachment: &mut watch::Receiver<Attachment>) -> Result<Peer, Over> {
-    let somebody = attachment.wait_for(|attachment| !matches!(attachment, Attachment::Awaited(_))).await;
-    match somebody.as_deref() {
+    let settled = |attachment: &Attachment| matches!(attachment, Attachment::Attached(_) | Attachment::Over);
+    match attachment.wait_for(settled).await.as_deref() {
         Ok(Attachment::Attached(peer)) => Ok(peer.clone()),
-        Ok(Attachment::Awaited(_) | Attachment::Over) | Err(_) => Err(Over),
+        _ => Err(Over),
     }
 }
 

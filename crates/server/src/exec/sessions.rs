@@ -45,6 +45,8 @@ pub(super) struct Session {
 /// Who is attached.
 #[derive(Clone)]
 pub(super) enum Attachment {
+    /// Somebody who has not heard the answer to `initialize` yet, and is told nothing before.
+    Greeted,
     Attached(Peer),
     /// Nobody; the number says after which loss.
     Awaited(u64),
@@ -63,28 +65,28 @@ impl Sessions {
         Self { grace, all: Mutex::default(), waiting: Mutex::default() }
     }
 
-    /// A new session for this client.
-    pub(super) fn open(&self, peer: Peer) -> Result<Arc<Session>, Refusal> {
+    /// A new session, for a client that has to be attached to it.
+    pub(super) fn open(&self) -> Result<Arc<Session>, Refusal> {
         let mut all = self.lock();
         if all.len() >= MOST {
             let message =
                 format!("this server has {MOST} sessions already: close one, or wait until one is forgotten");
             return Err(Refusal::new(INTERNAL_ERROR, message));
         }
-        let session = Arc::new(Session::new(random_id()?, peer));
+        let session = Arc::new(Session::new(random_id()?));
         all.insert(session.id.clone(), Arc::clone(&session));
         Ok(session)
     }
 
-    /// The session of a connection that was lost.
-    pub(super) fn resume(&self, id: &str, peer: Peer) -> Result<Arc<Session>, Refusal> {
+    /// The session of a connection that was lost, likewise.
+    pub(super) fn resume(&self, id: &str) -> Result<Arc<Session>, Refusal> {
         let all = self.lock();
         let unknown = || Refusal::new(INVALID_REQUEST, format!("unknown session id {id}"));
         let session = all.get(id).ok_or_else(unknown)?;
         let attached = session.attachment.send_if_modified(|attachment| {
             let awaited = matches!(attachment, Attachment::Awaited(_));
             if awaited {
-                *attachment = Attachment::Attached(peer);
+                *attachment = Attachment::Greeted;
             }
             awaited
         });
@@ -99,7 +101,7 @@ impl Sessions {
     pub(super) fn detach(self: &Arc<Self>, session: &Arc<Session>) {
         let time = session.losses.fetch_add(1, Ordering::Relaxed);
         let is_lost = session.attachment.send_if_modified(|attachment| {
-            let is_attached = matches!(attachment, Attachment::Attached(_));
+            let is_attached = matches!(attachment, Attachment::Greeted | Attachment::Attached(_));
             if is_attached {
                 *attachment = Attachment::Awaited(time);
             }
@@ -161,10 +163,10 @@ impl Sessions {
 }
 
 impl Session {
-    fn new(id: String, peer: Peer) -> Self {
+    fn new(id: String) -> Self {
         Self {
             id,
-            attachment: watch::Sender::new(Attachment::Attached(peer)),
+            attachment: watch::Sender::new(Attachment::Greeted),
             losses: AtomicU64::new(0),
             processes: Mutex::default(),
             left: Mutex::default(),
@@ -174,6 +176,17 @@ impl Session {
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The client has heard the answer to `initialize`: from now on it is told what happens.
+    pub(super) fn attach(&self, peer: Peer) {
+        self.attachment.send_if_modified(|attachment| {
+            let is_greeted = matches!(attachment, Attachment::Greeted);
+            if is_greeted {
+                *attachment = Attachment::Attached(peer);
+            }
+            is_greeted
+        });
     }
 
     /// Who is attached, as a level to wait on.

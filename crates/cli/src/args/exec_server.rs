@@ -1,0 +1,33 @@
+//! The words of `windlass exec-server`.
+
+use clap::Args;
+
+use crate::args::{DialectCommand, ListenWords};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXEC_SERVER_EXAMPLES)]
+pub(crate) struct ExecServerArgs {
+    /// What to do instead of serving
+    #[command(subcommand)]
+    pub(crate) command: Option<DialectCommand>,
+
+    #[command(flatten)]
+    pub(crate) serve: ExecServe,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct ExecServe {
+    #[command(flatten)]
+    pub(crate) listening: ListenWords,
+}
+
+const EXEC_SERVER_EXAMPLES: &str = "\
+Without --listen it serves WebSockets on a free port of 127.0.0.1. The first line on standard output
+is the address to connect to. Commands may touch whatever this user may.
+
+Examples:
+  windlass exec-server
+  CODEX_EXEC_SERVER_URL=ws://127.0.0.1:41561 codex
+  windlass exec-server --listen ws://127.0.0.1:8788 --ws-token-file token
+  windlass exec-server --stdio                      one client on standard input and output";

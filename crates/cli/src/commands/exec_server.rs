@@ -1,0 +1,69 @@
+//! `windlass exec-server`: a place where an agent that runs elsewhere starts processes and keeps files, there until its
+//! client goes or somebody ends it.
+
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use windlass_engine::{Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
+use windlass_server::exec::{ExecServer, Place};
+use windlass_server::listen::Listen;
+
+use crate::args::ExecServe;
+use crate::commands::guardian;
+use crate::commands::run::forget_the_oldest;
+use crate::commands::run::signals::Signals;
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::{listening, printing};
+
+/// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
+const MOST_RUNNING: usize = 16 * 1024;
+
+/// Serves until it is over, and leaves nothing running.
+pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
+    let signals = Signals::catch()?;
+    let anywhere = Listen::WebSocket(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    let listener = listening::bind(&order.listening, anywhere).await?;
+    let store = config.open_store();
+    forget_the_oldest(store.as_ref());
+    let engine = engine(store)?;
+    let server = ExecServer::new(engine.clone(), place(&config)?);
+    if let Some(url) = listener.url() {
+        printing::print(format!("{url}\n"))?;
+        eprintln!("windlass: serving; commands may touch whatever this user may");
+    }
+    server.serve(listener, signals.told_to_end()).await;
+    engine.shutdown().await;
+    Ok(Exit::SUCCESS)
+}
+
+fn engine(store: Option<Store>) -> Result<Engine> {
+    let limits =
+        RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
+    let guard = Guard::Program(guardian::program);
+    Ok(Engine::new(EngineOptions { store, guard, limits, ..EngineOptions::default() })?)
+}
+
+fn place(config: &Config) -> Result<Place> {
+    let path = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    Ok(Place {
+        variables: config.environment.clone(),
+        shell: shell(&config.shell),
+        home: path("HOME"),
+        directory: Config::working_directory()?,
+        temporary: path("TMPDIR").unwrap_or_else(|| "/tmp".into()),
+    })
+}
+
+/// The user's shell, if clients know how to talk to it.
+fn shell(asked: &OsStr) -> PathBuf {
+    let asked = Path::new(asked);
+    let is_known =
+        asked.file_name().is_some_and(|name| ["bash", "zsh", "sh"].iter().any(|known| name == *known));
+    let candidates = [asked, Path::new("/bin/bash")];
+    let found =
+        candidates.into_iter().skip(usize::from(!is_known)).find(|path| path.is_absolute() && path.exists());
+    found.unwrap_or(Path::new("/bin/sh")).to_owned()
+}
