@@ -58,3 +58,8 @@ fn check(dialect: &str, peer: &str) {
 fn every_row_of_the_app_server_runs_beside_codex() {
     check("app", "codex app-server");
 }
+
+#[test]
+fn every_row_of_the_exec_server_runs_beside_codex() {
+    check("exec", "codex exec-server");
+}

@@ -9,6 +9,7 @@ mod demo;
 mod detached;
 mod doctor;
 mod endings;
+mod exec_server;
 mod install;
 mod kept;
 mod log;
