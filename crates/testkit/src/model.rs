@@ -48,7 +48,16 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     tool: ToolName,
-    arguments: Value,
+    input: Input,
+}
+
+/// What a tool is called with.
+#[derive(Clone, Debug, PartialEq)]
+enum Input {
+    /// Arguments by name, as most tools have them.
+    Arguments(Value),
+    /// A text in the tool's own language. Only the Responses dialect has such tools.
+    Text(String),
 }
 
 /// How far the script has got.
@@ -107,12 +116,17 @@ impl Reply {
     pub fn call(tool: ToolName, arguments: Value) -> Self {
         Self::Calls(vec![Call::new(tool, arguments)])
     }
+
+    /// One call of a tool that takes a text in a language of its own, such as a patch.
+    pub fn call_with_text(tool: ToolName, text: &str) -> Self {
+        Self::Calls(vec![Call { tool, input: Input::Text(text.to_owned()) }])
+    }
 }
 
 impl Call {
     /// Calls this tool with these arguments.
     pub fn new(tool: ToolName, arguments: Value) -> Self {
-        Self { tool, arguments }
+        Self { tool, input: Input::Arguments(arguments) }
     }
 }
 
@@ -197,6 +211,16 @@ fn halves(text: &str) -> [&str; 2] {
 /// What is behind the lock is whole after every step, so a panic elsewhere does not spoil it.
 fn locked(play: &Mutex<Play>) -> MutexGuard<'_, Play> {
     play.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Input {
+    /// As it stands in a call.
+    fn text(&self) -> String {
+        match self {
+            Self::Arguments(arguments) => arguments.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

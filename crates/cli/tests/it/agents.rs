@@ -4,6 +4,7 @@
 //! but loopback.
 
 mod codex;
+mod environment;
 mod qwen;
 
 use std::io::Read;

@@ -45,7 +45,7 @@ fn deltas(reply: &Reply, number: usize) -> Vec<Value> {
 
 /// The name comes first and alone, the arguments after it in pieces.
 fn tool_call(call: &Call, (number, index): (usize, usize)) -> Vec<Value> {
-    let arguments = call.arguments.to_string();
+    let arguments = call.input.text();
     let begin = json!({
         "index": index, "id": format!("call_{number}_{index}"), "type": "function",
         "function": { "name": call.tool.name, "arguments": "" },

@@ -61,7 +61,12 @@ impl Request {
         match self.dialect {
             Dialect::Responses => {
                 let items = list(&self.body["input"]).iter();
-                let results = items.filter(|item| item["type"] == "function_call_output");
+                let is_result = |item: &&Value| {
+                    ["function_call_output", "custom_tool_call_output"]
+                        .iter()
+                        .any(|kind| item["type"] == *kind)
+                };
+                let results = items.filter(is_result);
                 results.map(|item| text(&item["output"])).collect()
             }
             Dialect::Chat => {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::Event;
-use super::{Call, MODEL, Reply, halves};
+use super::{Call, Input, MODEL, Reply, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.
 pub(super) fn events(reply: &Reply, number: usize) -> Vec<Event> {
@@ -63,11 +63,15 @@ fn message(text: &str, number: usize) -> Vec<(&'static str, Value)> {
 
 fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<(&'static str, Value)> {
     let id = format!("fc_{number}_{index}");
-    let arguments = call.arguments.to_string();
-    let item = |status: &str, arguments: &str| {
+    let input = call.input.text();
+    let (kind, member, pieces) = match call.input {
+        Input::Arguments(_) => ("function_call", "arguments", "response.function_call_arguments.delta"),
+        Input::Text(_) => ("custom_tool_call", "input", "response.custom_tool_call_input.delta"),
+    };
+    let item = |status: &str, input: &str| {
         let mut item = json!({
-            "type": "function_call", "id": id, "call_id": format!("call_{number}_{index}"), "status": status,
-            "name": call.tool.name, "arguments": arguments,
+            "type": kind, "id": id, "call_id": format!("call_{number}_{index}"), "status": status,
+            "name": call.tool.name, member: input,
         });
         if let Some(namespace) = &call.tool.namespace {
             item["namespace"] = json!(namespace);
@@ -75,14 +79,11 @@ fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<(&'static 
         item
     };
     let delta = |piece: &str| json!({ "item_id": id, "output_index": index, "delta": piece });
-    let [first, second] = halves(&arguments);
+    let [first, second] = halves(&input);
     vec![
         ("response.output_item.added", json!({ "output_index": index, "item": item("in_progress", "") })),
-        ("response.function_call_arguments.delta", delta(first)),
-        ("response.function_call_arguments.delta", delta(second)),
-        (
-            "response.output_item.done",
-            json!({ "output_index": index, "item": item("completed", &arguments) }),
-        ),
+        (pieces, delta(first)),
+        (pieces, delta(second)),
+        ("response.output_item.done", json!({ "output_index": index, "item": item("completed", &input) })),
     ]
 }

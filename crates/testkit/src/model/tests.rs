@@ -67,6 +67,21 @@ fn a_turn_calls_a_tool_by_the_name_on_offer_and_the_next_one_sees_the_result() {
 }
 
 #[test]
+fn a_tool_with_a_language_of_its_own_is_called_with_a_text() {
+    let model = Model::playing(vec![
+        always(Reply::call_with_text(ToolName::plain("apply_patch"), "*** Begin")),
+        turn(|request| Reply::Text(request.last_result())),
+    ]);
+    let first = data(&post(&model, "/v1/responses", &responses(&json!([]))));
+    let call = &of_kind(&first, "response.output_item.done").next().unwrap()["item"];
+    assert_eq!((&call["type"], &call["input"]), (&json!("custom_tool_call"), &json!("*** Begin")));
+    let result = json!([{ "type": "custom_tool_call_output", "output": "done" }]);
+    let second = post(&model, "/v1/responses", &responses(&result));
+    assert!(second.contains("done"), "{second}");
+    assert_eq!(model.finish().len(), 2);
+}
+
+#[test]
 fn chat_completions_are_told_in_pieces_that_join() {
     let model = Model::playing(vec![
         turn(|request| Reply::call(request.tool_of("windlass", "exec_command"), json!({ "cmd": "naïve" }))),

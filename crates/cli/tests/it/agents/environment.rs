@@ -1,0 +1,196 @@
+//! Codex, from npm, with Windlass as the place where its commands run and its files are: only the model is a script.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::json;
+use windlass_sys::signal::Signal;
+use windlass_testkit::codex::Configuration;
+use windlass_testkit::model::{Model, Reply, Request, ToolName, Turn, always, turn};
+use windlass_testkit::survivors;
+
+use super::{Agent, CONCLUSION, Quarters, TYPED, session_in};
+use crate::rig::{Doomed, Running, WINDLASS, held, nothing_survives};
+
+/// A model of which Codex knows that it writes patches.
+const WRITES_PATCHES: &str = "gpt-5.5";
+
+const PATCH: &str = "*** Begin Patch
+*** Add File: new/file.txt
++hello
+*** Update File: old.txt
+@@
+-one
++uno
+ two
+*** Delete File: gone.txt
+*** End Patch
+";
+
+#[test]
+fn codex_does_its_work_in_the_environment_that_windlass_gives_it() {
+    let stage = Stage::new("codex-environment");
+    let model = Model::playing(conversation(|| {}));
+    let url = stage.url.clone();
+    stage.play(&url, model);
+}
+
+#[test]
+fn codex_goes_on_in_its_environment_after_its_connection_was_lost() {
+    let stage = Stage::new("codex-resumes");
+    let relay = Relay::to(stage.url.trim_start_matches("ws://").parse().expect("an address"));
+    let cut = relay.clone();
+    let model = Model::playing(conversation(move || cut.cut()));
+    stage.play(&format!("ws://{}", relay.address), model);
+    assert_eq!(relay.taken(), 2, "it came back, and came back once");
+}
+
+/// A command, a program on a terminal and what is typed into it, a patch, and a look at what the patch did. Before
+/// anything is typed, something may happen.
+fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<Turn> {
+    let call = |name: &str, arguments| Reply::call(ToolName::plain(name), arguments);
+    vec![
+        always(call("exec_command", json!({ "cmd": "echo $WINDLASS_TEST_QUARTERS; echo oops >&2; exit 3" }))),
+        always(call(
+            "exec_command",
+            json!({ "cmd": "read line; echo \"heard: $line\"", "tty": true, "yield_time_ms": 250 }),
+        )),
+        turn(move |request| {
+            before_typing();
+            let session = session_in(&request.last_result());
+            let typed = format!("{TYPED}\n");
+            // It answers as soon as the program has ended.
+            call("write_stdin", json!({ "session_id": session, "chars": typed, "yield_time_ms": 30_000 }))
+        }),
+        always(Reply::call_with_text(ToolName::plain("apply_patch"), PATCH)),
+        always(call("exec_command", json!({ "cmd": "cat new/file.txt old.txt; ls" }))),
+        always(Reply::text(CONCLUSION)),
+    ]
+}
+
+/// A folder to work in and a server to work with.
+struct Stage {
+    quarters: Quarters,
+    server: Running,
+    url: String,
+    /// A test that fails takes the server with it.
+    _doomed: Doomed,
+}
+
+impl Stage {
+    fn new(name: &str) -> Self {
+        let quarters = Quarters::of(name);
+        quarters.write("work/old.txt", "one\ntwo\n");
+        quarters.write("work/gone.txt", "bye\n");
+        let mut server = Running::of(&mut server(&quarters));
+        let url = server.line().trim_end().to_owned();
+        let doomed = Doomed::hold(&json!(server.child.id()));
+        Self { quarters, server, url, _doomed: doomed }
+    }
+
+    /// Plays the conversation, and checks what the model saw, what was done, and that nothing is left.
+    fn play(self, url: &str, model: Model) {
+        let seen = Agent::start(&mut codex(&self.quarters, &model, url)).run_out();
+        assert!(seen.contains(CONCLUSION), "{seen}");
+        let requests = model.finish();
+        assert_eq!(requests.len(), 6, "{seen}");
+        check_seen(&requests, &self.quarters.token);
+        // Codex itself would make files that others may read.
+        let made =
+            std::fs::metadata(self.quarters.path().join("work/new/file.txt")).expect("the patch made it");
+        assert_eq!(made.permissions().mode() & 0o777, 0o600, "the server wrote it");
+        let left = held(&survivors::bearing(&self.quarters.token));
+        self.server.signal(Signal::TERM);
+        assert_eq!(self.server.exit_code(), Some(0));
+        nothing_survives(&left, &self.quarters.token);
+    }
+}
+
+fn check_seen(requests: &[Request], token: &str) {
+    let result = |turn: usize| requests[turn].last_result();
+    let first = result(1);
+    // Codex has no such variable: only the server's commands do.
+    assert!(first.contains(token) && first.contains("oops"), "{first}");
+    assert!(first.contains("exited with code 3"), "{first}");
+    let typed = result(3);
+    assert!(typed.contains(&format!("heard: {TYPED}")), "{typed}");
+    assert_eq!(typed.matches(TYPED).count(), 2, "once by the echo, once by the program: {typed}");
+    assert!(result(4).contains("Success"), "{}", result(4));
+    let last = result(5);
+    assert!(last.contains("hello\nuno\ntwo\nnew\nold.txt\n"), "{last}");
+}
+
+/// Windlass as an environment that differs from Codex's own: it has a variable more, and keeps new files to itself.
+fn server(quarters: &Quarters) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "umask 077; exec \"$0\" exec-server", WINDLASS]);
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("SHELL", "/bin/bash");
+    command.envs(quarters.variables()).env("HOME", quarters.path()).current_dir(quarters.path());
+    command
+}
+
+fn codex(quarters: &Quarters, model: &Model, url: &str) -> Command {
+    let configuration = Configuration { model: &model.base_url(), features: "", more: "" };
+    configuration.write(quarters.path()).expect("the configuration can be written");
+    let mut codex = quarters.agent("codex");
+    codex.env("CODEX_HOME", quarters.path()).env("CODEX_EXEC_SERVER_URL", url);
+    codex.args(["exec", "--json", "--skip-git-repo-check", "--model", WRITES_PATCHES, "Is anybody there?"]);
+    codex
+}
+
+/// Stands between a client and a server, and can cut the connections that go through it.
+#[derive(Clone)]
+struct Relay {
+    address: SocketAddr,
+    connections: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    fn to(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it has an address");
+        let connections: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let known = Arc::clone(&connections);
+        thread::spawn(move || {
+            // Ends with the test's process.
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(server).expect("the server is there");
+                let both = |stream: &TcpStream| stream.try_clone().expect("a descriptor");
+                known.lock().unwrap_or_else(PoisonError::into_inner).push(both(&client));
+                let (client_too, server_too) = (both(&client), both(&server));
+                thread::spawn(move || pass_on(client, server));
+                thread::spawn(move || pass_on(server_too, client_too));
+            }
+        });
+        Self { address, connections }
+    }
+
+    /// Cuts every connection that there is.
+    fn cut(&self) {
+        for connection in self.connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // One that is gone already cannot be cut.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// How many connections there were.
+    fn taken(&self) -> usize {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// Passes bytes on until either side is gone, and takes the other one with it.
+fn pass_on(mut from: TcpStream, mut to: TcpStream) {
+    let mut buffer = [0; 16 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
