@@ -9,6 +9,7 @@ mod ending;
 mod follow;
 mod input;
 mod launch;
+mod lobby;
 mod methods;
 mod output;
 mod process;
@@ -22,11 +23,12 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use windlass_engine::Engine;
 
-use self::connection::Connection;
+use self::connection::{AfterLoss, Connection};
+use self::lobby::Lobby;
 use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::listen::{Listener, serve_streams};
 use crate::jsonrpc::peer::Sink;
-use crate::jsonrpc::{Peer, Stamping};
+use crate::jsonrpc::{Peer, Stamping, Via};
 
 /// What the processes of all connections have in common.
 #[derive(Clone, Debug)]
@@ -48,19 +50,33 @@ pub struct AppServer {
 struct Shared {
     engine: Engine,
     options: AppOptions,
+    lobby: Arc<Lobby>,
 }
 
 impl AppServer {
     /// A server over this engine.
     pub fn new(engine: Engine, options: AppOptions) -> Self {
-        Self { shared: Arc::new(Shared { engine, options }) }
+        Self { shared: Arc::new(Shared { engine, options, lobby: Arc::default() }) }
     }
 
     /// Serves whoever comes until `stop` is done, or until the only client there can be has gone. The processes of every
     /// connection have ended by then.
     pub async fn serve(&self, listener: Listener, stop: impl Future<Output = ()> + Send) {
         let server = self.clone();
-        listener.serve(Stamping::Stamped, move |peer, _via| server.connect(peer), stop).await;
+        let open = move |peer, via| {
+            let after_loss = match via {
+                Via::Stdio => AfterLoss::Ends,
+                Via::Socket => AfterLoss::MayReturn,
+            };
+            server.connect(peer, after_loss)
+        };
+        listener.serve(Stamping::Stamped, open, stop).await;
+        self.shutdown().await;
+    }
+
+    /// Ends the processes of clients that are awaited.
+    pub async fn shutdown(&self) {
+        self.lobby().end_all().await;
     }
 
     /// Serves one client on any pair of streams, a message on each line: one in this very process, say, on the other end
@@ -70,17 +86,21 @@ impl AppServer {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let open = |peer| self.connect(peer);
+        let open = |peer| self.connect(peer, AfterLoss::MayReturn);
         let streams: (Source, Sink) = (Box::new(source), Box::new(sink));
         serve_streams(streams, (Stamping::Stamped, open), stop).await;
     }
 
-    fn connect(&self, peer: Peer) -> Connection {
-        Connection::new(self.clone(), peer)
+    fn connect(&self, peer: Peer, after_loss: AfterLoss) -> Connection {
+        Connection::new(self.clone(), peer, after_loss)
     }
 
     fn engine(&self) -> &Engine {
         &self.shared.engine
+    }
+
+    fn lobby(&self) -> &Arc<Lobby> {
+        &self.shared.lobby
     }
 
     fn options(&self) -> &AppOptions {

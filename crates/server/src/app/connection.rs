@@ -1,15 +1,19 @@
 //! One connection: which client it is, what it runs, and which method a message is for.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::task::JoinSet;
-use windlass_protocol::app::Method;
-use windlass_protocol::envelope::{self, INVALID_REQUEST, Message, NoMessage, Refusal, RequestId};
+use tokio::task::{AbortHandle, JoinSet};
+use windlass_engine::SessionId;
+use windlass_protocol::app::{Method, Resumable, ResumeRequest};
+use windlass_protocol::envelope::{
+    self, INTERNAL_ERROR, INVALID_REQUEST, Message, NoMessage, OVERLOADED, Refusal, RequestId,
+};
 
 use super::AppServer;
+use super::lobby::Berth;
 use super::methods;
 use super::processes::Processes;
 use crate::jsonrpc::{Dialect, Next, Peer};
@@ -21,8 +25,25 @@ pub(super) struct Connection {
     pub(super) processes: Arc<Processes>,
     /// Known once it has introduced itself.
     client: Option<Arc<Client>>,
-    /// What goes on beside the messages. Ends with the connection.
-    tasks: JoinSet<()>,
+    /// Reads, waits and subscriptions under way. They end with the connection.
+    errands: JoinSet<()>,
+    /// Which of them follow a session.
+    subscriptions: HashMap<SessionId, AbortHandle>,
+    /// How the client comes back if the connection is lost.
+    berth: Option<Berth>,
+    after_loss: AfterLoss,
+}
+
+/// Reads, waits and subscriptions that may be under way at a time.
+const ERRANDS: usize = 1024;
+
+/// Whether a client can come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterLoss {
+    /// It may, on another connection.
+    MayReturn,
+    /// There will be no other connection.
+    Ends,
 }
 
 /// What is known about the other side.
@@ -62,8 +83,17 @@ fn invalid(what: &str) -> Refusal {
 }
 
 impl Connection {
-    pub(super) fn new(server: AppServer, peer: Peer) -> Self {
-        Self { server, peer, processes: Arc::default(), client: None, tasks: JoinSet::new() }
+    pub(super) fn new(server: AppServer, peer: Peer, after_loss: AfterLoss) -> Self {
+        Self {
+            server,
+            peer,
+            processes: Arc::default(),
+            client: None,
+            errands: JoinSet::new(),
+            subscriptions: HashMap::new(),
+            berth: None,
+            after_loss,
+        }
     }
 
     /// The client, if it has introduced itself.
@@ -88,10 +118,50 @@ impl Connection {
         Err(Refusal::new(INVALID_REQUEST, format!("{what} requires experimentalApi capability")))
     }
 
+    /// Takes over the processes of an earlier connection, if there are any, and promises that they can be taken over again.
+    pub(super) fn resume(&mut self, request: &ResumeRequest) -> Result<Option<Resumable>, Refusal> {
+        if self.after_loss == AfterLoss::Ends {
+            return Ok(None);
+        }
+        let former = request.token.as_ref().and_then(|token| self.server.lobby().take(token));
+        let resumed = former.is_some();
+        if let Some(processes) = former {
+            self.processes = processes;
+            // Whoever told the earlier connection may still be at it.
+            self.processes.let_go();
+        }
+        let berth = self.server.lobby().reserve(&self.processes, request.grace_ms).map_err(|error| {
+            Refusal::new(INTERNAL_ERROR, format!("cannot make a token to resume with: {error}"))
+        })?;
+        let resumable = Resumable { token: berth.token.clone(), grace_ms: berth.grace_ms(), resumed };
+        self.berth = Some(berth);
+        Ok(Some(resumable))
+    }
+
     /// Lets something go on beside the messages.
-    pub(super) fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        while self.tasks.try_join_next().is_some() {}
-        drop(self.tasks.spawn(task));
+    pub(super) fn run_errand(
+        &mut self,
+        errand: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<AbortHandle, Refusal> {
+        while self.errands.try_join_next().is_some() {}
+        if self.errands.len() >= ERRANDS {
+            let message =
+                format!("{ERRANDS} reads, waits and subscriptions are under way on this connection");
+            return Err(Refusal::new(OVERLOADED, message));
+        }
+        Ok(self.errands.spawn(errand))
+    }
+
+    /// Takes note of who follows a session; nobody, to follow it no more.
+    pub(super) fn subscribed(&mut self, session: SessionId, follower: Option<AbortHandle>) {
+        let former = match follower {
+            Some(follower) => self.subscriptions.insert(session, follower),
+            None => self.subscriptions.remove(&session),
+        };
+        if let Some(former) = former {
+            former.abort();
+        }
+        self.subscriptions.retain(|_, follower| !follower.is_finished());
     }
 
     async fn request(&mut self, method: &str, request: Request) {
@@ -129,7 +199,11 @@ impl Dialect for Connection {
     /// Whose message it was is not known.
     fn too_long(&mut self) {}
 
-    async fn close(self) {
-        self.processes.end_all().await;
+    async fn close(mut self) {
+        self.errands.abort_all();
+        match self.berth.take() {
+            Some(berth) => self.server.lobby().await_return(berth, &self.processes),
+            None => self.processes.end_all().await,
+        }
     }
 }

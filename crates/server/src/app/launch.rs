@@ -37,9 +37,11 @@ pub(super) struct Started {
 
 impl Started {
     /// Tells the client of its output and of its end.
-    pub(super) fn follow(self, connection: &mut Connection, telling: Telling) {
+    pub(super) fn follow(self, connection: &Connection, telling: Telling) {
         let Self { process, cap, manner } = self;
         let (processes, peer) = (Arc::clone(&connection.processes), connection.peer.clone());
-        connection.spawn(Follow { process, processes, peer, cap, manner, telling }.run());
+        let followed = Arc::clone(&process);
+        let follow = Follow { process, processes, peer, cap, manner, telling };
+        followed.followed_by(tokio::spawn(follow.run()).abort_handle());
     }
 }

@@ -10,9 +10,15 @@ mod process_kill;
 mod process_resize_pty;
 mod process_spawn;
 mod process_write_stdin;
+mod session_list;
+mod session_read;
+mod session_signal;
+mod session_subscribe;
+mod session_wait;
+mod target;
 
 use windlass_protocol::app::Method;
-use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
+use windlass_protocol::envelope::Refusal;
 
 use super::connection::{Connection, Request};
 
@@ -32,6 +38,11 @@ pub(super) async fn call(
         Method::ProcessWriteStdin => process_write_stdin::call(connection, request).await,
         Method::ProcessResizePty => process_resize_pty::call(connection, request).await,
         Method::ProcessKill => process_kill::call(connection, request),
-        other => Err(Refusal::new(INVALID_REQUEST, format!("{} is not there yet", other.name()))),
+        Method::SessionList => session_list::call(connection, request),
+        Method::SessionRead => session_read::call(connection, request),
+        Method::SessionWait => session_wait::call(connection, request),
+        Method::SessionSignal => session_signal::call(connection, request).await,
+        Method::SessionSubscribe => session_subscribe::subscribe(connection, request),
+        Method::SessionUnsubscribe => session_subscribe::unsubscribe(connection, request),
     }
 }

@@ -1,6 +1,7 @@
 //! How much of a process's output goes to the client, and what of it is collected for the end.
 
 use windlass_engine::{Stream, StreamBytes};
+use windlass_protocol::app::OutputStream;
 
 /// The most bytes of each stream that a client gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,15 @@ impl Channel {
         match self {
             Self::Stdout => printed.stdout + printed.terminal,
             Self::Stderr => printed.stderr,
+        }
+    }
+}
+
+impl From<Channel> for OutputStream {
+    fn from(channel: Channel) -> Self {
+        match channel {
+            Channel::Stdout => Self::Stdout,
+            Channel::Stderr => Self::Stderr,
         }
     }
 }

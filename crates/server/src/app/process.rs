@@ -1,7 +1,9 @@
 //! One process of a connection: its session, what the client calls it, and what it may be asked.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use tokio::task::AbortHandle;
 use windlass_engine::{Receipt, Session, TreeEnd};
 
 use super::input::Input;
@@ -16,6 +18,9 @@ pub(super) struct Process {
     pub(super) input: Option<Input>,
     /// The account of its end, with what was done after it.
     receipt: OnceLock<Arc<Receipt>>,
+    /// Whoever tells the client of it.
+    follower: Mutex<Option<AbortHandle>>,
+    finished: AtomicBool,
 }
 
 /// What a client calls a process. The two kinds do not know each other's names.
@@ -37,7 +42,21 @@ impl Name {
 
 impl Process {
     pub(super) fn new(session: Session, name: Option<Name>, input: Option<Input>) -> Self {
-        Self { session, name, input, receipt: OnceLock::new() }
+        let (receipt, follower, finished) = Default::default();
+        Self { session, name, input, receipt, follower, finished }
+    }
+
+    /// Takes note of who follows it from now on. Nobody else does any more.
+    pub(super) fn followed_by(&self, follower: AbortHandle) {
+        let mut current = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(former) = current.replace(follower) {
+            former.abort();
+        }
+    }
+
+    /// Whether this is the first to say that it has ended.
+    pub(super) fn finish(&self) -> bool {
+        !self.finished.swap(true, Ordering::AcqRel)
     }
 
     /// Ends what it left in its own process group, and settles the account of its end.

@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
-use windlass_engine::SessionId;
+use windlass_engine::{Offset, SessionId};
 
 use super::input::Held;
 use super::process::{Name, Process};
 
 /// Sessions that have ended and can still be read by their number.
 const FINISHED: usize = 256;
+
+/// Sessions that left something running before it is looked whether that is still there, which takes a while.
+const LOOK_AFTER: usize = 64;
 
 /// All processes of one connection.
 #[derive(Debug, Default)]
@@ -30,6 +33,18 @@ struct Table {
     finished: VecDeque<SessionId>,
     /// What has ended and left something running, which ends with the connection.
     survived: Vec<Arc<Process>>,
+    /// How many of those there may be before it is looked who is still there.
+    look_at: usize,
+}
+
+impl Table {
+    fn survive(&mut self, process: &Arc<Process>) {
+        if self.survived.len() >= self.look_at {
+            self.survived.retain(|process| !process.session.processes().is_empty());
+            self.look_at = 2 * self.survived.len() + LOOK_AFTER;
+        }
+        self.survived.push(Arc::clone(process));
+    }
 }
 
 impl Processes {
@@ -43,6 +58,31 @@ impl Processes {
         self.lock().named.contains_key(name)
     }
 
+    /// The session of this number, running or ended.
+    pub(super) fn numbered(&self, id: SessionId) -> Option<Arc<Process>> {
+        self.lock().numbered.get(&id).cloned()
+    }
+
+    /// Everything that is known, oldest first.
+    pub(super) fn all(&self) -> Vec<Arc<Process>> {
+        self.lock().numbered.values().cloned().collect()
+    }
+
+    /// Nobody tells of the processes any more. They go on as fast as they like, and their names become free as they end.
+    pub(super) fn let_go(self: &Arc<Self>) {
+        for process in self.all().into_iter().filter(|process| process.receipt().is_none()) {
+            let (processes, followed) = (Arc::clone(self), Arc::clone(&process));
+            let watching = tokio::spawn(async move {
+                followed.session.confirm(Offset::new(u64::MAX)).await;
+                if let Ok(receipt) = followed.session.exited().await {
+                    followed.settle(receipt).await;
+                }
+                processes.finish(&followed);
+            });
+            process.followed_by(watching.abort_handle());
+        }
+    }
+
     /// Takes in a process that has just been started.
     pub(super) fn add(&self, process: &Arc<Process>) {
         let mut table = self.lock();
@@ -54,13 +94,16 @@ impl Processes {
 
     /// Frees the name of a process that has ended. It can still be read by its number for a while.
     pub(super) fn finish(&self, process: &Arc<Process>) {
+        if !process.finish() {
+            return;
+        }
         let mut table = self.lock();
         if let Some(name) = &process.name {
             table.named.remove(name);
         }
         table.finished.push_back(process.session.id());
         if process.has_left_something() {
-            table.survived.push(Arc::clone(process));
+            table.survive(process);
         }
         if table.finished.len() > FINISHED
             && let Some(oldest) = table.finished.pop_front()

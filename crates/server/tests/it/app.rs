@@ -5,4 +5,6 @@ mod lifecycle;
 mod output;
 mod processes;
 mod refusals;
+mod resume;
 mod rig;
+mod sessions;

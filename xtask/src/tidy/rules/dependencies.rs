@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sandbox", &["sys"]),
     ("engine", &["sandbox", "sys", "output"]),
     ("tools", &["engine", "output"]),
-    ("server", &["tools", "engine", "protocol"]),
+    ("server", &["tools", "engine", "protocol", "output"]),
     ("agent", &["tools", "output"]),
     ("cli", &["sys", "output", "protocol", "sandbox", "engine", "tools", "server", "agent"]),
     (

@@ -49,7 +49,7 @@ pub(super) struct Sent {
 
 /// Input for a process. Answered when all of it is in the process's queue.
 pub(super) async fn write(
-    connection: &mut Connection,
+    connection: &Connection,
     (name, words): (Name, &Words),
     sent: Sent,
 ) -> Result<(), Refusal> {
@@ -67,18 +67,19 @@ pub(super) async fn write(
     let last = if sent.close_stdin { Last::End } else { Last::More };
     let parties = parties(connection);
     if let Taken::Feed(process) = input.take(&process, Write { id: sent.id, bytes, last }, &parties).await? {
-        connection.spawn(async move {
+        // It ends with the process, whether or not the connection is still there.
+        drop(tokio::spawn(async move {
             if let Some(input) = &process.input {
                 input.feed(&process, &parties).await;
             }
-        });
+        }));
     }
     Ok(())
 }
 
 /// Another size for a process's terminal.
 pub(super) async fn resize(
-    connection: &mut Connection,
+    connection: &Connection,
     (name, words): (Name, &Words),
     (id, size): (RequestId, TerminalSize),
 ) -> Result<(), Refusal> {
@@ -97,7 +98,7 @@ pub(super) async fn resize(
 
 /// Ends a process. Input that still waits for it is answered first and dropped.
 pub(super) fn terminate(
-    connection: &mut Connection,
+    connection: &Connection,
     (name, words): (Name, &Words),
     id: &RequestId,
 ) -> Result<(), Refusal> {
@@ -107,12 +108,12 @@ pub(super) fn terminate(
         input.give_up(&parties(connection));
     }
     let session = process.session.clone();
-    connection.spawn(async move { drop(session.stop().await) });
+    drop(tokio::spawn(async move { drop(session.stop().await) }));
     connection.peer.answer(id, &Done {});
     Ok(())
 }
 
-fn find(connection: &Connection, name: &Name, words: &Words) -> Result<Arc<Process>, Refusal> {
+pub(super) fn find(connection: &Connection, name: &Name, words: &Words) -> Result<Arc<Process>, Refusal> {
     let missing = || Refusal::new(INVALID_REQUEST, format!("{} {}", words.not_there, name.quoted()));
     connection.processes.find(name).ok_or_else(missing)
 }

@@ -21,12 +21,16 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
         return Err(Refusal::new(INVALID_REQUEST, message));
     }
     connection.introduce(client)?;
+    let resume = match &capabilities.resume {
+        Some(wanted) => connection.resume(wanted)?,
+        None => None,
+    };
     let result = InitializeResult {
         user_agent: USER_AGENT.to_owned(),
         codex_home: connection.server.options().state_directory.to_string_lossy().into_owned(),
         platform_family: "unix".to_owned(),
         platform_os: "linux".to_owned(),
-        resume: None,
+        resume,
     };
     connection.peer.answer(&request.id, &result);
     Ok(())

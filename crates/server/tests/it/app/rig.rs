@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_engine::{Drain, Engine, EngineOptions, Patience};
+use windlass_engine::{Drain, Engine, EngineOptions, Patience, Session, SessionId};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
@@ -73,8 +73,15 @@ impl Bench {
         self.client_with(json!({ "experimentalApi": true })).await
     }
 
+    /// The session of this number, as the engine knows it.
+    pub(super) fn session(&self, id: &Value) -> Session {
+        let id = SessionId::new(id.as_u64().expect("a number"));
+        self.engine.session(id).expect("it is known")
+    }
+
     /// Ends everything, and fails if anything is left.
     pub(super) async fn end(self) {
+        self.server.shutdown().await;
         self.engine.shutdown().await;
         assert_eq!(self.survivors(), Vec::<String>::new());
     }

@@ -1,0 +1,107 @@
+//! Where the processes of a connection that was lost wait for their client: for a while, under a token that only it knows.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::processes::Processes;
+use crate::gate::{Token, TokenError};
+
+/// How long a client that says nothing else may be away.
+const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+
+/// How long any client may be away.
+const LONGEST_GRACE: Duration = Duration::from_secs(600);
+
+/// Clients that may be awaited at a time. The processes of one more end at once.
+const MOST_AWAITED: usize = 256;
+
+/// Everybody who may come back.
+#[derive(Debug, Default)]
+pub(super) struct Lobby {
+    places: Mutex<HashMap<String, Place>>,
+}
+
+/// The processes of one client.
+#[derive(Debug)]
+struct Place {
+    processes: Arc<Processes>,
+    /// Ends them when the client stays away, once it is away.
+    ending: Option<AbortHandle>,
+}
+
+/// A promise that processes outlive their connection.
+#[derive(Debug)]
+pub(super) struct Berth {
+    pub(super) token: String,
+    grace: Duration,
+}
+
+impl Berth {
+    /// How long they do.
+    pub(super) fn grace_ms(&self) -> u64 {
+        u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Lobby {
+    /// Makes a place under a new token.
+    pub(super) fn reserve(
+        &self,
+        processes: &Arc<Processes>,
+        grace_ms: Option<u64>,
+    ) -> Result<Berth, TokenError> {
+        let token = Token::random()?.reveal().to_owned();
+        let grace = grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis).min(LONGEST_GRACE);
+        let place = Place { processes: Arc::clone(processes), ending: None };
+        self.lock().insert(token.clone(), place);
+        Ok(Berth { token, grace })
+    }
+
+    /// Hands over what belongs to this token, whether its connection is lost or only about to be. The token is used up.
+    pub(super) fn take(&self, token: &str) -> Option<Arc<Processes>> {
+        let Place { processes, ending } = self.lock().remove(token)?;
+        if let Some(ending) = ending {
+            ending.abort();
+        }
+        Some(processes)
+    }
+
+    /// The connection is lost: its processes go on for a while. Those that another connection took over are not touched.
+    pub(super) fn await_return(self: &Arc<Self>, berth: Berth, processes: &Arc<Processes>) {
+        let mut places = self.lock();
+        let awaited = places.values().filter(|place| place.ending.is_some()).count();
+        let Some(place) = places.get_mut(&berth.token) else { return };
+        processes.let_go();
+        let grace = if awaited < MOST_AWAITED { berth.grace } else { Duration::ZERO };
+        let lobby = Arc::clone(self);
+        let ending = tokio::spawn(async move {
+            // timer: how long a client may be away.
+            tokio::time::sleep(grace).await;
+            let place = lobby.lock().remove(&berth.token);
+            if let Some(place) = place {
+                place.processes.end_all().await;
+            }
+        });
+        place.ending = Some(ending.abort_handle());
+    }
+
+    /// Ends everything that still waits for a client.
+    pub(super) async fn end_all(&self) {
+        let places = std::mem::take(&mut *self.lock());
+        let mut ends = JoinSet::new();
+        for place in places.into_values() {
+            if let Some(ending) = place.ending {
+                ending.abort();
+            }
+            ends.spawn(async move { place.processes.end_all().await });
+        }
+        while ends.join_next().await.is_some() {}
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
