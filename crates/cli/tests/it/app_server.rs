@@ -3,6 +3,7 @@
 
 mod bursts;
 mod client;
+pub(crate) mod doors;
 mod frames;
 mod hangups;
 mod input;

@@ -8,6 +8,7 @@ mod conformance;
 mod demo;
 mod detached;
 mod doctor;
+mod elsewhere;
 mod endings;
 mod exec_server;
 mod install;
