@@ -2,7 +2,7 @@
 
 use crate::rig::{command, engine, on_terminal, printed, puppet, receipt, sh, tagged, text, with_stdin};
 use std::time::{Duration, Instant};
-use windlass_engine::{Cause, Engine, Exit, InputError, QUEUE_LIMIT, Session, Stdin};
+use windlass_engine::{Cause, Engine, Exit, InputError, LastLine, QUEUE_LIMIT, Session, Stdin};
 use windlass_output::{CursorKeys, keys};
 use windlass_testkit::{HANG, hang_deadline, survivors};
 
@@ -101,6 +101,19 @@ async fn the_end_of_input_on_a_terminal_is_its_end_of_file_character_also_in_the
         session.write(typed).await.unwrap();
         session.end_input().await.unwrap();
         assert_eq!(receipt(&session).await.exit, Exit::Code(0), "{typed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_was_begun_may_be_ended_with_the_input() {
+    let engine = engine();
+    for (typed, expected) in [("half", "half\r\n"), ("", "\r\n"), ("whole\n", "whole\r\n\r\n")] {
+        let session = engine.start(on_terminal(sh("stty -echo; echo ready; exec cat"))).unwrap();
+        printed(&session, "ready").await;
+        session.write(typed).await.unwrap();
+        session.end_input_with(LastLine::Ended).await.unwrap();
+        assert_eq!(receipt(&session).await.exit, Exit::Code(0), "{typed:?}");
+        assert_eq!(text(&session), format!("ready\r\n{expected}"));
     }
 }
 

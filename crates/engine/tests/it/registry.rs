@@ -1,7 +1,7 @@
 //! The registry: numbers, names, limits, and who has to go.
 
 use crate::rig::{engine, options, receipt, sh};
-use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, RegistryLimits, StartError};
+use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, RegistryLimits, StartError, WhenFull};
 use windlass_testkit::survivors;
 
 #[tokio::test]
@@ -76,6 +76,19 @@ async fn detached_sessions_are_never_evicted() {
     let error = engine.start(sh("true")).unwrap_err();
     assert_eq!(error.to_string(), "1 sessions are running and none may be evicted");
     detached.stop().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_refuses_when_it_is_full_ends_nobody() {
+    let limits = RegistryLimits { running: 2, full: WhenFull::Refuse, ..RegistryLimits::default() };
+    let engine = Engine::new(EngineOptions { limits, ..options() }).unwrap();
+    let both = [engine.start(sh("exec sleep 1000")).unwrap(), engine.start(sh("exec sleep 1000")).unwrap()];
+    let error = engine.start(sh("true")).unwrap_err();
+    assert_eq!(error.to_string(), "2 sessions are running and none may be evicted");
+    assert!(both.iter().all(|session| session.receipt().is_none()));
+    both[0].stop().await;
+    receipt(&engine.start(sh("true")).unwrap()).await;
+    engine.shutdown().await;
 }
 
 #[tokio::test]

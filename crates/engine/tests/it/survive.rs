@@ -6,7 +6,7 @@ use crate::rig::{
 };
 use std::time::Duration;
 use windlass_engine::{
-    Engine, EngineOptions, Exit, Journal, Pace, Piece, Retention, Session, SessionId, Stdin, Store,
+    Drain, Engine, EngineOptions, Exit, Journal, Pace, Piece, Retention, Session, SessionId, Stdin, Store,
     StoreLimits, Stream, SubscriptionLimits, Until,
 };
 use windlass_output::{Offset, Span};
@@ -121,6 +121,35 @@ async fn a_command_that_keeps_its_readers_pace_waits_for_it_and_loses_nothing() 
     tokio::time::timeout(HANG, session.wait(&reached)).await.unwrap();
     session.stop().await;
     assert_eq!(receipt(&session).await.exit, Exit::Signal(15));
+}
+
+/// The clock that waits for silence must not run while it is the reader who keeps us from reading.
+#[tokio::test]
+async fn what_is_printed_after_the_exit_waits_for_a_slow_reader_too() {
+    let drain = Drain { silence: Duration::from_millis(100), ceiling: Duration::from_millis(200) };
+    let engine = Engine::new(EngineOptions { drain, ..options() }).unwrap();
+    let mut spec = sh("seq 100000 & exit 3");
+    spec.pace = Pace::Reader { window: 10_000 };
+    let session = engine.start(spec).unwrap();
+    let reached = Until { reached: Some(Offset::new(10_000)), ..Until::default() };
+    tokio::time::timeout(HANG, session.wait(&reached)).await.unwrap();
+    // The reader does nothing for longer than the output is waited for, and the session is not over.
+    let until = Until::exit().by(std::time::Instant::now() + 3 * drain.ceiling);
+    assert!(matches!(session.wait(&until).await, windlass_engine::Met::Deadline));
+    session.confirm(Offset::new(u64::MAX)).await;
+    let receipt = receipt(&session).await;
+    assert_eq!((receipt.exit, receipt.cut_off), (Exit::Code(3), false));
+    assert_eq!(receipt.bytes.stdout, 588_895);
+}
+
+#[tokio::test]
+async fn an_output_that_is_held_by_somebody_else_is_cut_off_and_that_is_said() {
+    let engine = engine();
+    let (printed, receipt) = run(&engine, sh("sleep 1000 & echo out")).await;
+    assert_eq!((printed.as_str(), receipt.cut_off), ("out\n", true));
+    let (_, receipt) = run(&engine, sh("echo out")).await;
+    assert!(!receipt.cut_off);
+    engine.shutdown().await;
 }
 
 #[tokio::test]

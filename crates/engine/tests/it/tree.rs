@@ -1,8 +1,8 @@
 //! The tree: everything a session started is found and ended, or reported as left.
 
-use crate::rig::{engine, on_terminal, printed, receipt, run, sh, tagged, text};
+use crate::rig::{engine, on_terminal, printed, receipt, run, sh, tagged, text, with_stdin};
 use std::time::Duration;
-use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, Patience, Session};
+use windlass_engine::{Cause, Engine, EngineOptions, Exit, Lifetime, Patience, Session, Stdin};
 use windlass_testkit::{HANG, Scratch, survivors};
 
 /// Starts the script, waits until it says `ready`, stops it, and checks that nothing of it is left.
@@ -43,6 +43,23 @@ async fn setsid_and_double_forked_children_are_ended_even_with_an_empty_environm
             "{sleep} is not in {end:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn what_is_left_in_the_roots_group_can_be_ended_without_the_rest() {
+    let engine = engine();
+    let token = survivors::token("group");
+    let script = "(trap '' TERM; echo up; exec sleep 1001) & sleep 1002 & setsid sh -c 'echo up; exec sleep 1003' & read _";
+    let session = engine.start(with_stdin(tagged(sh(script), &token), Stdin::Open)).unwrap();
+    printed(&session, "(?s)up.*up").await;
+    session.end_input().await.unwrap();
+    let left = receipt(&session).await.left_running;
+    assert_eq!(left.len(), 3, "{left:?}");
+    let end = tokio::time::timeout(HANG, session.end_group()).await.expect("it is answered");
+    assert_eq!((end.ended.len(), end.remaining.len()), (2, 0), "{end:?}");
+    assert_eq!(survivors::bearing(&token).len(), 1);
+    engine.shutdown().await;
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -38,6 +38,12 @@ impl Process {
         &self.run
     }
 
+    /// Whether anything of it may still be running: itself, or what it left.
+    pub(super) fn may_be_alive(&self) -> bool {
+        let receipt = self.run.receipt();
+        receipt.is_none_or(|receipt| !receipt.left_running.is_empty() || !receipt.remaining.is_empty())
+    }
+
     pub(super) fn controls(&self) -> &Controls {
         &self.controls
     }

@@ -21,6 +21,9 @@ pub(super) const GRACE: Duration = Duration::from_secs(30);
 /// The most sessions there may be, attached or waiting.
 const MOST: usize = 4096;
 
+/// How many may have left something running before it is looked which of them still have.
+const LEFT: usize = 64;
+
 /// The sessions of one server.
 pub(super) struct Sessions {
     /// How long they wait for a client.
@@ -214,10 +217,14 @@ impl Session {
     /// Its name may be used again. What it left running goes on.
     pub(super) fn forget(&self, process: &Process) {
         self.processes().remove(process.id());
+        if !process.may_be_alive() {
+            return;
+        }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|run| !run.processes().is_empty());
-        if !process.run().processes().is_empty() {
-            left.push(process.run().clone());
+        left.push(process.run().clone());
+        // Looking for processes takes its time, so it is done for many at once.
+        if left.len() > LEFT {
+            left.retain(|run| !run.processes().is_empty());
         }
     }
 
@@ -233,7 +240,8 @@ impl Session {
         let processes = std::mem::take(&mut *self.processes());
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         let mut stops = JoinSet::new();
-        for run in processes.values().map(|process| process.run().clone()).chain(left) {
+        let alive = processes.values().filter(|process| process.may_be_alive());
+        for run in alive.map(|process| process.run().clone()).chain(left) {
             stops.spawn(async move { drop(run.stop().await) });
         }
         while stops.join_next().await.is_some() {}

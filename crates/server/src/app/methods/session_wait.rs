@@ -16,7 +16,7 @@ use crate::app::process::Process;
 pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
     let params: SessionWaitParams = request.read()?;
     connection.client()?;
-    let until = until(params.until, params.timeout_ms)?;
+    let until = until(&params.until, params.timeout_ms)?;
     let process = target::find(connection, params.target)?;
     let peer = connection.peer.clone();
     let waiting = async move {
@@ -26,7 +26,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     connection.run_errand(waiting).map(drop)
 }
 
-fn until(wanted: WaitUntil, timeout_ms: Option<u64>) -> Result<Until, Refusal> {
+fn until(wanted: &WaitUntil, timeout_ms: Option<u64>) -> Result<Until, Refusal> {
     let pattern = wanted
         .pattern
         .as_deref()
