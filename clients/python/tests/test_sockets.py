@@ -1,0 +1,89 @@
+"""Servers that are there already, and connections that are lost."""
+
+from __future__ import annotations
+
+import os
+
+from windlass import ConnectionLost, ServerError
+
+from .support import Cutter, ServerTest, everything, soon, until
+
+LINES = 20000
+SCRIPT = f"i=0; while [ $i -lt {LINES} ]; do echo line $i; i=$((i+1)); done; read x; echo end $x"
+EXPECTED = "".join(f"line {number}\n" for number in range(LINES)).encode()
+
+
+class SocketTest(ServerTest):
+    async def test_a_websocket_asks_for_its_token(self) -> None:
+        secret = os.path.join(self.folder, "token")
+        with open(secret, "w") as file:
+            file.write("correct-horse-battery-staple")
+        async with self.server("ws://127.0.0.1:0", "--ws-token-file", secret) as url:
+            with self.assertRaisesRegex(ServerError, "401"):
+                await self.connect(url)
+            client = await self.connect(url, token="correct-horse-battery-staple")
+            process = await client.start(["echo", "hello"])
+            self.assertEqual(await everything(process), b"hello\n")
+
+    async def test_a_socket_at_a_path_is_reached_too(self) -> None:
+        async with self.server(f"unix://{self.folder}/socket") as url:
+            client = await self.connect(url)
+            process = await client.start(["echo", "hello"])
+            self.assertEqual(await everything(process), b"hello\n")
+
+    async def test_nobody_there_is_said(self) -> None:
+        with self.assertRaisesRegex(ServerError, "cannot connect to unix://"):
+            await self.connect(f"unix://{self.folder}/nobody")
+        with self.assertRaisesRegex(ServerError, "no address of a server"):
+            await self.connect("http://127.0.0.1:1")
+
+    async def test_a_lost_connection_is_resumed_and_nothing_is_missed(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            client = await self.connect(cutter.url)
+            process = await client.start(["sh", "-c", SCRIPT], stdin=True)
+            seen = b""
+            async for chunk in process.output():
+                seen += chunk.data
+                # Twice: once in the middle of the flood, once when it is quiet.
+                if (cutter.accepted, len(seen) >= len(EXPECTED)) in [(1, False), (2, True)]:
+                    cutter.cut()
+                    await soon(cutter.reached(cutter.accepted + 1))
+                if len(seen) >= len(EXPECTED):
+                    break
+            self.assertTrue(seen == EXPECTED, f"{len(seen)} of {len(EXPECTED)} bytes")
+            await soon(process.write("well\n"))
+            self.assertEqual(await everything(process), b"end well\n")
+            self.assertEqual((await soon(process.wait())).code, 0)
+
+    async def test_an_end_during_the_gap_is_learnt_afterwards(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            client = await self.connect(cutter.url)
+            process = await client.start(["sh", "-c", "echo begun; read x; echo over; exit 5"], stdin=True)
+            await until(process, b"begun\n")
+            cutter.cut()
+            await soon(cutter.reached(2))
+            await soon(process.write("\n"))
+            cutter.cut()
+            self.assertEqual(await everything(process), b"over\n")
+            self.assertEqual((await soon(process.wait())).code, 5)
+
+    async def test_without_resuming_a_lost_connection_ends_everything(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            client = await self.connect(cutter.url, resume_for=None)
+            process = await client.start(["sleep", "1000"])
+            cutter.cut()
+            with self.assertRaises(ConnectionLost):
+                await soon(process.wait())
+
+    async def test_closing_a_resumable_connection_leaves_nothing(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url:
+            client = await self.connect(url)
+            process = await client.start(["sh", "-c", "echo $$; cat"], stdin=True)
+            await until(process, b"\n")
+            await soon(client.close())
+            with self.assertRaises(ConnectionLost):
+                await soon(process.wait())
+            # The server ends it by TERM, which takes a moment; the descriptor tells when it is gone.
+            other = await self.connect(url)
+            gone = await other.start(["tail", f"--pid={process.pid}", "-f", "/dev/null"])
+            self.assertEqual((await soon(gone.wait())).code, 0)

@@ -1,0 +1,351 @@
+// A client of one server, and the connection it holds for as long as it is wanted.
+
+import { resolve as absolute } from "node:path";
+import { setTimeout as pauseFor } from "node:timers/promises";
+
+import { ConnectionLost, RequestError, ServerError, StartError } from "./errors.js";
+import { Link } from "./link.js";
+import { Process, unless, type Controls, type Exit } from "./process.js";
+import type {
+  InitializeParams,
+  InitializeResult,
+  Methods,
+  ProcessExited,
+  ProcessSpawnParams,
+  ServerNotifications,
+  SessionExit,
+  SessionInfo,
+  TerminalSize,
+} from "./protocol.js";
+import { ChildTransport, SocketTransport, type Transport } from "./transport.js";
+import { VERSION } from "./version.js";
+
+/** What is held of a process's output for a reader that is slow to take it. */
+const BUFFER_LIMIT = 4 * 1024 * 1024;
+/** For how long a lost connection may be resumed, unless said otherwise. */
+const RESUME_FOR_MS = 30_000;
+/** Between two attempts to come back. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+const SPAWN_FAILED = -32603;
+
+/** How to start a server. */
+export interface LaunchOptions {
+  /** The program: `$WINDLASS`, else `windlass` from the search path. */
+  readonly program?: string;
+  /** What comes behind `app-server`. */
+  readonly arguments?: readonly string[];
+  /** The whole environment of the server, else ours. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** How many bytes of a process's output are held for a slow reader; 4 MiB. */
+  readonly bufferLimit?: number;
+}
+
+/** How to connect to a server. */
+export interface ConnectOptions {
+  /** The token of the server's `--ws-token-file`. */
+  readonly token?: string;
+  /** How long processes outlive a lost connection, and the client tries to come back; 30 s. `null`: not at all. */
+  readonly resumeForMs?: number | null;
+  /** How many bytes of a process's output are held for a slow reader; 4 MiB. */
+  readonly bufferLimit?: number;
+}
+
+/** How to start a process. */
+export interface StartOptions {
+  /** Where it runs; our own working directory, if it is left out. */
+  readonly cwd?: string;
+  /** Laid over the server's environment; `null` removes a variable. */
+  readonly env?: { readonly [name: string]: string | null };
+  /** Whether its input stays open for `write`. Otherwise there is nothing to read. */
+  readonly stdin?: boolean;
+  /** Whether it gets a terminal. Its input is open then, too. */
+  readonly tty?: boolean;
+  /** The terminal's size; 24 rows and 80 columns, if it is left out. */
+  readonly size?: TerminalSize;
+  /** When it is ended, in milliseconds after its start. */
+  readonly timeoutMs?: number;
+  /** Gives up the start when this is aborted, and ends what was started. */
+  readonly signal?: AbortSignal;
+}
+
+/** A connection to a server. Make one with `Client.launch` or `Client.connect`, and close it at the end. */
+export class Client {
+  readonly #open: () => Promise<Transport>;
+  readonly #resumeForMs: number | undefined;
+  readonly #bufferLimit: number;
+  readonly #processes = new Map<string, Controls>();
+  /** Handles of processes that nobody waits for, and which may have been started nevertheless. */
+  readonly #unwanted = new Set<string>();
+  #lastHandle = 0;
+  #token: string | undefined;
+  #server: InitializeResult | undefined;
+  /** The connection, or the way to the next one. Rejected once there will be none. */
+  #link: Promise<Link>;
+  #closing = new AbortController();
+  #kept: Promise<void> = Promise.resolve();
+
+  private constructor(open: () => Promise<Transport>, resumeForMs: number | undefined, bufferLimit: number | undefined) {
+    this.#open = open;
+    this.#resumeForMs = resumeForMs;
+    this.#bufferLimit = bufferLimit ?? BUFFER_LIMIT;
+    this.#link = this.#openLink();
+    this.#link.catch(() => {});
+  }
+
+  /** Starts a server for this client alone, which ends with it, and with it everything it runs. */
+  static async launch(options: LaunchOptions = {}): Promise<Client> {
+    const program = options.program ?? (process.env["WINDLASS"] || "windlass");
+    const command = [program, "app-server", ...(options.arguments ?? [])];
+    return new Client(() => ChildTransport.start(command, options.env), undefined, options.bufferLimit).#begin();
+  }
+
+  /**
+   * Connects to a server that runs already: `ws://HOST:PORT`, `wss://HOST` or `unix://PATH`.
+   *
+   * Should the connection be lost, the server goes on for `resumeForMs`, and the client comes back meanwhile and continues
+   * where it was; nothing that was printed is missed.
+   */
+  static async connect(url: string, options: ConnectOptions = {}): Promise<Client> {
+    const resume = options.resumeForMs === undefined ? RESUME_FOR_MS : (options.resumeForMs ?? undefined);
+    return new Client(() => SocketTransport.open(url, options.token), resume, options.bufferLimit).#begin();
+  }
+
+  /** What the server says of itself. */
+  get server(): InitializeResult {
+    return this.#server as InitializeResult;
+  }
+
+  /** Starts a program with arguments; no shell looks at them. Throws `StartError` if it cannot start. */
+  async start(command: readonly string[], options: StartOptions = {}): Promise<Process> {
+    const handle = `p${++this.#lastHandle}`;
+    const controls = Process.controlled(this, handle, command, this.#bufferLimit);
+    // Before the answer is here, since output may come close behind it.
+    this.#processes.set(handle, controls);
+    try {
+      const answer = this.request("process/spawn", spawnParams(handle, command, options));
+      controls.started(await (options.signal === undefined ? answer : unless(options.signal, answer)));
+    } catch (error) {
+      this.#processes.delete(handle);
+      if (!(error instanceof RequestError)) this.#abandon(handle);
+      else if (error.code === SPAWN_FAILED) throw new StartError(error.method, error.code, error.reason);
+      throw error;
+    }
+    return controls.process;
+  }
+
+  /** What this connection runs, and the latest that have ended. */
+  async list(): Promise<SessionInfo[]> {
+    return (await this.request("session/list", {}, "again")).sessions;
+  }
+
+  /**
+   * Any request of the protocol, with its result.
+   *
+   * While the connection is lost and may come back, it waits for that. If it is lost before the answer came, the request is
+   * made `again` or fails with `ConnectionLost`.
+   */
+  async request<M extends keyof Methods>(
+    method: M,
+    params: Methods[M]["params"],
+    whenLost: "fail" | "again" = "fail",
+  ): Promise<Methods[M]["result"]> {
+    for (;;) {
+      const link = await this.#link;
+      try {
+        return await link.ask(method, params);
+      } catch (error) {
+        if (!(error instanceof ConnectionLost) || whenLost === "fail" || this.#closing.signal.aborted) throw error;
+        await link.ended;
+      }
+    }
+  }
+
+  /** Ends the connection, and with it every process that was started through it. May be called twice. */
+  async close(): Promise<void> {
+    if (!this.#closing.signal.aborted) {
+      this.#closing.abort();
+      const link = await this.#link.catch(() => undefined);
+      if (link !== undefined) {
+        await this.#endProcesses(link);
+        await link.close();
+      }
+    }
+    await this.#kept;
+  }
+
+  /** The same as `close`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #begin(): Promise<Client> {
+    await this.#link;
+    this.#kept = this.#keep();
+    return this;
+  }
+
+  /** Connects and shakes hands. */
+  async #openLink(): Promise<Link> {
+    const link = new Link(await this.#open(), (method, params) => this.#hear(method as keyof ServerNotifications, params));
+    try {
+      this.#server = await this.#shakeHands(link);
+    } catch (error) {
+      await link.close();
+      if (error instanceof ConnectionLost) throw new ServerError(`the server did not greet us: ${await link.ended}`);
+      if (error instanceof RequestError) throw new ServerError(`the server did not greet us: ${error.message}`);
+      throw error;
+    }
+    return link;
+  }
+
+  async #shakeHands(link: Link): Promise<InitializeResult> {
+    const capabilities: InitializeParams["capabilities"] = { experimentalApi: true };
+    if (this.#resumeForMs !== undefined) {
+      capabilities.resume = { graceMs: this.#resumeForMs, token: this.#token ?? null };
+    }
+    const clientInfo = { name: "windlass-typescript", version: VERSION };
+    const answer = await link.ask("initialize", { clientInfo, capabilities });
+    await link.tell("initialized");
+    if (this.#token !== undefined && answer.resume?.resumed !== true) {
+      throw new ServerError("the server has ended the processes of the connection that was lost");
+    }
+    this.#token = answer.resume?.token;
+    return answer;
+  }
+
+  /** Comes back whenever the connection is lost, until the client is closed or it is too late. */
+  async #keep(): Promise<void> {
+    for (;;) {
+      const why = await (await this.#link).ended;
+      const error = new ConnectionLost(`the connection ended: ${why}`);
+      if (this.#closing.signal.aborted || this.#token === undefined) return this.#giveUp(error);
+      this.#link = this.#comeBack();
+      this.#link.catch(() => {});
+      try {
+        await this.#catchUp(await this.#link);
+      } catch (reason) {
+        if (reason instanceof ConnectionLost) continue;
+        return this.#giveUp(new ConnectionLost(`${error.message}, and could not be resumed: ${(reason as Error).message}`));
+      }
+    }
+  }
+
+  async #comeBack(): Promise<Link> {
+    const deadline = performance.now() + (this.#resumeForMs ?? 0);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.#openLink();
+      } catch (error) {
+        const late = performance.now() + pause > deadline;
+        if (!(error instanceof ServerError) || late || this.#closing.signal.aborted) throw error;
+      }
+      // timer: the server cannot be reached now, and nothing tells when it can.
+      await pauseFor(pause, undefined, { signal: this.#closing.signal });
+    }
+  }
+
+  /** Follows every process from where the lost connection left it, and ends those that nobody wants. */
+  async #catchUp(link: Link): Promise<void> {
+    for (const { process, received } of this.#processes.values()) {
+      // One whose start is under way is followed by that.
+      if (process.sessionId > 0) await link.ask("session/subscribe", { sessionId: process.sessionId, from: received() });
+    }
+    for (const handle of this.#unwanted) {
+      this.#unwanted.delete(handle);
+      link.ask("process/kill", { processHandle: handle }).catch(() => {});
+    }
+  }
+
+  #giveUp(error: ConnectionLost): void {
+    this.#link = Promise.reject(error);
+    this.#link.catch(() => {});
+    for (const { failed } of this.#processes.values()) failed(error);
+    this.#processes.clear();
+  }
+
+  /** A server that would wait for us to come back is told that we will not. */
+  async #endProcesses(link: Link): Promise<void> {
+    if (this.#token === undefined) return;
+    const kills = [...this.#processes.keys()].map((processHandle) => link.ask("process/kill", { processHandle }));
+    await Promise.allSettled(kills);
+  }
+
+  /** Ends a process whose start was asked for and whose answer nobody waits for. */
+  #abandon(handle: string): void {
+    const kill = async () => {
+      // The server does in order what it is told, so this comes after the start.
+      await this.request("process/kill", { processHandle: handle });
+    };
+    kill().catch((error: unknown) => {
+      if (error instanceof ConnectionLost) this.#unwanted.add(handle);
+    });
+  }
+
+  #hear(method: keyof ServerNotifications, params: unknown): void {
+    switch (method) {
+      case "process/outputDelta": {
+        const delta = params as ServerNotifications[typeof method];
+        this.#processes.get(delta.processHandle)?.printed({ ...delta, offset: delta.offset ?? 0 });
+        break;
+      }
+      case "process/exited": {
+        const told = params as ServerNotifications[typeof method];
+        this.#ended(this.#processes.get(told.processHandle), told.processHandle, exitOf(told));
+        break;
+      }
+      case "session/output": {
+        const told = params as ServerNotifications[typeof method];
+        this.#bySession(told.sessionId)?.[1].printed(told);
+        break;
+      }
+      case "session/dropped": {
+        const told = params as ServerNotifications[typeof method];
+        this.#bySession(told.sessionId)?.[1].missed(told.to);
+        break;
+      }
+      case "session/exited": {
+        const told = params as ServerNotifications[typeof method];
+        const [handle, controls] = this.#bySession(told.sessionId) ?? [];
+        if (handle !== undefined) this.#ended(controls, handle, exitOf(told.exit));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  #ended(controls: Controls | undefined, handle: string, exit: Exit): void {
+    this.#processes.delete(handle);
+    controls?.exited(exit);
+  }
+
+  #bySession(sessionId: number): [string, Controls] | undefined {
+    return [...this.#processes].find(([, { process }]) => process.sessionId === sessionId);
+  }
+}
+
+function spawnParams(processHandle: string, command: readonly string[], options: StartOptions): ProcessSpawnParams {
+  const tty = options.tty ?? false;
+  return {
+    command: [...command],
+    processHandle,
+    cwd: absolute(options.cwd ?? "."),
+    tty,
+    streamStdin: tty || (options.stdin ?? false),
+    streamStdoutStderr: true,
+    outputBytesCap: null,
+    timeoutMs: options.timeoutMs ?? null,
+    env: options.env ?? null,
+    size: options.size ?? null,
+  };
+}
+
+function exitOf(told: SessionExit | ProcessExited): Exit {
+  return {
+    code: told.exitCode,
+    signal: told.signal ?? undefined,
+    timedOut: told.timedOut ?? false,
+    receipt: told.receipt ?? undefined,
+  };
+}

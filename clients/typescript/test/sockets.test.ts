@@ -1,0 +1,86 @@
+// Servers that are there already, and connections that are lost.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { ConnectionLost } from "windlass";
+
+import { Cutter, connectTo, everything, folder, serve, until } from "./support.ts";
+
+const LINES = 20_000;
+const SCRIPT = `i=0; while [ $i -lt ${LINES} ]; do echo line $i; i=$((i+1)); done; read x; echo end $x`;
+const EXPECTED = Buffer.from(Array.from({ length: LINES }, (_, index) => `line ${index}\n`).join(""));
+const FREE_PORT = "ws://127.0.0.1:0";
+
+test("a websocket asks for its token", async (t) => {
+  const place = folder(t);
+  const token = "correct-horse-battery-staple";
+  writeFileSync(`${place}/token`, token);
+  const url = await serve(t, place, FREE_PORT, "--ws-token-file", `${place}/token`);
+  await assert.rejects(connectTo(t, url), /401/);
+  const client = await connectTo(t, url, { token });
+  assert.equal((await everything(await client.start(["echo", "hello"]))).toString(), "hello\n");
+});
+
+test("a socket at a path is reached too", async (t) => {
+  const place = folder(t);
+  const client = await connectTo(t, await serve(t, place, `unix://${place}/socket`));
+  assert.equal((await everything(await client.start(["echo", "hello"]))).toString(), "hello\n");
+});
+
+test("nobody there is said", async (t) => {
+  await assert.rejects(connectTo(t, `unix://${folder(t)}/nobody`), /cannot connect to unix:/);
+  await assert.rejects(connectTo(t, "http://127.0.0.1:1"), /no address of a server/);
+});
+
+test("a lost connection is resumed and nothing is missed", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  const client = await connectTo(t, cutter.url);
+  const process = await client.start(["sh", "-c", SCRIPT], { stdin: true });
+  let seen = Buffer.alloc(0);
+  for await (const { data } of process.output()) {
+    seen = Buffer.concat([seen, data]);
+    const all = seen.length >= EXPECTED.length;
+    // Twice: once in the middle of the flood, once when it is quiet.
+    if (cutter.accepted === (all ? 2 : 1)) await cutter.cutAndReturn();
+    if (all) break;
+  }
+  assert.ok(seen.equals(EXPECTED), `${seen.length} of ${EXPECTED.length} bytes`);
+  await process.write("well\n");
+  assert.equal((await everything(process)).toString(), "end well\n");
+  assert.equal((await process.wait()).code, 0);
+});
+
+test("an end during the gap is learnt afterwards", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  const client = await connectTo(t, cutter.url);
+  const process = await client.start(["sh", "-c", "echo begun; read x; echo over; exit 5"], { stdin: true });
+  await until(process, "begun\n");
+  await cutter.cutAndReturn();
+  await process.write("\n");
+  cutter.cut();
+  assert.equal((await everything(process)).toString(), "over\n");
+  assert.equal((await process.wait()).code, 5);
+});
+
+test("without resuming, a lost connection ends everything", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  const client = await connectTo(t, cutter.url, { resumeForMs: null });
+  const process = await client.start(["sleep", "1000"]);
+  cutter.cut();
+  await assert.rejects(process.wait(), ConnectionLost);
+});
+
+test("closing a resumable connection leaves nothing", async (t) => {
+  const url = await serve(t, folder(t), FREE_PORT);
+  const client = await connectTo(t, url);
+  const process = await client.start(["sh", "-c", "echo $$; cat"], { stdin: true });
+  await until(process, "\n");
+  await client.close();
+  await assert.rejects(process.wait(), ConnectionLost);
+  // The server ends it by TERM, which takes a moment; `tail` tells when it is gone.
+  const other = await connectTo(t, url);
+  const gone = await other.start(["tail", `--pid=${process.pid}`, "-f", "/dev/null"]);
+  assert.equal((await gone.wait()).code, 0);
+});

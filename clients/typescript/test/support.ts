@@ -1,0 +1,139 @@
+// Servers to test against: the real program, named by `$WINDLASS`, in a state directory of its own.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+
+import { Client, type Chunk, type ConnectOptions, type LaunchOptions, type Process } from "windlass";
+
+/** A folder that goes away with the test. */
+export function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "windlass-typescript-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+export function environment(place: string): NodeJS.ProcessEnv {
+  return { ...process.env, WINDLASS_STATE_DIR: join(place, "state") };
+}
+
+/** A client with a server of its own. Both end with the test. */
+export async function launch(t: TestContext, options: LaunchOptions = {}): Promise<Client> {
+  const client = await Client.launch({ env: environment(folder(t)), ...options });
+  t.after(() => client.close());
+  return client;
+}
+
+export async function connectTo(t: TestContext, url: string, options: ConnectOptions = {}): Promise<Client> {
+  const client = await Client.connect(url, { resumeForMs: 60_000, ...options });
+  t.after(() => client.close());
+  return client;
+}
+
+/** A server that listens, by its address. It ends with the test. */
+export async function serve(t: TestContext, place: string, listen: string, ...words: string[]): Promise<string> {
+  const program = process.env["WINDLASS"] ?? assert.fail("WINDLASS names no program");
+  const server = spawn(program, ["app-server", "--listen", listen, ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: environment(place),
+  });
+  const ended = once(server, "close");
+  t.after(async () => {
+    server.kill("SIGTERM");
+    await ended;
+  });
+  const lines = [server.stdout, server.stderr].map((input) => once(createInterface(input), "line"));
+  const [line] = (await Promise.race(lines)) as [string];
+  return line.match(/(ws|unix):\/\/\S+/)?.[0] ?? assert.fail(`no address in ${line}`);
+}
+
+/** Passes bytes between a client and a server on TCP, and cuts every connection when told to. */
+export class Cutter {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #accepted = 0;
+  #awaited: (() => void)[] = [];
+
+  private constructor(port: number) {
+    this.#server = createServer((near) => {
+      const far = connect(port, "127.0.0.1");
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket);
+        socket.on("error", () => {});
+      }
+      near.pipe(far);
+      far.pipe(near);
+      this.#accepted += 1;
+      for (const awaited of this.#awaited.splice(0)) awaited();
+    });
+  }
+
+  static async before(t: TestContext, url: string): Promise<Cutter> {
+    const cutter = new Cutter(Number(new URL(url).port));
+    cutter.#server.listen(0, "127.0.0.1");
+    await once(cutter.#server, "listening");
+    t.after(() => {
+      cutter.#server.close();
+      cutter.cut();
+    });
+    return cutter;
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** How many connections have come through. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Ends all connections, without a word to either side. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+    this.#sockets.clear();
+  }
+
+  /** Cuts, and waits until the client is back. */
+  async cutAndReturn(): Promise<void> {
+    const back = new Promise<void>((resolve) => this.#awaited.push(resolve));
+    this.cut();
+    await back;
+  }
+}
+
+/** All that it prints until its end. */
+export async function everything(process: Process, start?: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const chunk of process.output(start)) pieces.push(chunk.data);
+  return Buffer.concat(pieces);
+}
+
+/** What it prints until this text was printed. */
+export async function until(process: Process, text: string): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
+  for await (const chunk of process.output()) {
+    chunks.push(chunk);
+    if (Buffer.concat(chunks.map(({ data }) => data)).includes(text)) return chunks;
+  }
+  return assert.fail(`it ended without ${text}`);
+}
+
+/** What a chunk says, to be compared. */
+export function said({ offset, stream, data }: Chunk): [number, string, string] {
+  return [offset, stream, data.toString()];
+}
+
+export function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,237 @@
+//! The packages for Python and TypeScript, built as they are published and tested with this windlass; and the protocol
+//! that they are made from, as it is printed and committed.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use windlass_testkit::{Scratch, peers, survivors};
+
+use crate::rig::{Home, WINDLASS, held, nothing_survives};
+
+/// Packages have the version of the program they belong to.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+mod python {
+    use super::*;
+
+    #[test]
+    fn the_python_package_has_types_throughout() {
+        let package = Package::copied("python");
+        succeeds(package.run(peers::python("clients")).args(["-m", "mypy", "--cache-dir", "cache"]));
+    }
+
+    #[test]
+    fn the_python_package_passes_its_tests_as_it_is_installed() {
+        let package = Package::copied("python");
+        let wheel = build(&package);
+        assert!(wheel.ends_with(&format!("/windlass-{VERSION}-py3-none-any.whl")), "{wheel}");
+        assert_eq!(names_in(&package, &wheel), PUBLISHED, "{wheel}");
+
+        let pip = ["-m", "pip", "install", "--no-deps", "--target", "site", &wheel];
+        succeeds(package.run(peers::python("clients")).args(pip));
+        // Only what was installed is to be found, not what it was made from.
+        fs::remove_dir_all(package.path().join("src")).expect("it was copied");
+        let tests =
+            ["-m", "unittest", "discover", "--top-level-directory", ".", "--start-directory", "tests"];
+        let site = package.path().join("site");
+        succeeds(package.run(peers::python("clients")).args(tests).env("PYTHONPATH", site));
+        package.leaves_nothing();
+    }
+
+    /// What is in the wheel: modules by their names, what describes them by its ending.
+    const PUBLISHED: &[&str] = &[
+        "__init__.py",
+        "_client.py",
+        "_errors.py",
+        "_link.py",
+        "_output.py",
+        "_process.py",
+        "_transport.py",
+        "_version.py",
+        "protocol.py",
+        "py.typed",
+        "dist-info/METADATA",
+        "dist-info/RECORD",
+        "dist-info/WHEEL",
+        "dist-info/licenses/LICENSE-APACHE",
+        "dist-info/licenses/LICENSE-MIT",
+    ];
+
+    fn build(package: &Package) -> String {
+        let words = ["-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheels"];
+        succeeds(package.run(peers::python("clients")).args(words));
+        let wheel = fs::read_dir(package.path().join("wheels")).expect("a folder").next();
+        wheel.expect("a wheel").expect("it is listed").path().display().to_string()
+    }
+
+    fn names_in(package: &Package, wheel: &str) -> Vec<String> {
+        let script = "import sys, zipfile; print('\\n'.join(zipfile.ZipFile(sys.argv[1]).namelist()))";
+        let listed = succeeds(package.run(peers::python("clients")).args(["-c", script, wheel]));
+        let info = format!("windlass-{VERSION}.");
+        let names = listed.lines().map(|name| name.trim_start_matches("windlass/").trim_start_matches(&info));
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_by_key(|name| (name.contains("dist-info"), name.clone()));
+        names
+    }
+}
+
+mod typescript {
+    use super::*;
+
+    #[test]
+    fn the_typescript_package_is_built_checked_and_passes_its_tests() {
+        let package = Package::copied("typescript");
+        symlink(peers::client_modules(), package.path().join("node_modules")).expect("a link can be made");
+        succeeds(package.run(tsc()).args(["--project", "tsconfig.json"]));
+        succeeds(package.run(tsc()).args(["--project", "tsconfig.test.json"]));
+        succeeds(package.run(peers::node22()).args(["--test", "--test-reporter=tap", "test/*.test.ts"]));
+        package.leaves_nothing();
+    }
+
+    #[test]
+    fn the_typescript_package_publishes_what_it_exports() {
+        let package = Package::copied("typescript");
+        symlink(peers::client_modules(), package.path().join("node_modules")).expect("a link can be made");
+        succeeds(package.run(tsc()).args(["--project", "tsconfig.json"]));
+        let mut npm = package.run(PathBuf::from("npm"));
+        npm.args(["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=silent"]);
+        let packed: Value = serde_json::from_str(&succeeds(&mut npm)).expect("JSON");
+        let files = packed[0]["files"].as_array().expect("a list");
+        let names: Vec<&str> = files.iter().filter_map(|file| file["path"].as_str()).collect();
+        for expected in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "dist/index.js", "dist/protocol.d.ts"]
+        {
+            assert!(names.contains(&expected), "no {expected} in {names:?}");
+        }
+        let stray = names.iter().find(|name| name.starts_with("test") || name.contains("node_modules"));
+        assert_eq!(stray, None);
+        let manifest = fs::read_to_string(package.path().join("package.json")).expect("a manifest");
+        let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+        assert_eq!(manifest["version"], VERSION);
+        let source = fs::read_to_string(package.path().join("src/version.ts")).expect("a source");
+        assert!(source.contains(&format!("\"{VERSION}\"")), "{source}");
+        let exports = manifest["exports"].as_object().expect("a table").values();
+        for target in exports.flat_map(|export| export.as_object().expect("a table").values()) {
+            let path = target.as_str().expect("a path").trim_start_matches("./");
+            assert!(names.contains(&path), "no {path} in {names:?}");
+        }
+    }
+
+    fn tsc() -> PathBuf {
+        peers::client_modules().join(".bin/tsc")
+    }
+}
+
+mod protocol {
+    use super::*;
+
+    #[test]
+    fn what_is_committed_of_the_protocols_is_what_windlass_writes() {
+        let scratch = Scratch::new("protocols");
+        let home = Home::new("protocols");
+        let out = scratch.path().join("made/schema");
+        for verb in ["app-server", "exec-server"] {
+            for (word, ending) in [("generate-schema", "schema.json"), ("generate-ts", "ts")] {
+                let printed = home.seen(&[verb, word]);
+                let written = home.seen(&[verb, word, "--out", &out.display().to_string()]);
+                assert_eq!((printed.code, written.code), (0, 0), "{printed:?} {written:?}");
+                let name = format!("{verb}.{ending}");
+                let file = fs::read_to_string(out.join(&name)).expect("it was written");
+                assert!(file == printed.stdout, "{name} is not what is printed");
+                let committed = fs::read_to_string(root().join("schema").join(&name)).unwrap_or_default();
+                assert!(file == committed, "schema/{name} is out of date: run `cargo xtask generate`");
+            }
+        }
+    }
+
+    /// By somebody else's reading of the standard.
+    #[test]
+    fn the_schemas_are_valid_and_tell_messages_from_others() {
+        let script = r"
+import json, sys
+from jsonschema import Draft202012Validator
+for name in ('app-server', 'exec-server'):
+    schema = json.load(open(f'{sys.argv[1]}/{name}.schema.json'))
+    Draft202012Validator.check_schema(schema)
+    valid = Draft202012Validator(schema).is_valid
+    assert valid({'method': 'initialized'})
+    assert valid({'id': 1, 'error': {'code': -32600, 'message': 'no'}})
+    assert not valid({'id': 1, 'method': 'no/such'})
+app = json.load(open(f'{sys.argv[1]}/app-server.schema.json'))
+valid = Draft202012Validator(app).is_valid
+spawn = {'command': ['true'], 'processHandle': 'a', 'cwd': '/', 'outputBytesCap': None}
+assert valid({'id': 'x', 'method': 'process/spawn', 'params': spawn})
+assert not valid({'id': 'x', 'method': 'process/spawn', 'params': {**spawn, 'command': 'true'}})
+assert not valid({'id': 'x', 'method': 'process/spawn', 'params': {'command': ['true']}})
+";
+        let mut python = Command::new(peers::python("mcp1"));
+        succeeds(python.args(["-c", script]).arg(root().join("schema")));
+    }
+}
+
+/// A copy of a package, in which it can be built without a trace, and the word by which what it started is found.
+struct Package {
+    scratch: Scratch,
+    token: String,
+}
+
+impl Package {
+    fn copied(name: &str) -> Self {
+        let scratch = Scratch::new(&format!("package-{name}"));
+        copy(&root().join("clients").join(name), &scratch.path().join("package"));
+        Self { scratch, token: survivors::token(name) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.scratch.path().join("package")
+    }
+
+    /// A program in the package's folder, which writes nowhere else and fetches nothing.
+    fn run(&self, program: PathBuf) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path());
+        command.env("WINDLASS", WINDLASS).env("WINDLASS_TEST_PACKAGE", &self.token).env("SHELL", "/bin/sh");
+        command.env("HOME", self.scratch.path()).env("TMPDIR", self.scratch.path());
+        command
+            .env("PIP_NO_INDEX", "1")
+            .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+            .env("PIP_NO_CACHE_DIR", "1");
+        command
+    }
+
+    fn leaves_nothing(&self) {
+        nothing_survives(&held(&survivors::bearing(&self.token)), &self.token);
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Copies a folder, without what was built or fetched there by hand.
+fn copy(from: &Path, to: &Path) {
+    const BUILT: [&str; 4] = ["dist", "node_modules", "__pycache__", ".mypy_cache"];
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if BUILT.iter().any(|built| name == *built) {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            fs::copy(&path, to.join(name)).expect("a file can be copied");
+        }
+    }
+}
+
+/// What a program prints, which must end well.
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{printed}\n{complaints}", output.status);
+    printed
+}
