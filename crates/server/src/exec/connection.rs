@@ -24,7 +24,7 @@ use super::errands::Errands;
 use super::files::{self, Handles};
 use super::process::Process;
 use super::reply::Reply;
-use super::sessions::Session;
+use super::sessions::ExecSession;
 use super::{AfterLoss, Shared, environment, read, start};
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
 use crate::jsonrpc::{Dialect, Next, Peer};
@@ -55,9 +55,9 @@ enum Stage {
     /// Nothing was said yet.
     New,
     /// `initialize` was answered.
-    Attached(Arc<Session>),
+    Attached(Arc<ExecSession>),
     /// The client said that it has heard the answer.
-    Ready(Arc<Session>),
+    Ready(Arc<ExecSession>),
 }
 
 /// What methods are about: part of what a client is told that calls them too early.
@@ -176,7 +176,7 @@ impl Connection {
         )
     }
 
-    fn ready(&self, family: Family) -> Result<&Arc<Session>, Refusal> {
+    fn ready(&self, family: Family) -> Result<&Arc<ExecSession>, Refusal> {
         let family = family.name();
         let early = |what: &str| {
             Err(Refusal::new(INVALID_REQUEST, format!("client must {what} before using {family} methods")))
@@ -275,10 +275,10 @@ impl Connection {
     fn terminate(&mut self, params: &TerminateParams, reply: &Reply) -> Result<(), Refusal> {
         let session = self.ready(Family::Exec)?;
         let process = session.process(&params.process_id);
-        let running = process.filter(|process: &Arc<Process>| process.run().receipt().is_none());
+        let running = process.filter(|process: &Arc<Process>| process.session().receipt().is_none());
         answer(reply, TerminateResponse { running: running.is_some() })?;
         if let Some(process) = running {
-            session.spawn(async move { drop(process.run().stop().await) });
+            session.spawn(async move { drop(process.session().stop().await) });
         }
         Ok(())
     }

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
-use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session as Run, Signal, Size};
+use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session, Signal, Size};
 use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal};
 use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
-use super::sessions::Session;
+use super::sessions::ExecSession;
 
 /// The most input that waits for a process that does not read, beyond the engine's own queue. One write may be larger.
 const WAITING: usize = 64 * 1024 * 1024;
@@ -65,13 +65,13 @@ enum What {
 }
 
 impl Controls {
-    pub(super) fn start(run: Run, input: Input, session: &Session) -> Self {
+    pub(super) fn start(session: Session, input: Input, exec: &ExecSession) -> Self {
         let (sender, requests) = mpsc::unbounded_channel();
         let (waiting, writes) = (Arc::default(), Arc::default());
-        let progress = run.watch();
+        let progress = session.watch();
         let feeds = VecDeque::new();
         let (held, known) = (Arc::clone(&waiting), Arc::clone(&writes));
-        session.spawn(Desk { run, progress, requests, feeds, held, known, ending: None }.serve());
+        exec.spawn(Desk { session, progress, requests, feeds, held, known, ending: None }.serve());
         Self { sender, waiting, writes, input }
     }
 
@@ -117,7 +117,7 @@ impl Controls {
         self.send(Control::Feed(Feed { what, reply }));
     }
 
-    /// The desk is there as long as the session; after that nobody waits for an answer.
+    /// The desk is there as long as the exec session; after that nobody waits for an answer.
     fn send(&self, control: Control) {
         let _ = self.sender.send(control);
     }
@@ -125,7 +125,7 @@ impl Controls {
 
 /// Carries out what is asked of one process.
 struct Desk {
-    run: Run,
+    session: Session,
     progress: watch::Receiver<Progress>,
     requests: mpsc::UnboundedReceiver<Control>,
     /// What goes into the input, in order.
@@ -160,11 +160,11 @@ impl Desk {
             Control::Feed(feed) => self.feeds.push_back(feed),
             // A process that is gone cannot be signalled, which is no error in this dialect.
             Control::Signal { signal, reply } => {
-                let _ = self.run.signal(signal).await;
+                let _ = self.session.signal(signal).await;
                 reply.give(Ok(Done {}));
             }
             Control::Resize { size, reply } => {
-                let resized = self.run.resize(size).await;
+                let resized = self.session.resize(size).await;
                 let refusal =
                     |errno| Refusal::new(INVALID_REQUEST, format!("failed to resize the terminal: {errno}"));
                 reply.give(resized.map(|()| Done {}).map_err(refusal));
@@ -180,7 +180,7 @@ impl Desk {
         {
             let status = match &mut feed.what {
                 What::Bytes { bytes, done, name } => {
-                    write(&self.run, bytes, done).await.inspect(|status| match status {
+                    write(&self.session, bytes, done).await.inspect(|status| match status {
                         WriteStatus::Accepted => self.known.taken(name),
                         _ => self.known.forget(name),
                     })
@@ -190,8 +190,8 @@ impl Desk {
                     Some(WriteState::Waiting) | None => WriteStatus::StdinClosed,
                 }),
                 What::End => {
-                    let run = self.run.clone();
-                    self.ending = Some(Box::pin(async move { run.end_input().await }));
+                    let session = self.session.clone();
+                    self.ending = Some(Box::pin(async move { session.end_input().await }));
                     None
                 }
             };
@@ -223,18 +223,18 @@ impl Desk {
 }
 
 /// What became of the bytes once all of them are passed on or none will be; nothing, while some have to wait.
-async fn write(run: &Run, bytes: &[u8], done: &mut usize) -> Option<WriteStatus> {
+async fn write(session: &Session, bytes: &[u8], done: &mut usize) -> Option<WriteStatus> {
     loop {
         // More is never taken at once.
         let next = &bytes[*done..bytes.len().min(*done + QUEUE_LIMIT)];
-        match run.write(next).await {
+        match session.write(next).await {
             Err(_) => return Some(WriteStatus::StdinClosed),
             Ok(count) => *done += count,
         }
         if *done == bytes.len() {
             return Some(WriteStatus::Accepted);
         }
-        if run.progress().input.queued() > 0 {
+        if session.progress().input.queued() > 0 {
             return None;
         }
     }

@@ -16,7 +16,7 @@ use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
 use super::sequence::{Event, Output, Wanted};
-use super::sessions::{Attachment, Session};
+use super::sessions::{Attachment, ExecSession};
 use crate::jsonrpc::Peer;
 
 /// How much is told before others have their turn.
@@ -26,9 +26,10 @@ const TURN: u64 = 256 * 1024;
 const KEPT: Duration = Duration::from_secs(30);
 
 /// Follows a process to its end and forgets it.
-pub(super) async fn follow(process: Arc<Process>, session: Arc<Session>) {
-    let mut attachment = session.attachment();
-    let told = Teller { process: &process, progress: process.run().watch(), told: 0 }.tell(&mut attachment);
+pub(super) async fn follow(process: Arc<Process>, exec: Arc<ExecSession>) {
+    let mut attachment = exec.attachment();
+    let told =
+        Teller { process: &process, progress: process.session().watch(), told: 0 }.tell(&mut attachment);
     if told.await.is_err() {
         return;
     }
@@ -37,7 +38,7 @@ pub(super) async fn follow(process: Arc<Process>, session: Arc<Session>) {
         tokio::time::sleep(KEPT).await;
         // A client that is awaited may have missed the end and must be able to ask.
         if matches!(*attachment.borrow_and_update(), Attachment::Attached(_)) {
-            return session.forget(&process);
+            return exec.forget(&process);
         }
         if attached(&mut attachment).await.is_err() {
             return;
@@ -45,7 +46,7 @@ pub(super) async fn follow(process: Arc<Process>, session: Arc<Session>) {
     }
 }
 
-/// The session is over.
+/// The exec session is over.
 struct Over;
 
 struct Teller<'a> {

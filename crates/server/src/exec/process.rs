@@ -1,46 +1,46 @@
-//! One process as its client knows it: a run of the engine, its numbered events, and its controls.
+//! One process as its client knows it: a session of the engine, its numbered events, and its controls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use windlass_engine::{Offset, Session as Run};
+use windlass_engine::{Offset, Session};
 use windlass_protocol::exec::ListedProcess;
 
 use super::control::{Controls, Input};
 use super::follow;
 use super::sequence::{Batch, Sequence, Wanted};
-use super::sessions::Session;
+use super::sessions::ExecSession;
 
-/// A process that a session knows.
+/// A process that an exec session knows.
 pub(super) struct Process {
     id: String,
-    run: Run,
+    session: Session,
     sequence: Mutex<Sequence>,
     controls: Controls,
 }
 
 impl Process {
     /// A process that was just started. Its controls work from now on; it is followed once [`Process::begin`] was called.
-    pub(super) fn new(id: String, run: Run, input: Input, session: &Session) -> Arc<Self> {
-        let controls = Controls::start(run.clone(), input, session);
-        Arc::new(Self { id, run, sequence: Mutex::default(), controls })
+    pub(super) fn new(id: String, session: Session, input: Input, exec: &ExecSession) -> Arc<Self> {
+        let controls = Controls::start(session.clone(), input, exec);
+        Arc::new(Self { id, session, sequence: Mutex::default(), controls })
     }
 
-    /// Tells whoever is attached to the session what happens to the process, until nothing more can.
-    pub(super) fn begin(self: &Arc<Self>, session: &Arc<Session>) {
-        session.spawn(follow::follow(Arc::clone(self), Arc::clone(session)));
+    /// Tells whoever is attached to the exec session what happens to the process, until nothing more can.
+    pub(super) fn begin(self: &Arc<Self>, exec: &Arc<ExecSession>) {
+        exec.spawn(follow::follow(Arc::clone(self), Arc::clone(exec)));
     }
 
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    pub(super) fn run(&self) -> &Run {
-        &self.run
+    pub(super) fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Whether anything of it may still be running: itself, or what it left.
     pub(super) fn may_be_alive(&self) -> bool {
-        let receipt = self.run.receipt();
+        let receipt = self.session.receipt();
         receipt.is_none_or(|receipt| !receipt.left_running.is_empty() || !receipt.remaining.is_empty())
     }
 
@@ -55,23 +55,23 @@ impl Process {
 
     /// The events that are wanted, as far as the process has got by now.
     pub(super) fn collect(&self, wanted: Wanted) -> Batch {
-        let progress = self.run.progress();
-        self.sequence().collect(self.run.journal(), &progress, wanted)
+        let progress = self.session.progress();
+        self.sequence().collect(self.session.journal(), &progress, wanted)
     }
 
     /// Lets the process print on: everything before this has been told.
     pub(super) async fn confirm(&self, taken: Offset) {
-        self.run.confirm(taken).await;
+        self.session.confirm(taken).await;
     }
 
     pub(super) fn listed(&self) -> ListedProcess {
-        let facts = self.run.facts();
+        let facts = self.session.facts();
         ListedProcess {
             process_id: self.id.clone(),
             pid: facts.root.get(),
             argv: facts.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             tty: facts.terminal.is_some(),
-            exit_code: self.run.receipt().map(|receipt| receipt.exit.code()),
+            exit_code: self.session.receipt().map(|receipt| receipt.exit.code()),
             next_seq: self.sequence().next(),
         }
     }

@@ -36,7 +36,7 @@ pub(super) async fn read(process: Arc<Process>, params: ReadParams, turn: Arc<Se
 async fn wait(process: &Process, params: &ReadParams) {
     let after = params.after_seq.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(params.wait_ms.unwrap_or(0)).min(LONGEST);
-    let mut progress = process.run().watch();
+    let mut progress = process.session().watch();
     loop {
         progress.mark_unchanged();
         // One byte is enough to know that there is something.
@@ -55,7 +55,7 @@ async fn wait(process: &Process, params: &ReadParams) {
 fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
     let after = params.after_seq.unwrap_or(0);
     let most = params.max_bytes.map_or(MOST, |most| most.min(MOST));
-    let receipt = process.run().receipt();
+    let receipt = process.session().receipt();
     let batch = process.collect(Wanted { after, most });
     let sequence = process.sequence();
     let exited = sequence.exited();

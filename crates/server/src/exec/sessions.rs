@@ -1,4 +1,4 @@
-//! Sessions: what a client attaches to. A session owns processes; it outlives a lost connection for a while, and
+//! Exec sessions: what a client attaches to. One owns processes, each a session of the engine; it outlives a lost connection for a while, and
 //! everything that runs in it ends with it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::rand::{GetRandomFlags, getrandom};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use windlass_engine::Session as Run;
+use windlass_engine::Session;
 use windlass_protocol::envelope::{ATTACHED_ELSEWHERE, INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 
 use super::process::Process;
@@ -28,20 +28,20 @@ const LEFT: usize = 64;
 pub(super) struct Sessions {
     /// How long they wait for a client.
     grace: Duration,
-    all: Mutex<HashMap<String, Arc<Session>>>,
+    all: Mutex<HashMap<String, Arc<ExecSession>>>,
     /// Those that wait for a client, each in a task that ends it when none comes.
     waiting: Mutex<JoinSet<()>>,
 }
 
 /// What a client is attached to, or will be again.
-pub(super) struct Session {
+pub(super) struct ExecSession {
     id: String,
     attachment: watch::Sender<Attachment>,
     /// How often the connection was lost.
     losses: AtomicU64,
     processes: Mutex<BTreeMap<String, Arc<Process>>>,
     /// What processes that are known no longer left running: it may go on as long as the session does.
-    left: Mutex<Vec<Run>>,
+    left: Mutex<Vec<Session>>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -69,20 +69,20 @@ impl Sessions {
     }
 
     /// A new session, for a client that has to be attached to it.
-    pub(super) fn open(&self) -> Result<Arc<Session>, Refusal> {
+    pub(super) fn open(&self) -> Result<Arc<ExecSession>, Refusal> {
         let mut all = self.lock();
         if all.len() >= MOST {
             let message =
                 format!("this server has {MOST} sessions already: close one, or wait until one is forgotten");
             return Err(Refusal::new(INTERNAL_ERROR, message));
         }
-        let session = Arc::new(Session::new(random_id()?));
+        let session = Arc::new(ExecSession::new(random_id()?));
         all.insert(session.id.clone(), Arc::clone(&session));
         Ok(session)
     }
 
     /// The session of a connection that was lost, likewise.
-    pub(super) fn resume(&self, id: &str) -> Result<Arc<Session>, Refusal> {
+    pub(super) fn resume(&self, id: &str) -> Result<Arc<ExecSession>, Refusal> {
         let all = self.lock();
         let unknown = || Refusal::new(INVALID_REQUEST, format!("unknown session id {id}"));
         let session = all.get(id).ok_or_else(unknown)?;
@@ -101,7 +101,7 @@ impl Sessions {
     }
 
     /// The connection is lost: the session waits for its client, and ends if none comes.
-    pub(super) fn detach(self: &Arc<Self>, session: &Arc<Session>) {
+    pub(super) fn detach(self: &Arc<Self>, session: &Arc<ExecSession>) {
         let time = session.losses.fetch_add(1, Ordering::Relaxed);
         let is_lost = session.attachment.send_if_modified(|attachment| {
             let is_attached = matches!(attachment, Attachment::Greeted | Attachment::Attached(_));
@@ -126,7 +126,7 @@ impl Sessions {
         });
     }
 
-    async fn expire(&self, session: &Arc<Session>, time: u64) {
+    async fn expire(&self, session: &Arc<ExecSession>, time: u64) {
         // Under the lock, so that nobody attaches to what is ending.
         let is_over = {
             let mut all = self.lock();
@@ -142,7 +142,7 @@ impl Sessions {
     }
 
     /// Ends a session now, with everything in it.
-    pub(super) async fn close(&self, session: &Arc<Session>) {
+    pub(super) async fn close(&self, session: &Arc<ExecSession>) {
         self.lock().remove(&session.id);
         session.attachment.send_replace(Attachment::Over);
         session.end().await;
@@ -160,12 +160,12 @@ impl Sessions {
         while waiting.join_next().await.is_some() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<ExecSession>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Session {
+impl ExecSession {
     fn new(id: String) -> Self {
         Self {
             id,
@@ -221,10 +221,10 @@ impl Session {
             return;
         }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.push(process.run().clone());
+        left.push(process.session().clone());
         // Looking for processes takes its time, so it is done for many at once.
         if left.len() > LEFT {
-            left.retain(|run| !run.processes().is_empty());
+            left.retain(|session| !session.processes().is_empty());
         }
     }
 
@@ -241,8 +241,8 @@ impl Session {
         let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
         let mut stops = JoinSet::new();
         let alive = processes.values().filter(|process| process.may_be_alive());
-        for run in alive.map(|process| process.run().clone()).chain(left) {
-            stops.spawn(async move { drop(run.stop().await) });
+        for session in alive.map(|process| process.session().clone()).chain(left) {
+            stops.spawn(async move { drop(session.stop().await) });
         }
         while stops.join_next().await.is_some() {}
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

@@ -10,25 +10,29 @@ use super::control::Input;
 use super::environment;
 use super::files::check_sandbox;
 use super::process::Process;
-use super::sessions::Session;
+use super::sessions::ExecSession;
 use super::{Place, Shared};
 
 /// How far a process may print ahead of a client that does not take what it is told; then it waits, so that nothing is
 /// lost. Less than the journal keeps.
 const AHEAD: u64 = 64 * 1024 * 1024;
 
-/// Starts a process in a session. It is not followed yet, so that its first output comes after the answer.
-pub(super) fn start(server: &Shared, session: &Session, params: ExecParams) -> Result<Arc<Process>, Refusal> {
+/// Starts a process in an exec session. It is not followed yet, so that its first output comes after the answer.
+pub(super) fn start(
+    server: &Shared,
+    exec: &ExecSession,
+    params: ExecParams,
+) -> Result<Arc<Process>, Refusal> {
     check(&params)?;
-    if session.knows(&params.process_id) {
+    if exec.knows(&params.process_id) {
         let message = format!("process {} already exists", params.process_id);
         return Err(Refusal::new(INVALID_REQUEST, message));
     }
     let input = if params.tty || params.pipe_stdin { Input::Open } else { Input::None };
     let (id, command) = command(&server.place, params)?;
-    let run = launch(&server.engine, command)?;
-    let process = Process::new(id, run, input, session);
-    session.add(Arc::clone(&process));
+    let session = launch(&server.engine, command)?;
+    let process = Process::new(id, session, input, exec);
+    exec.add(Arc::clone(&process));
     Ok(process)
 }
 

@@ -4,6 +4,7 @@ mod files;
 mod handshake;
 mod input;
 mod processes;
+mod random;
 mod reading;
 mod resume;
 mod rig;
