@@ -1,5 +1,7 @@
 //! `windlass exec-server` as a program meets it on pipes, and what it has to survive.
 
+mod doors;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_sys::process::Process;

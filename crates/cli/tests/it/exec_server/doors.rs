@@ -1,0 +1,59 @@
+//! Where it listens unless told otherwise, and whom it lets in.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::json;
+use windlass_sys::signal::Signal;
+
+use crate::rig::{Doomed, Home, Running};
+
+/// What a WebSocket client says first, beside what it calls the server and shows to it.
+const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+
+/// The status of the answer to a request.
+fn status(address: &str, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let headers = if header.is_empty() { String::new() } else { format!("{header}\r\n") };
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n").expect("it is taken");
+    let mut status = [0; "HTTP/1.1 200".len()];
+    stream.read_exact(&mut status).expect("there is an answer");
+    String::from_utf8_lossy(&status[9..]).into_owned()
+}
+
+/// Starts a server, lets the test knock, and ends it.
+fn knock(words: &[&str], home: &Home, test: impl FnOnce(&str)) {
+    let mut server = Running::of(home.windlass(&[&["exec-server"], words].concat()).current_dir(home.path()));
+    let _doomed = Doomed::hold(&json!(server.child.id()));
+    // The first line, and nothing else, is what clients connect to.
+    let line = server.line();
+    let address = line.trim_end().strip_prefix("ws://127.0.0.1:").expect("a port of the loopback address");
+    test(&format!("127.0.0.1:{address}"));
+    server.signal(Signal::TERM);
+    assert_eq!(server.exit_code(), Some(0));
+}
+
+#[test]
+fn it_listens_on_a_free_port_and_says_which() {
+    let home = Home::new("exec-doors");
+    knock(&[], &home, |address| {
+        assert_eq!(status(address, "/readyz", ""), "200");
+        assert_eq!(status(address, "/", UPGRADE), "101");
+        assert_eq!(status(address, "/", &format!("{UPGRADE}\r\nOrigin: https://example.org")), "403");
+    });
+}
+
+#[test]
+fn with_a_token_only_who_has_it_is_let_in() {
+    let home = Home::new("exec-token");
+    let file = home.path().join("token");
+    std::fs::write(&file, "0123456789abcdef0123456789abcdef\n").expect("a file");
+    let words = ["--ws-auth", "capability-token", "--ws-token-file", file.to_str().expect("a plain path")];
+    knock(&words, &home, |address| {
+        let showing = |token: &str| format!("{UPGRADE}\r\nAuthorization: bearer {token}");
+        assert_eq!(status(address, "/", UPGRADE), "401");
+        assert_eq!(status(address, "/", &showing("0123456789abcdef0123456789abcdee")), "401");
+        assert_eq!(status(address, "/", &showing("0123456789abcdef0123456789abcdef")), "101");
+        assert_eq!(status(address, "/readyz", ""), "200", "whether it is there is no secret");
+    });
+}
