@@ -199,11 +199,12 @@ class ConnectionTest(ServerTest):
 
 
 def exists(pid: int) -> bool:
+    """Whether it is alive; one that is only not yet collected is not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
         return False
-    return True
 
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ test("closing a resumable connection leaves nothing", async (t) => {
   const process = await client.start(["sh", "-c", "echo $$; cat"], { stdin: true });
   await until(process, "\n");
   await client.close();
-  await assert.rejects(process.wait(), ConnectionLost);
+  // Whether its end was still told or not, nobody waits for ever.
+  await process.wait().catch((error: unknown) => assert.ok(error instanceof ConnectionLost));
   // The server ends it by TERM, which takes a moment; `tail` tells when it is gone.
   const other = await connectTo(t, url);
   const gone = await other.start(["tail", `--pid=${process.pid}`, "-f", "/dev/null"]);
