@@ -44,8 +44,12 @@ pub(super) async fn upgrade<S: Stream>(stream: S, asked: Asked<'_>) -> Result<(S
         refused(&response, &asked, &key)?;
         hyper::upgrade::on(response).await.map_err(http)
     };
-    // The connection moves only while it is waited for, and ends with the upgrade.
-    let (upgraded, _) = tokio::join!(exchange, connection.with_upgrades());
+    let mut exchange = std::pin::pin!(exchange);
+    // The connection moves only while it is waited for. It ends with the upgrade, and is dropped with a refusal.
+    let upgraded = tokio::select! {
+        upgraded = &mut exchange => upgraded,
+        _ = connection.with_upgrades() => exchange.await,
+    };
     let upgraded = upgraded?.downcast::<TokioIo<S>>();
     let parts = upgraded.map_err(|_| broken(io::ErrorKind::Unsupported.into()))?;
     let (source, sink) = parts.io.into_inner().halves();

@@ -3,6 +3,7 @@
 
 mod app;
 mod bench;
+mod client;
 mod exec;
 mod http;
 mod lines;

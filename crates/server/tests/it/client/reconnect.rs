@@ -1,0 +1,125 @@
+//! Coming back after a connection was lost: nothing that runs is lost with it, and no byte comes twice or never.
+
+use std::time::Duration;
+
+use windlass_server::client::{Client, ClientError, ClientOptions, Io, Output, Piece, Start};
+
+use super::rig::{Place, Road, in_time};
+
+fn patient() -> ClientOptions {
+    ClientOptions { grace: Some(Duration::from_secs(60)), ..ClientOptions::new("test") }
+}
+
+/// Takes output up to its end, coming back whenever the way was cut; after each piece it may be.
+async fn all_of(client: &Client, output: &mut Output, mut after_each: impl AsyncFnMut(u64)) -> Vec<u8> {
+    let mut all = Vec::new();
+    loop {
+        match in_time(output.next()).await {
+            Ok(None) => return all,
+            Ok(Some(Piece::Bytes { offset, bytes, .. })) => {
+                assert_eq!(offset, all.len() as u64, "nothing is missing and nothing comes twice");
+                all.extend(bytes);
+                after_each(all.len() as u64).await;
+            }
+            Ok(Some(dropped)) => panic!("{dropped:?}"),
+            Err(ClientError::Lost) => in_time(client.reconnect()).await.expect("the server waits for us"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn output_goes_on_at_the_byte_where_it_stopped() {
+    let place = Place::open("client-cut").await;
+    let road = Road::to(&place).await;
+    let client = Client::connect(road.endpoint.clone(), patient()).await.expect("it listens");
+    let script = "seq 200000; read _; seq 200000; exit 6";
+    let (process, mut output) =
+        client.start(Start { io: Io::Pipes, ..place.sh(script) }).await.expect("it starts");
+    let once: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let (mut cuts, half) = (0, once.len() as u64);
+    let all = all_of(&client, &mut output, async |taken| {
+        // Somewhere in the first half, and in the silence after it.
+        if (cuts == 0 && taken > half / 3) || (cuts == 1 && taken == half) {
+            cuts += 1;
+            road.cut().await;
+        }
+        if cuts == 2 && taken == half {
+            cuts += 1;
+            in_time(process.wait()).await.expect_err("the connection is lost");
+            in_time(client.reconnect()).await.expect("the server waits for us");
+            process.write(b"\n").await.expect("its handle is good again");
+        }
+    })
+    .await;
+    assert_eq!(cuts, 3);
+    assert!(all == [once.as_bytes(), once.as_bytes()].concat());
+    assert_eq!(in_time(process.wait()).await.expect("it has ended").code, 6);
+    drop((client, process, output));
+    place.close().await;
+}
+
+#[tokio::test]
+async fn what_ended_meanwhile_is_told_afterwards() {
+    let place = Place::open("client-meanwhile").await;
+    let road = Road::to(&place).await;
+    let client = Client::connect(road.endpoint.clone(), patient()).await.expect("it listens");
+    let (process, mut output) = client
+        .start(Start { io: Io::Pipes, ..place.sh("read _; seq 1000; exit 6") })
+        .await
+        .expect("it starts");
+    process.write(b"\n").await.expect("it reads");
+    road.cut().await;
+    // It may have been heard of before the cut, in whole or in part.
+    let expected: String = (1..=1000).map(|number| format!("{number}\n")).collect();
+    let all = all_of(&client, &mut output, async |_| {}).await;
+    assert_eq!(String::from_utf8_lossy(&all), expected);
+    assert_eq!(in_time(process.wait()).await.expect("it has ended").code, 6);
+    drop((client, process, output));
+    place.close().await;
+}
+
+#[tokio::test]
+async fn another_client_takes_over_with_the_token() {
+    let place = Place::open("client-adopt").await;
+    let road = Road::to(&place).await;
+    let first = Client::connect(road.endpoint.clone(), patient()).await.expect("it listens");
+    let (_process, mut output) = first
+        .start(Start { io: Io::Pipes, ..place.sh("echo one; read _; echo two; exit 6") })
+        .await
+        .expect("it starts");
+    let one = in_time(output.next()).await.expect("connected").expect("a line");
+    assert!(matches!(one, Piece::Bytes { bytes, .. } if bytes == b"one\n"));
+    let (token, position) = (first.resume_token(), output.position().expect("it is counted"));
+    assert!(token.is_some());
+    road.cut().await;
+    let options = ClientOptions { resume: token, ..patient() };
+    let second = Client::connect(road.endpoint.clone(), options).await.expect("the server waits for it");
+    let listed = second.sessions().await.expect("it keeps sessions");
+    let (process, mut output) = second.adopt(&listed[0], position).await.expect("it is there");
+    process.write(b"\n").await.expect("it reads");
+    assert_eq!(in_time(output.rest()).await.expect("connected"), b"two\n");
+    assert_eq!(in_time(process.wait()).await.expect("it has ended").code, 6);
+    let again = Client::connect(
+        road.endpoint.clone(),
+        ClientOptions { resume: Some("made up".to_owned()), ..patient() },
+    );
+    let error = in_time(again).await.map(|_| ()).expect_err("nobody has that token");
+    assert!(matches!(error, ClientError::NotResumed | ClientError::Refused(_)), "{error}");
+    drop((first, second, process, output));
+    place.close().await;
+}
+
+#[tokio::test]
+async fn who_did_not_ask_for_it_cannot_come_back() {
+    let place = Place::open("client-final").await;
+    let road = Road::to(&place).await;
+    let client =
+        Client::connect(road.endpoint.clone(), ClientOptions::new("test")).await.expect("it listens");
+    let (process, output) = client.start(place.sh("exec sleep 1000")).await.expect("it starts");
+    road.cut().await;
+    assert!(matches!(in_time(process.wait()).await, Err(ClientError::Lost)));
+    assert!(matches!(in_time(client.reconnect()).await, Err(ClientError::NotResumed)));
+    drop((client, process, output));
+    place.close().await;
+}
