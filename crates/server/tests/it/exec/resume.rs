@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_server::exec::AfterLoss;
+use windlass_testkit::bytes::Fingerprint;
+use windlass_testkit::puppet;
 
-use super::rig::{Bench, Client, chunks, with};
+use super::rig::{Bench, Client, bytes_of, chunks, with};
 
 async fn attached(bench: &Bench) -> (Client, String) {
     let mut client = bench.stranger(AfterLoss::Waits);
@@ -47,7 +49,7 @@ async fn a_client_that_comes_back_misses_nothing() {
         .expect("no panic")
         .expect("it is read");
     let mut events = Vec::new();
-    while events.last().is_none_or(|event: &serde_json::Value| event["method"] != "process/closed") {
+    while events.last().is_none_or(|event: &Value| event["method"] != "process/closed") {
         events.push(client.event("p").await);
     }
     let numbers: Vec<_> =
@@ -83,6 +85,67 @@ async fn what_ended_meanwhile_can_be_asked_about() {
         (seen.as_slice(), &last["exitCode"], &last["nextSeq"]),
         (&b"done\n"[..], &json!(6), &json!(4))
     );
+    client.vanish().await;
+    bench.end().await;
+}
+
+/// What a client that counts has got of a process.
+#[derive(Default)]
+struct Received {
+    last: u64,
+    print: Fingerprint,
+    is_closed: bool,
+}
+
+impl Received {
+    /// Takes what comes next, and leaves what it has already.
+    fn take(&mut self, seq: u64, chunk: &Value) {
+        if seq == self.last + 1 {
+            self.last = seq;
+            chunk.as_str().inspect(|_| self.print.add(&bytes_of(chunk)));
+        }
+        assert!(seq <= self.last, "{seq} came after {}", self.last);
+    }
+
+    /// Asks for what was lost with a connection.
+    async fn catch_up(&mut self, client: &mut Client) {
+        let answer = client.get("process/read", json!({ "processId": "p", "afterSeq": self.last })).await;
+        for chunk in answer["chunks"].as_array().expect("a list") {
+            self.take(chunk["seq"].as_u64().expect("a number"), &chunk["chunk"]);
+        }
+    }
+
+    /// Hears this many events, or all that there are.
+    async fn hear(&mut self, client: &mut Client, most: usize) {
+        for _ in 0..most {
+            let event = client.event("p").await;
+            self.take(event["params"]["seq"].as_u64().expect("a number"), &event["params"]["chunk"]);
+            self.is_closed = event["method"] == "process/closed";
+            if self.is_closed {
+                return;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_flood_is_lost_with_the_connections_it_goes_through() {
+    const MUCH: usize = 30 * 1024 * 1024;
+    let bench = Bench::new("flood");
+    let (mut client, session) = attached(&bench).await;
+    let program = puppet();
+    let argv = [program.to_str().expect("a plain path"), "flood", "5", &MUCH.to_string(), "4096"];
+    client.get("process/start", bench.argv("p", argv)).await;
+    let mut received = Received::default();
+    for events in [10, 1, 100, 33, 0, 200] {
+        received.hear(&mut client, events).await;
+        client.vanish().await;
+        client = resumed(&bench, &session).await;
+        received.catch_up(&mut client).await;
+    }
+    received.hear(&mut client, usize::MAX).await;
+    assert!(received.is_closed);
+    assert_eq!(received.print, Fingerprint::of_noise(5, MUCH));
     client.vanish().await;
     bench.end().await;
 }
