@@ -113,6 +113,9 @@ class ProcessTest(ServerTest):
         self.assertEqual(await process.read(10, 20), whole[10:20])
         lines = await process.lines(7, 9)
         self.assertEqual([(line["number"], line["text"]) for line in lines], [(7, "7"), (8, "8"), (9, "9")])
+        many = await client.start(["seq", "1", "300000"])
+        await soon(many.wait())
+        self.assertEqual([int(line["text"]) for line in await soon(many.lines())], list(range(1, 300001)))
         found = await process.grep("^99.$", context=0)
         self.assertEqual([line["text"] for line in found], [str(number) for number in range(990, 1000)])
         again = [chunk.data async for chunk in process.output(start=10)]

@@ -17,11 +17,12 @@ export interface Chunk {
   readonly data: Buffer;
 }
 
-/** Asks the server for the bytes from one offset to another. It may give fewer, but not none unless they are gone. */
+/**
+ * Asks the server for the bytes from one offset to another. It gives a piece of them, the first that are still kept; nothing
+ * if none is.
+ */
 export type Fetch = (start: number, end: number) => Promise<Chunk[]>;
 
-/** How much is asked for at once. */
-const FETCHED_AT_ONCE = 256 * 1024;
 /** What a chunk costs beside its bytes, so that a flood of tiny ones is bounded too. */
 const CHUNK_COST = 128;
 
@@ -127,8 +128,7 @@ export class Output {
   }
 
   async #catchUp(): Promise<void> {
-    const start = this.#cursor;
-    const end = Math.min(this.#received, start + FETCHED_AT_ONCE);
+    const [start, end] = [this.#cursor, this.#received];
     const chunks = (await this.#fetch(start, end)).filter((chunk) => endOf(chunk) > start);
     if (start !== this.#cursor) return; // The reader was sent elsewhere meanwhile.
     const [first, last] = [chunks.at(0), chunks.at(-1)];

@@ -1,7 +1,7 @@
 // A process on the server, as its client sees it.
 
 import type { Client } from "./client.js";
-import { ConnectionLost, RequestError, WindlassError } from "./errors.js";
+import { ConnectionLost, OutputLost, RequestError, WindlassError } from "./errors.js";
 import { Output, type Chunk } from "./output.js";
 import type {
   OutputChunk,
@@ -17,6 +17,8 @@ import type {
 
 /** How much input is sent at once. The server answers when its queue for the process has taken it. */
 const WRITTEN_AT_ONCE = 256 * 1024;
+/** How much output is asked for at once by a reader that has to catch up. */
+const FETCHED_AT_ONCE = 256 * 1024;
 /** The most that the server gives in one answer. */
 const LARGEST_ANSWER = 16 * 1024 * 1024;
 
@@ -176,23 +178,36 @@ export class Process {
     return this.#client.request("session/wait", params, "again");
   }
 
-  /** What it printed between two offsets, or so far: all streams in the order in which they were read. */
+  /**
+   * What it printed between two offsets, or so far: all streams in the order in which they were read. Throws `OutputLost` if
+   * the server has dropped some of it.
+   */
   async read(start = 0, end?: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for (;;) {
       const answer = await this.#read({ span: { from: start, to: end ?? null } });
+      for (const { from, to } of answer.dropped ?? []) throw new OutputLost(from, to);
       pieces.push(...(answer.chunks ?? []).map((chunk) => Buffer.from(chunk.deltaBase64, "base64")));
       start = answer.next ?? start;
       if (!answer.truncated) return Buffer.concat(pieces);
     }
   }
 
-  /** Lines by number, from 1 on, as a terminal would finally show them. */
+  /** Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps. */
   async lines(first = 1, last?: number): Promise<OutputLine[]> {
-    return (await this.#read({ lines: { first, last: last ?? null }, maxBytes: LARGEST_ANSWER })).lines ?? [];
+    const all: OutputLine[] = [];
+    for (;;) {
+      const { lines = [], truncated } = await this.#read({ lines: { first, last: last ?? null } });
+      for (const line of lines) all.push(line);
+      if (!truncated || lines.length === 0) return all;
+      first = (all.at(-1)?.number ?? 0) + 1;
+    }
   }
 
-  /** Lines that match a regular expression, with so many lines around each. */
+  /**
+   * Lines that match a regular expression, with so many lines around each; of what the server still keeps, and at most
+   * 16 MiB of them.
+   */
   async grep(pattern: string, options: { readonly context?: number } = {}): Promise<OutputLine[]> {
     const grep = { pattern, context: options.context ?? 0 };
     return (await this.#read({ grep, maxBytes: LARGEST_ANSWER })).lines ?? [];
@@ -213,7 +228,7 @@ export class Process {
   }
 
   async #fetch(from: number, to: number): Promise<Chunk[]> {
-    return ((await this.#read({ span: { from, to }, maxBytes: to - from })).chunks ?? []).map(chunkOf);
+    return ((await this.#read({ span: { from, to }, maxBytes: FETCHED_AT_ONCE })).chunks ?? []).map(chunkOf);
   }
 
   #exited(exit: Exit): void {

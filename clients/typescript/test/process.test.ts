@@ -115,6 +115,10 @@ test("what was printed is read again by span, line and pattern", async (t) => {
   assert.deepEqual(await process.read(10, 20), whole.subarray(10, 20));
   const lines = (await process.lines(7, 9)).map(({ number, text }) => [number, text]);
   assert.deepEqual(lines, [[7, "7"], [8, "8"], [9, "9"]]);
+  const many = await client.start(["seq", "1", "300000"]);
+  await many.wait();
+  const numbers = (await many.lines()).map(({ text }) => Number(text));
+  assert.ok(numbers.length === 300_000 && numbers.every((number, index) => number === index + 1));
   const found = (await process.grep("^99.$")).map(({ text }) => Number(text));
   assert.deepEqual(found, Array.from({ length: 10 }, (_, index) => 990 + index));
   assert.deepEqual(await everything(process, 10), whole.subarray(10));

@@ -39,10 +39,11 @@ class Chunk:
 
 
 Fetch = Callable[[int, int], Awaitable[List[Chunk]]]
-"""Asks the server for the bytes from one offset to another. It may give fewer, but not none unless they are gone."""
+"""Asks the server for the bytes from one offset to another.
 
-# How much is asked for at once.
-_FETCHED_AT_ONCE = 256 * 1024
+It gives a piece of them, the first that are still kept; nothing if none is.
+"""
+
 # What a chunk costs beside its bytes, so that a flood of tiny ones is bounded too.
 _CHUNK_COST = 128
 
@@ -139,8 +140,7 @@ class Output:
                 await self._changed.wait()
 
     async def _catch_up(self) -> None:
-        start = self._cursor
-        end = min(self._received, start + _FETCHED_AT_ONCE)
+        start, end = self._cursor, self._received
         chunks = [chunk for chunk in await self._fetch(start, end) if chunk.end > start]
         if start != self._cursor:
             return  # The reader was sent elsewhere meanwhile.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, AsyncIterator, List, Mapping, Optional, Sequence, Tuple, Type, Union, cast
 
-from ._errors import ConnectionLost, RequestError
+from ._errors import ConnectionLost, OutputLost, RequestError
 from ._output import Chunk, Output
 from .protocol import OutputLine, Receipt, SessionExit, SessionWaitResult
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 # How much input is sent at once. The server answers when its queue for the process has taken it.
 _WRITTEN_AT_ONCE = 256 * 1024
+# How much output is asked for at once by a reader that has to catch up.
+_FETCHED_AT_ONCE = 256 * 1024
+# The most that the server gives in one answer.
+_LARGEST_ANSWER = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -152,10 +156,15 @@ class Process:
         return cast(SessionWaitResult, await self._client.request("session/wait", _given(params), again=True))
 
     async def read(self, start: int = 0, end: Optional[int] = None) -> bytes:
-        """What it printed between two offsets, or so far: all streams in the order in which they were read."""
+        """What it printed between two offsets, or so far: all streams in the order in which they were read.
+
+        Raises `OutputLost` if the server has dropped some of it.
+        """
         pieces: List[bytes] = []
         while end is None or start < end:
             answer = await self._read({"span": _given({"from": start, "to": end})})
+            for dropped in answer.get("dropped", ()):
+                raise OutputLost(dropped["from"], dropped["to"])
             pieces.extend(base64.b64decode(chunk["deltaBase64"]) for chunk in answer.get("chunks", ()))
             start = answer["next"]
             if not answer["truncated"]:
@@ -163,12 +172,22 @@ class Process:
         return b"".join(pieces)
 
     async def lines(self, first: int = 1, last: Optional[int] = None) -> List[OutputLine]:
-        """Lines by number, from 1 on, as a terminal would finally show them."""
-        return await self._lines({"lines": _given({"first": first, "last": last})})
+        """Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps."""
+        lines: List[OutputLine] = []
+        while True:
+            answer = await self._read({"lines": _given({"first": first, "last": last})})
+            lines.extend(answer.get("lines", ()))
+            if not answer["truncated"] or not answer.get("lines"):
+                return lines
+            first = lines[-1]["number"] + 1
 
     async def grep(self, pattern: str, *, context: int = 0) -> List[OutputLine]:
-        """Lines that match a regular expression, with so many lines around each."""
-        return await self._lines({"grep": {"pattern": pattern, "context": context}})
+        """Lines that match a regular expression, with so many lines around each; of what the server still keeps, and at
+        most 16 MiB of them.
+        """
+        grep = {"pattern": pattern, "context": context}
+        answer = await self._read({"grep": grep, "maxBytes": _LARGEST_ANSWER})
+        return cast(List[OutputLine], answer.get("lines", []))
 
     async def __aenter__(self) -> Process:
         return self
@@ -195,12 +214,8 @@ class Process:
         answer = await self._client.request("session/read", {**self._target(), **params}, again=True)
         return cast(Mapping[str, Any], answer)
 
-    async def _lines(self, choice: Mapping[str, Any]) -> List[OutputLine]:
-        answer = await self._read({**choice, "maxBytes": 16 * 1024 * 1024})
-        return cast(List[OutputLine], answer.get("lines", []))
-
     async def _fetch(self, start: int, end: int) -> List[Chunk]:
-        answer = await self._read({"span": {"from": start, "to": end}, "maxBytes": end - start})
+        answer = await self._read({"span": {"from": start, "to": end}, "maxBytes": _FETCHED_AT_ONCE})
         return [_chunk(chunk) for chunk in answer.get("chunks", ())]
 
     # What the client hears about it.
