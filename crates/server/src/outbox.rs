@@ -5,7 +5,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::AsyncWrite;
@@ -85,6 +85,19 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         self.push_pieces([message])
     }
 
+    /// Accepts a message that may be large, without a copy of it where nothing waits before it.
+    pub(crate) fn push_whole(&self, message: Vec<u8>) -> Receipt {
+        {
+            let mut state = self.shared.lock();
+            if state.done == state.waiting.len() {
+                state.accepted += message.len() as u64;
+                (state.waiting, state.done) = (message, 0);
+                return self.begin(state);
+            }
+        }
+        self.push(&message)
+    }
+
     /// Accepts a message that consists of these pieces, likewise.
     pub(crate) fn push_pieces<const N: usize>(&self, message: [&[u8]; N]) -> Receipt {
         let mut state = self.shared.lock();
@@ -93,6 +106,11 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
             state.waiting.extend_from_slice(piece);
             state.accepted += piece.len() as u64;
         }
+        self.begin(state)
+    }
+
+    /// Writes what can be written at once, and leaves the rest to the pump.
+    fn begin(&self, mut state: MutexGuard<'_, State<W>>) -> Receipt {
         // Where the pump is at work already, it will come to this too.
         if !state.pumping && state.poll_drain(&mut Context::from_waker(Waker::noop())).is_pending() {
             state.pumping = true;
@@ -171,7 +189,7 @@ async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
 }
 
 impl<W> Shared<W> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State<W>> {
+    fn lock(&self) -> MutexGuard<'_, State<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -174,9 +174,9 @@ impl Follow {
             Manner::Deltas(_) | Manner::Untold => Default::default(),
         };
         match &self.telling {
-            Telling::Answer(id) => self.peer.answer(
+            Telling::Answer(id) => self.peer.answer_with(
                 id,
-                &CommandExecResult {
+                CommandExecResult {
                     exit_code: exit.exit_code,
                     stdout: stdout_text,
                     stderr: stderr_text,

@@ -127,6 +127,21 @@ impl Peer {
         })
     }
 
+    /// Answers a request with a result that may be large, and is let go of as soon as possible.
+    pub(crate) fn answer_with(&self, id: &RequestId, result: impl Serialize) {
+        let message = serde_json::to_vec(&Answer { id, result: &result });
+        drop(result);
+        // As in `send`.
+        let Ok(mut message) = message else { return };
+        match self.shared.framing {
+            Framing::Lines => {
+                message.push(b'\n');
+                self.shared.outbox.push_whole(message);
+            }
+            Framing::WebSocket | Framing::MaskedWebSocket { .. } => self.push(&message),
+        }
+    }
+
     /// Sends one message that is JSON already.
     pub(crate) fn push(&self, message: impl AsRef<[u8]>) {
         let message = message.as_ref();
