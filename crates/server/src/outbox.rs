@@ -3,7 +3,7 @@
 //! Most messages are written by whoever sends them, without another task having to wake up. Only what does not fit in
 //! the pipe is left to the pump, a task that ends with the outbox.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -102,9 +102,12 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
     pub(crate) fn push_pieces<const N: usize>(&self, message: [&[u8]; N]) -> Receipt {
         let mut state = self.shared.lock();
         state.forget_written();
+        state.accepted += message.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        let mut written = state.write_at_once(&message);
         for piece in message {
-            state.waiting.extend_from_slice(piece);
-            state.accepted += piece.len() as u64;
+            let skipped = written.min(piece.len());
+            written -= skipped;
+            state.waiting.extend_from_slice(&piece[skipped..]);
         }
         self.begin(state)
     }
@@ -195,6 +198,23 @@ impl<W> Shared<W> {
 }
 
 impl<W: AsyncWrite + Unpin> State<W> {
+    /// Writes what fits of a message before which nothing waits, without copying it. What goes wrong with it is found again
+    /// with the rest.
+    fn write_at_once<const N: usize>(&mut self, message: &[&[u8]; N]) -> usize {
+        if self.pumping || self.broken || !self.waiting.is_empty() || !self.sink.is_write_vectored() {
+            return 0;
+        }
+        let pieces = message.map(IoSlice::new);
+        let mut unheard = Context::from_waker(Waker::noop());
+        match Pin::new(&mut self.sink).poll_write_vectored(&mut unheard, &pieces) {
+            Poll::Ready(Ok(count)) => {
+                self.written += count as u64;
+                count
+            }
+            Poll::Ready(Err(_)) | Poll::Pending => 0,
+        }
+    }
+
     /// Writes until nothing waits or the pipe is full. A client that takes no more loses the rest.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.done < self.waiting.len() && !self.broken {
@@ -271,6 +291,57 @@ mod tests {
         theirs.read_exact(&mut seen).await.expect("it can be read");
         assert_eq!(String::from_utf8_lossy(&seen), all);
         outbox.written(receipts[receipts.len() - 1]).await.expect("all is written");
+    }
+
+    /// Takes pieces together, as a pipe does.
+    struct Gathering(tokio::io::DuplexStream);
+
+    impl AsyncWrite for Gathering {
+        fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Pin::new(&mut self.get_mut().0).poll_write(cx, bytes)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.get_mut().0).poll_flush(cx)
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.get_mut().0).poll_shutdown(cx)
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            true
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            pieces: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            Pin::new(&mut self.get_mut().0)
+                .poll_write(cx, &pieces.iter().flat_map(|piece| piece.iter().copied()).collect::<Vec<u8>>())
+        }
+    }
+
+    #[tokio::test]
+    async fn pieces_and_whole_messages_keep_their_order_however_much_fits_at_once() {
+        for room in [1, 5, 8, 13, 64] {
+            let (ours, mut theirs) = tokio::io::duplex(room);
+            let outbox = Outbox::new(Gathering(ours));
+            let mut all = Vec::new();
+            for number in 0..50 {
+                let (text, rest) = (format!("message {number}"), b"\n".as_slice());
+                all.extend([text.as_bytes(), rest].concat());
+                outbox.push_pieces([text.as_bytes(), rest]);
+                all.extend(b"whole\n");
+                outbox.push_whole(b"whole\n".to_vec());
+            }
+            let mut seen = vec![0; all.len()];
+            theirs.read_exact(&mut seen).await.expect("it can be read");
+            assert_eq!(String::from_utf8_lossy(&seen), String::from_utf8_lossy(&all), "{room}");
+            let level = *outbox.shared.level.borrow();
+            assert_eq!((level.accepted, level.written), (all.len() as u64, all.len() as u64));
+        }
     }
 
     #[tokio::test]

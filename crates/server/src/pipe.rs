@@ -3,7 +3,7 @@
 //! They are shared with whoever started us, so they are never made non-blocking themselves: a pipe is opened anew, a
 //! socket is asked not to wait each time, and what can be neither is looked at before each step.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -20,6 +20,9 @@ const CAREFUL_STEP: usize = 4096;
 
 /// The most that is read at once.
 const READ_STEP: usize = 64 * 1024;
+
+/// How much a pipe may hold between us and a client: both then work for longer before one has to wait for the other.
+const ROOMY: usize = 1024 * 1024;
 
 /// One direction of our own input or output.
 #[derive(Debug)]
@@ -51,7 +54,12 @@ impl Pipe {
     }
 
     pub(crate) fn output() -> io::Result<Self> {
-        Self::new(rustix::stdio::stdout(), Interest::WRITABLE)
+        let output = Self::new(rustix::stdio::stdout(), Interest::WRITABLE)?;
+        if let Watched::Yes(fd) = &output.fd {
+            // What is no pipe, or may not grow, stays as it is.
+            let _ = rustix::pipe::fcntl_setpipe_size(fd.get_ref(), ROOMY);
+        }
+        Ok(output)
     }
 
     /// Done when whoever is at the other end of this output has closed it, even if nothing is ever written. Not every
@@ -188,6 +196,29 @@ impl AsyncWrite for Pipe {
                         again_if_interrupted(|| self.manner.write(fd.get_ref(), bytes))
                     };
                     if let Ok(done) = guard.try_io(step) {
+                        return Poll::Ready(done);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.manner == Manner::Own
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let write = |fd: &OwnedFd| again_if_interrupted(|| Ok(rustix::io::writev(fd, pieces)?));
+        loop {
+            match &self.fd {
+                Watched::No(fd) => return Poll::Ready(write(fd)),
+                Watched::Yes(watched) => {
+                    let mut guard = ready!(watched.poll_write_ready(cx))?;
+                    if let Ok(done) = guard.try_io(|fd| write(fd.get_ref())) {
                         return Poll::Ready(done);
                     }
                 }

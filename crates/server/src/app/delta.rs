@@ -1,7 +1,5 @@
 //! Notifications of output, written straight into bytes: they are most of what a server sends.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use windlass_engine::Offset;
 
 use super::output::Channel;
@@ -60,10 +58,7 @@ impl Deltas {
 
 /// Adds bytes as base64.
 pub(super) fn encode(bytes: &[u8], into: &mut Vec<u8>) {
-    let start = into.len();
-    into.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    // The room is exactly what the bytes take.
-    let _ = STANDARD.encode_slice(bytes, &mut into[start..]);
+    base64_simd::STANDARD.encode_append(bytes, into);
 }
 
 #[cfg(test)]
