@@ -2,8 +2,8 @@
 //!
 //! The server may be a program that is started for it, a WebSocket on an address or at a path, or an engine in this very
 //! process. One task reads each connection and puts output into a bounded queue for each consumer; [`Slowness`] says what
-//! happens to who does not take it. Where the connection is lost, [`Client::reconnect`] takes the processes over and the
-//! output goes on at the byte at which it stopped.
+//! happens to who does not take it. A client that asked for [`ClientOptions::grace`] and loses its connection comes back,
+//! takes its processes over, and the output goes on at the byte at which it stopped.
 //!
 //! It works with a Codex app-server, too, as far as that one goes: without `session/*` there is nothing to read again and
 //! nothing to resume.
@@ -15,10 +15,11 @@ mod link;
 mod output;
 mod process;
 mod queue;
+mod returning;
 mod routes;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -26,10 +27,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 use windlass_protocol::app::{
-    Capabilities, ClientInfo, CommandExecParams, CommandExecResult, InitializeParams, InitializeResult,
-    Method, Resumable, ResumeRequest, SessionInfo, SessionListParams, SessionListResult, SessionReadParams,
-    SessionReadResult, SessionSubscribeParams, SessionSubscribeResult, SessionTarget, notification,
+    Capabilities, ClientInfo, CommandExecParams, CommandExecResult, Done, InitializeParams, InitializeResult,
+    Method, ProcessKillParams, Resumable, ResumeRequest, SessionInfo, SessionListParams, SessionListResult,
+    SessionReadParams, SessionReadResult, SessionSubscribeParams, SessionSubscribeResult, SessionTarget,
+    notification,
 };
 
 pub use self::endpoint::{Endpoint, NoEndpoint};
@@ -40,7 +43,7 @@ pub use self::queue::Slowness;
 pub use windlass_protocol::app as shapes;
 
 use self::endpoint::Wires;
-use self::link::Link;
+use self::link::{AfterLoss, Link};
 use self::queue::{Fate, LastOf, Queue};
 use self::routes::Routes;
 use crate::gate::Token;
@@ -54,8 +57,10 @@ pub struct ClientOptions {
     pub version: String,
     /// What it shows to a server that asks for a token.
     pub token: Option<Token>,
-    /// How long processes shall go on without a connection. Without this they end with it.
+    /// How long processes shall go on without a connection, ten minutes at most. Without this they end with it.
     pub grace: Option<Duration>,
+    /// Who sees to it that a lost connection is made anew. Without `grace` nobody can.
+    pub coming_back: ComingBack,
     /// What a client before this one had as [`Client::resume_token`]: its processes are taken over.
     pub resume: Option<String>,
 }
@@ -68,6 +73,7 @@ impl ClientOptions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: None,
             grace: None,
+            coming_back: ComingBack::ByItself,
             resume: None,
         }
     }
@@ -83,6 +89,16 @@ impl ClientOptions {
     }
 }
 
+/// Who sees to it that a lost connection is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComingBack {
+    /// The client, for as long as the processes are kept. Whoever waits for output or an end notices nothing of it, and
+    /// what is asked for meanwhile waits; only what was under way fails.
+    ByItself,
+    /// Whoever uses it, with [`Client::reconnect`]. Until then everything fails with [`ClientError::Lost`].
+    WhenAsked,
+}
+
 /// A client. Cheap to clone; the connection ends with the last of its clones, processes and outputs.
 #[derive(Clone)]
 pub struct Client {
@@ -94,11 +110,22 @@ struct Shared {
     endpoint: Option<Endpoint>,
     options: ClientOptions,
     routes: Arc<Routes>,
-    /// The connection, and how to come back after it.
-    link: Mutex<(Arc<Link>, InitializeResult)>,
+    current: watch::Sender<Current>,
+    /// Held by who makes the connection anew.
+    returning: tokio::sync::Mutex<()>,
+    after_loss: AfterLoss,
     handles: AtomicU64,
     /// What makes handles differ from those of a client before this one.
     prefix: String,
+}
+
+/// The connection, and how to come back after it.
+#[derive(Clone)]
+struct Current {
+    link: Arc<Link>,
+    server: InitializeResult,
+    /// There will be no other.
+    given_up: bool,
 }
 
 /// What a server says about a process that it started. One that keeps no sessions says nothing.
@@ -139,55 +166,96 @@ impl Client {
         options: ClientOptions,
     ) -> Result<Self, ClientError> {
         let routes = Arc::new(Routes::default());
-        let introduction = options.introduction(options.resume.clone());
-        let (link, server) = introduce(wires, &routes, &introduction).await?;
-        if options.resume.is_some() && !server.resume.as_ref().is_some_and(|resume| resume.resumed) {
+        let resumable = endpoint.is_some() && options.coming_back == ComingBack::ByItself;
+        let grace = options.grace.filter(|_| resumable);
+        let after_loss = if grace.is_some() { AfterLoss::Kept } else { AfterLoss::Told };
+        let link = Link::new(wires, Arc::clone(&routes), after_loss);
+        let server = introduce(&link, &options.introduction(options.resume.clone())).await?;
+        if options.resume.is_some() && !is_resumed(&server) {
             return Err(ClientError::NotResumed);
         }
         link.take_over();
-        let prefix = random_prefix();
-        let link = Mutex::new((link, server));
-        Ok(Self {
-            shared: Arc::new(Shared { endpoint, options, routes, link, handles: AtomicU64::new(0), prefix }),
-        })
+        let shared = Arc::new(Shared {
+            endpoint,
+            options,
+            routes,
+            current: watch::Sender::new(Current { link: Arc::new(link), server, given_up: false }),
+            returning: tokio::sync::Mutex::new(()),
+            after_loss,
+            handles: AtomicU64::new(0),
+            prefix: random_prefix(),
+        });
+        if let Some(grace) = grace {
+            // Ends with the client.
+            drop(tokio::spawn(returning::keep_connected(Arc::downgrade(&shared), grace)));
+        }
+        Ok(Self { shared })
     }
 
     /// What the server says about itself.
     pub fn server(&self) -> InitializeResult {
-        self.current().1
+        self.shared.current().server
     }
 
     /// What another client needs to take over the processes of this one; see [`ClientOptions::resume`]. Whoever has it has
     /// the processes.
     pub fn resume_token(&self) -> Option<String> {
-        self.current().1.resume.map(|resume| resume.token)
+        self.shared.current().server.resume.map(|resume| resume.token)
     }
 
     /// Connects again after the connection was lost and takes the processes over. All that waits for output goes on where
-    /// it stopped.
+    /// it stopped. Where the connection is not lost, there is nothing to do.
     ///
     /// # Errors
     ///
     /// When the server cannot be reached, or has given up the processes; that a client did not ask for
     /// [`ClientOptions::grace`] is a case of the latter.
     pub async fn reconnect(&self) -> Result<(), ClientError> {
+        let _one_at_a_time = self.shared.returning.lock().await;
+        let former = self.shared.current();
+        if !former.link.is_lost() {
+            return Ok(());
+        }
         let endpoint = self.shared.endpoint.as_ref().ok_or(ClientError::Lost)?;
-        let Resumable { token, .. } = self.current().1.resume.ok_or(ClientError::NotResumed)?;
+        let Resumable { token, .. } = former.server.resume.ok_or(ClientError::NotResumed)?;
         let wires = endpoint.open(self.shared.options.token.as_ref()).await?;
-        let introduction = self.shared.options.introduction(Some(token));
-        let (link, server) = introduce(wires, &self.shared.routes, &introduction).await?;
-        if !server.resume.as_ref().is_some_and(|resume| resume.resumed) {
+        let link = Link::new(wires, Arc::clone(&self.shared.routes), self.shared.after_loss);
+        let server = introduce(&link, &self.shared.options.introduction(Some(token))).await?;
+        if !is_resumed(&server) {
             return Err(ClientError::NotResumed);
         }
-        self.current().0.stand_back();
+        former.link.stand_back();
         self.shared.routes.connection(&Fate::Running);
         link.take_over();
-        *self.shared.link.lock().unwrap_or_else(PoisonError::into_inner) = (link, server);
+        self.shared.current.send_replace(Current { link: Arc::new(link), server, given_up: false });
+        // On this very connection: if it is lost again, another one has to begin anew.
+        self.go_on(&self.shared.current().link).await
+    }
+
+    /// Asks for the output that everybody misses.
+    async fn go_on(&self, link: &Link) -> Result<(), ClientError> {
         for session in self.shared.routes.begin_anew() {
-            match self.ask_for_output(session).await {
+            match self.ask_for_output(link, session).await {
                 // The server knows it no more, and will not say how it ended.
                 Err(ClientError::Refused(_)) => self.shared.routes.forget(session),
                 asked => asked?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends every process that this client started, with everything they started. Without this they go on for the grace,
+    /// where there is one, when the client is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the connection is lost.
+    pub async fn close(self) -> Result<(), ClientError> {
+        for handle in self.shared.routes.handles() {
+            match self.call(Method::ProcessKill, &ProcessKillParams { process_handle: handle }).await {
+                // One that has ended meanwhile needs no end.
+                Ok(Done {}) | Err(ClientError::Refused(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -252,7 +320,10 @@ impl Client {
     async fn follow(&self, session: u64, from: u64, last: LastOf) -> Result<Arc<Queue>, ClientError> {
         let queue = Arc::new(Queue::new(Some(from), last, Slowness::CatchUp));
         self.shared.routes.add_session(session, &queue);
-        let asked = self.ask_for_output(session).await;
+        let asked = match self.link().await {
+            Ok(link) => self.ask_for_output(&link, session).await,
+            Err(error) => Err(error),
+        };
         if asked.is_err() {
             queue.abandon();
         }
@@ -260,11 +331,12 @@ impl Client {
     }
 
     /// Asks for all that is missing to anybody: a subscription takes the place of the one before.
-    async fn ask_for_output(&self, session: u64) -> Result<(), ClientError> {
+    async fn ask_for_output(&self, link: &Link, session: u64) -> Result<(), ClientError> {
         let Some(from) = self.shared.routes.missing(session) else { return Ok(()) };
         let target = SessionTarget { session_id: Some(session), ..SessionTarget::default() };
         let params = SessionSubscribeParams { target, from: Some(from) };
-        self.call(Method::SessionSubscribe, &params).await.map(|_: SessionSubscribeResult| ())
+        let asked = link.call(Method::SessionSubscribe.name(), &params).await;
+        asked.map(|_: SessionSubscribeResult| ())
     }
 
     /// Runs a command to its end and gives what it printed.
@@ -305,25 +377,42 @@ impl Client {
         method: Method,
         params: &impl Serialize,
     ) -> Result<T, ClientError> {
-        let link = self.current().0;
-        link.call(method.name(), params).await
+        self.link().await?.call(method.name(), params).await
     }
 
-    fn current(&self) -> (Arc<Link>, InitializeResult) {
-        self.shared.link.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The connection, once there is one.
+    async fn link(&self) -> Result<Arc<Link>, ClientError> {
+        let away = |current: &Current| {
+            current.link.is_lost() && !current.given_up && self.shared.after_loss == AfterLoss::Kept
+        };
+        let mut changes = self.shared.current.subscribe();
+        let current = changes.wait_for(|current| !away(current)).await.map_err(|_| ClientError::Lost)?;
+        Ok(Arc::clone(&current.link))
+    }
+}
+
+impl Shared {
+    fn current(&self) -> Current {
+        self.current.borrow().clone()
+    }
+
+    /// There will be no other connection.
+    fn give_up(&self) {
+        self.current.send_modify(|current| current.given_up = true);
+        self.routes.connection(&Fate::Lost);
     }
 }
 
 /// Begins a connection.
-async fn introduce(
-    wires: Wires,
-    routes: &Arc<Routes>,
-    introduction: &InitializeParams,
-) -> Result<(Arc<Link>, InitializeResult), ClientError> {
-    let link = Link::new(wires, Arc::clone(routes));
+async fn introduce(link: &Link, introduction: &InitializeParams) -> Result<InitializeResult, ClientError> {
     let server = link.call(Method::Initialize.name(), introduction).await?;
     link.tell(notification::INITIALIZED, &json!({}));
-    Ok((Arc::new(link), server))
+    Ok(server)
+}
+
+/// Whether the processes of an earlier connection are here now.
+fn is_resumed(server: &InitializeResult) -> bool {
+    server.resume.as_ref().is_some_and(|resume| resume.resumed)
 }
 
 /// Handles of a client that resumes another one's connection must not be that one's.

@@ -26,7 +26,18 @@ pub(super) struct Link {
     pending: Arc<Pending>,
     current: Arc<AtomicBool>,
     routes: Arc<Routes>,
+    after_loss: AfterLoss,
+    gone: CancellationToken,
     _over: DropGuard,
+}
+
+/// What is told to those who wait for output when their connection is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AfterLoss {
+    /// That it is.
+    Told,
+    /// Nothing: there will be another one.
+    Kept,
 }
 
 /// Requests that wait for their answers. None after the connection is lost.
@@ -42,29 +53,40 @@ struct Waiting {
 
 impl Link {
     /// Begins to read.
-    pub(super) fn new(wires: Wires, routes: Arc<Routes>) -> Self {
+    pub(super) fn new(wires: Wires, routes: Arc<Routes>, after_loss: AfterLoss) -> Self {
         let Wires { inbox, peer, child } = wires;
         let pending = Arc::new(Pending { waiting: Mutex::new(Some(Waiting::default())) });
-        let over = CancellationToken::new();
+        let (over, gone) = (CancellationToken::new(), CancellationToken::new());
         let current = Arc::new(AtomicBool::new(false));
         let reader = Reader {
             peer: peer.clone(),
             pending: Arc::clone(&pending),
             current: Arc::clone(&current),
             routes: Arc::clone(&routes),
+            after_loss,
+            gone: gone.clone(),
         };
         // Ends with the link, after it has said goodbye.
         drop(tokio::spawn(reader.run(inbox, child, over.clone())));
-        Self { peer, pending, current, routes, _over: over.drop_guard() }
+        Self { peer, pending, current, routes, after_loss, gone, _over: over.drop_guard() }
     }
 
     /// From now on all that waits for output depends on this connection.
     pub(super) fn take_over(&self) {
         self.current.store(true, Ordering::SeqCst);
         // It may have been lost before that.
-        if self.pending.lock().is_none() {
+        if self.is_lost() && self.after_loss == AfterLoss::Told {
             self.routes.connection(&Fate::Lost);
         }
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.pending.lock().is_none()
+    }
+
+    /// Cancelled when it is lost.
+    pub(super) fn gone(&self) -> CancellationToken {
+        self.gone.clone()
     }
 
     /// Another connection takes over.
@@ -136,6 +158,8 @@ struct Reader {
     pending: Arc<Pending>,
     current: Arc<AtomicBool>,
     routes: Arc<Routes>,
+    after_loss: AfterLoss,
+    gone: CancellationToken,
 }
 
 impl Reader {
@@ -153,9 +177,10 @@ impl Reader {
             () = over.cancelled() => {}
         }
         *self.pending.lock() = None;
-        if self.current.load(Ordering::SeqCst) {
+        if self.current.load(Ordering::SeqCst) && self.after_loss == AfterLoss::Told {
             self.routes.connection(&Fate::Lost);
         }
+        self.gone.cancel();
         // timer: a server that does not take what was said last must not keep us.
         let _ = tokio::time::timeout(LAST_ANSWERS, self.peer.finish(close::NORMAL)).await;
         drop((self, inbox));

@@ -82,6 +82,11 @@ impl Routes {
         }
     }
 
+    /// The handles of all that runs.
+    pub(super) fn handles(&self) -> Vec<String> {
+        self.lock().by_handle.keys().cloned().collect()
+    }
+
     /// A session is not there any more.
     pub(super) fn forget(&self, session: u64) {
         for queue in self.lock().by_session.remove(&session).unwrap_or_default() {

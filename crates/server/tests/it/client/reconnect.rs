@@ -2,12 +2,21 @@
 
 use std::time::Duration;
 
-use windlass_server::client::{Client, ClientError, ClientOptions, Io, Output, Piece, Start};
+use windlass_server::client::{Client, ClientError, ClientOptions, ComingBack, Io, Output, Piece, Start};
 
 use super::rig::{Place, Road, in_time};
 
 fn patient() -> ClientOptions {
-    ClientOptions { grace: Some(Duration::from_secs(60)), ..ClientOptions::new("test") }
+    ClientOptions {
+        grace: Some(Duration::from_secs(60)),
+        coming_back: ComingBack::WhenAsked,
+        ..ClientOptions::new("test")
+    }
+}
+
+/// One that comes back by itself.
+fn faithful() -> ClientOptions {
+    ClientOptions { coming_back: ComingBack::ByItself, ..patient() }
 }
 
 /// Takes output up to its end, coming back whenever the way was cut; after each piece it may be.
@@ -122,4 +131,63 @@ async fn who_did_not_ask_for_it_cannot_come_back() {
     assert!(matches!(in_time(client.reconnect()).await, Err(ClientError::NotResumed)));
     drop((client, process, output));
     place.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_by_itself_is_not_noticed_to_have_been_away() {
+    let place = Place::open("client-faithful").await;
+    let road = Road::to(&place).await;
+    let client = Client::connect(road.endpoint.clone(), faithful()).await.expect("it listens");
+    let script = "while read line; do seq 100000; echo $line; done; exit 6";
+    let (process, mut output) =
+        client.start(Start { io: Io::Pipes, ..place.sh(script) }).await.expect("it starts");
+    let once: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    for round in 0..6_u64 {
+        // Asked again when it is not known whether it was done: here nothing is under way when the road is cut.
+        let word = format!("round {round}\n");
+        process.write(word.as_bytes()).await.expect("the server hears it");
+        let mut seen = Vec::new();
+        while seen.len() < once.len() + word.len() {
+            let piece = in_time(output.next()).await.expect("it comes back").expect("there is more");
+            let Piece::Bytes { bytes, .. } = piece else { panic!("{piece:?}") };
+            let before = seen.len();
+            seen.extend(bytes);
+            let third = once.len() / 3;
+            if before < third && seen.len() >= third {
+                road.cut().await;
+            }
+        }
+        assert!(seen == [once.as_bytes(), word.as_bytes()].concat(), "round {round}");
+    }
+    process.close_stdin().await.expect("the server hears it");
+    assert_eq!(in_time(output.rest()).await.expect("connected"), b"");
+    assert_eq!(in_time(process.wait()).await.expect("it has ended").code, 6);
+    place.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_is_closed_leaves_nothing_for_later() {
+    let place = Place::open("client-closed").await;
+    let client = Client::connect(windlass_server::client::Endpoint::Unix(place.socket()), faithful()).await;
+    let client = client.expect("it listens");
+    let (process, output) = client.start(place.sh("exec sleep 1000")).await.expect("it starts");
+    client.clone().close().await.expect("connected");
+    let exit = in_time(process.wait()).await.expect("it ends");
+    assert_eq!(exit.signal, Some(15));
+    drop((client, process, output));
+    place.close().await;
+}
+
+#[tokio::test]
+async fn who_cannot_come_back_is_told_so_at_last() {
+    let place = Place::open("client-given-up").await;
+    let options = ClientOptions { grace: Some(Duration::from_millis(300)), ..faithful() };
+    let client = Client::connect(windlass_server::client::Endpoint::Unix(place.socket()), options).await;
+    let client = client.expect("it listens");
+    let (process, mut output) = client.start(place.sh("exec sleep 1000")).await.expect("it starts");
+    place.close().await;
+    // A server that ends tells how its processes ended, if there is time.
+    let _ = in_time(process.wait()).await;
+    let _ = in_time(output.next()).await;
+    assert!(matches!(in_time(client.sessions()).await, Err(ClientError::Lost)));
 }
