@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use tokio::sync::watch;
-use windlass_engine::{Progress, Stream};
+use windlass_engine::{Offset, Progress, Stream};
 use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
@@ -22,6 +22,9 @@ use crate::jsonrpc::Peer;
 /// How much is told before others have their turn.
 const TURN: u64 = 256 * 1024;
 
+/// How much is told before the process is let print on: a small part of how far it may be ahead.
+const CONFIRMED: u64 = 4 * 1024 * 1024;
+
 /// How long a process whose end was told can still be asked about.
 const KEPT: Duration = Duration::from_secs(30);
 
@@ -29,7 +32,8 @@ const KEPT: Duration = Duration::from_secs(30);
 pub(super) async fn follow(process: Arc<Process>, exec: Arc<ExecSession>) {
     let mut attachment = exec.attachment();
     let told =
-        Teller { process: &process, progress: process.session().watch(), told: 0 }.tell(&mut attachment);
+        Teller { process: &process, progress: process.session().watch(), told: 0, confirmed: Offset::ZERO }
+            .tell(&mut attachment);
     if told.await.is_err() {
         return;
     }
@@ -54,6 +58,8 @@ struct Teller<'a> {
     progress: watch::Receiver<Progress>,
     /// The number of the last event that was told.
     told: u64,
+    /// Up to where the process was let off.
+    confirmed: Offset,
 }
 
 impl Teller<'_> {
@@ -72,8 +78,8 @@ impl Teller<'_> {
             }
             match self.turn(&peer).await {
                 Turn::Ended => return Ok(()),
-                Turn::Told => {}
-                Turn::Nothing => tokio::select! {
+                Turn::More => {}
+                Turn::Done => tokio::select! {
                     changed = self.progress.changed() => changed.map_err(|_| Over)?,
                     changed = attachment.changed() => changed.map_err(|_| Over)?,
                 },
@@ -84,21 +90,28 @@ impl Teller<'_> {
     async fn turn(&mut self, peer: &Peer) -> Turn {
         self.progress.mark_unchanged();
         let batch = self.process.collect(Wanted { after: self.told, most: TURN });
-        let Some(last) = batch.last() else { return Turn::Nothing };
+        let Some(last) = batch.last() else { return Turn::Done };
         for event in &batch.events {
             push(peer, self.process.id(), event);
         }
         self.told = last;
-        self.process.confirm(batch.reached).await;
-        let ended = matches!(batch.events.last(), Some(Event::Closed { .. }));
-        if ended { Turn::Ended } else { Turn::Told }
+        if batch.reached.since(self.confirmed) >= CONFIRMED {
+            self.confirmed = batch.reached;
+            self.process.confirm(batch.reached).await;
+        }
+        match batch.events.last() {
+            Some(Event::Closed { .. }) => Turn::Ended,
+            _ if batch.is_cut => Turn::More,
+            _ => Turn::Done,
+        }
     }
 }
 
 enum Turn {
-    /// There was nothing to tell.
-    Nothing,
-    Told,
+    /// Everything was told that there was.
+    Done,
+    /// There is more.
+    More,
     /// The last event was told.
     Ended,
 }
