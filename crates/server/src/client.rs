@@ -421,5 +421,10 @@ fn random_prefix() -> String {
     format!("w{:08x}-", u32::from_ne_bytes(bytes))
 }
 
+/// The example in the manual is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/clients.md")]
+pub struct Manual;
+
 #[cfg(test)]
 mod tests;
