@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from windlass import ConnectionLost, ServerError
+from windlass import Client, ConnectionLost, ServerError, WindlassError
 
 from .support import Cutter, ServerTest, everything, soon, until
 
@@ -67,6 +67,27 @@ class SocketTest(ServerTest):
             cutter.cut()
             self.assertEqual(await everything(process), b"over\n")
             self.assertEqual((await soon(process.wait())).code, 5)
+
+    async def test_another_client_goes_on_where_one_has_left(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url:
+            first = await self.connect(url)
+            process = await first.start(["sh", "-c", SCRIPT], stdin=True)
+            seen = (await until(process, b"line 1\n"))[-1].end
+            token = await soon(first.detach())
+            with self.assertRaises(ConnectionLost):
+                await soon(process.wait())
+
+            second = await soon(Client.connect(url, resume_token=token))
+            self.addAsyncCleanup(second.close)
+            with self.assertRaisesRegex(WindlassError, "no session 1 "):
+                await second.attach(1)
+            again = await second.attach(process.session_id, start=seen)
+            self.assertEqual((again.pid, again.cursor), (process.pid, seen))
+            await soon(again.write("well\n"))
+            self.assertTrue(await everything(again) == EXPECTED[seen:] + b"end well\n")
+            self.assertEqual((await soon(again.wait())).code, 0)
+            with self.assertRaisesRegex(ServerError, "ended the processes"):
+                await Client.connect(url, resume_token=token)
 
     async def test_without_resuming_a_lost_connection_ends_everything(self) -> None:
         async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:

@@ -1,9 +1,10 @@
 // A client of one server, and the connection it holds for as long as it is wanted.
 
+import { randomBytes } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { setTimeout as pauseFor } from "node:timers/promises";
 
-import { ConnectionLost, RequestError, ServerError, StartError } from "./errors.js";
+import { ConnectionLost, RequestError, ServerError, StartError, WindlassError } from "./errors.js";
 import { Link } from "./link.js";
 import { Process, unless, type Controls, type Exit } from "./process.js";
 import type {
@@ -47,6 +48,8 @@ export interface ConnectOptions {
   readonly token?: string;
   /** How long processes outlive a lost connection, and the client tries to come back; 30 s. `null`: not at all. */
   readonly resumeForMs?: number | null;
+  /** What `detach` gave: takes over the processes of another client, for `attach`. */
+  readonly resumeToken?: string;
   /** How many bytes of a process's output are held for a slow reader; 4 MiB. */
   readonly bufferLimit?: number;
 }
@@ -77,6 +80,8 @@ export class Client {
   readonly #processes = new Map<string, Controls>();
   /** Handles of processes that nobody waits for, and which may have been started nevertheless. */
   readonly #unwanted = new Set<string>();
+  /** Others may have used the connection before us, so numbers alone would not do. */
+  readonly #handlePrefix = randomBytes(4).toString("hex");
   #lastHandle = 0;
   #token: string | undefined;
   #server: InitializeResult | undefined;
@@ -85,9 +90,10 @@ export class Client {
   #closing = new AbortController();
   #kept: Promise<void> = Promise.resolve();
 
-  private constructor(open: () => Promise<Transport>, resumeForMs: number | undefined, bufferLimit: number | undefined) {
+  private constructor(open: () => Promise<Transport>, { resumeForMs, resumeToken, bufferLimit }: ConnectOptions) {
     this.#open = open;
-    this.#resumeForMs = resumeForMs;
+    this.#resumeForMs = resumeForMs ?? undefined;
+    this.#token = resumeToken;
     this.#bufferLimit = bufferLimit ?? BUFFER_LIMIT;
     this.#link = this.#openLink();
     this.#link.catch(() => {});
@@ -97,7 +103,8 @@ export class Client {
   static async launch(options: LaunchOptions = {}): Promise<Client> {
     const program = options.program ?? (process.env["WINDLASS"] || "windlass");
     const command = [program, "app-server", ...(options.arguments ?? [])];
-    return new Client(() => ChildTransport.start(command, options.env), undefined, options.bufferLimit).#begin();
+    const { bufferLimit = BUFFER_LIMIT, env } = options;
+    return new Client(() => ChildTransport.start(command, env), { bufferLimit }).#begin();
   }
 
   /**
@@ -107,8 +114,11 @@ export class Client {
    * where it was; nothing that was printed is missed.
    */
   static async connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-    const resume = options.resumeForMs === undefined ? RESUME_FOR_MS : (options.resumeForMs ?? undefined);
-    return new Client(() => SocketTransport.open(url, options.token), resume, options.bufferLimit).#begin();
+    if (options.resumeToken !== undefined && options.resumeForMs === null) {
+      throw new TypeError("resumeToken needs resumeForMs");
+    }
+    const open = () => SocketTransport.open(url, options.token);
+    return new Client(open, { resumeForMs: RESUME_FOR_MS, ...options }).#begin();
   }
 
   /** What the server says of itself. */
@@ -118,8 +128,8 @@ export class Client {
 
   /** Starts a program with arguments; no shell looks at them. Throws `StartError` if it cannot start. */
   async start(command: readonly string[], options: StartOptions = {}): Promise<Process> {
-    const handle = `p${++this.#lastHandle}`;
-    const controls = Process.controlled(this, handle, command, this.#bufferLimit);
+    const handle = `${this.#handlePrefix}-${++this.#lastHandle}`;
+    const controls = Process.controlled(this, { handle, command, limit: this.#bufferLimit, start: 0 });
     // Before the answer is here, since output may come close behind it.
     this.#processes.set(handle, controls);
     try {
@@ -129,6 +139,31 @@ export class Client {
       this.#processes.delete(handle);
       if (!(error instanceof RequestError)) this.#abandon(handle);
       else if (error.code === SPAWN_FAILED) throw new StartError(error.method, error.code, error.reason);
+      throw error;
+    }
+    return controls.process;
+  }
+
+  /**
+   * A process that was taken over with `resumeToken`, by the number of its session. Its output is read from the offset
+   * `start` on, which is the `cursor` where the other client stopped.
+   */
+  async attach(sessionId: number, start = 0): Promise<Process> {
+    const info = (await this.list()).find((session) => session.sessionId === sessionId);
+    if (info === undefined) {
+      throw new WindlassError(`there is no session ${sessionId} on this connection; \`list\` names those there are`);
+    }
+    const handle = info.processHandle ?? `session ${sessionId}`;
+    if (this.#processes.has(handle)) {
+      throw new WindlassError(`session ${sessionId} has its process in this client already`);
+    }
+    const controls = Process.controlled(this, { handle, command: info.command, limit: this.#bufferLimit, start });
+    controls.started(info);
+    this.#processes.set(handle, controls);
+    try {
+      await this.request("session/subscribe", { sessionId, from: start }, "again");
+    } catch (error) {
+      this.#processes.delete(handle);
       throw error;
     }
     return controls.process;
@@ -166,12 +201,25 @@ export class Client {
     if (!this.#closing.signal.aborted) {
       this.#closing.abort();
       const link = await this.#link.catch(() => undefined);
-      if (link !== undefined) {
-        await this.#endProcesses(link);
-        await link.close();
-      }
+      if (link !== undefined) await this.#endProcesses(link);
+      await link?.close();
     }
     await this.#kept;
+  }
+
+  /**
+   * Ends the connection and leaves the processes running, for `resumeForMs`. Gives the token with which another client takes
+   * them over meanwhile. Whoever has it has the processes.
+   */
+  async detach(): Promise<string> {
+    const token = this.#token;
+    if (token === undefined || this.#closing.signal.aborted) {
+      throw new WindlassError("only an open connection that can be resumed can be left to another client");
+    }
+    this.#closing.abort();
+    await (await this.#link.catch(() => undefined))?.close();
+    await this.#kept;
+    return token;
   }
 
   /** The same as `close`. */

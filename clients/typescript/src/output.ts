@@ -34,8 +34,8 @@ export class Output {
   /** How many of them were released: taking each out of the array at once would move all that follow. */
   #released = 0;
   #heldBytes = 0;
-  #cursor = 0;
-  #received = 0;
+  #cursor: number;
+  #received: number;
   /** Whether there is something between what is held and what was received. */
   #behind = false;
   #over = false;
@@ -43,9 +43,11 @@ export class Output {
   #wake: (() => void) | undefined;
   #reading = false;
 
-  constructor(limit: number, fetch: Fetch) {
+  constructor(limit: number, fetch: Fetch, start: number) {
     this.#limit = limit;
     this.#fetch = fetch;
+    this.#cursor = start;
+    this.#received = start;
   }
 
   /** The offset of the first byte that the reader has not taken. */

@@ -42,6 +42,16 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Where a process comes from. */
+export interface Origin {
+  readonly handle: string;
+  readonly command: readonly string[];
+  /** How many bytes of its output are held. */
+  readonly limit: number;
+  /** The offset from which on its output is read. */
+  readonly start: number;
+}
+
 /** What a client knows of a process, and nobody else. */
 export interface Controls {
   readonly process: Process;
@@ -67,19 +77,19 @@ export class Process {
   #session = 0;
   #pid = 0;
 
-  private constructor(client: Client, handle: string, command: readonly string[], limit: number) {
+  private constructor(client: Client, { handle, command, limit, start }: Origin) {
     this.command = command;
     this.#client = client;
     this.#handle = handle;
-    this.#output = new Output(limit, (start, end) => this.#fetch(start, end));
+    this.#output = new Output(limit, (start, end) => this.#fetch(start, end), start);
     this.#ended = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     // Nobody has to wait for the end; a failure that nobody heard of is not to be complained about.
     this.#ended.catch(() => {});
   }
 
   /** @internal For the client alone. */
-  static controlled(client: Client, handle: string, command: readonly string[], limit: number): Controls {
-    const process = new Process(client, handle, command, limit);
+  static controlled(client: Client, origin: Origin): Controls {
+    const process = new Process(client, origin);
     return {
       process,
       started: ({ sessionId, pid }) => {

@@ -64,6 +64,25 @@ test("an end during the gap is learnt afterwards", async (t) => {
   assert.equal((await process.wait()).code, 5);
 });
 
+test("another client goes on where one has left", async (t) => {
+  const url = await serve(t, folder(t), FREE_PORT);
+  const first = await connectTo(t, url);
+  const process = await first.start(["sh", "-c", SCRIPT], { stdin: true });
+  await until(process, "line 1\n");
+  const resumeToken = await first.detach();
+  await assert.rejects(process.wait(), ConnectionLost);
+
+  const second = await connectTo(t, url, { resumeToken });
+  await assert.rejects(second.attach(1), /no session 1 /);
+  const again = await second.attach(process.sessionId, process.cursor);
+  assert.deepEqual([again.pid, again.cursor], [process.pid, process.cursor]);
+  await again.write("well\n");
+  const expected = Buffer.concat([EXPECTED.subarray(process.cursor), Buffer.from("end well\n")]);
+  assert.ok((await everything(again)).equals(expected));
+  assert.equal((await again.wait()).code, 0);
+  await assert.rejects(connectTo(t, url, { resumeToken }), /ended the processes/);
+});
+
 test("without resuming, a lost connection ends everything", async (t) => {
   const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
   const client = await connectTo(t, cutter.url, { resumeForMs: null });

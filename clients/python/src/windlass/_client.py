@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import secrets
 from types import TracebackType
 from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Type, Union, cast
 
-from ._errors import ConnectionLost, RequestError, ServerError, StartError
+from ._errors import ConnectionLost, RequestError, ServerError, StartError, WindlassError
 from ._link import Link
 from ._process import Process, exit_of
 from ._transport import ChildTransport, SocketTransport, Transport, default_program
@@ -39,7 +40,8 @@ class Client:
         self._processes: Dict[str, Process] = {}
         # Handles of processes that nobody waits for, and which may have been started nevertheless.
         self._unwanted: List[str] = []
-        self._handles = itertools.count(1)
+        # Others may have used the connection before us, so numbers alone would not do.
+        self._handles = (f"{secrets.token_hex(4)}-{number}" for number in itertools.count(1))
         self._token: Optional[str] = None
         self._link: Optional[Link] = None
         self._linked = asyncio.Event()
@@ -78,18 +80,24 @@ class Client:
         *,
         token: Optional[str] = None,
         resume_for: Optional[float] = 30.0,
+        resume_token: Optional[str] = None,
         buffer_limit: int = _BUFFER_LIMIT,
     ) -> Client:
         """Connects to a server that runs already: `ws://HOST:PORT`, `wss://HOST` or `unix://PATH`.
 
         Should the connection be lost, the server goes on for `resume_for` seconds, and the client comes back meanwhile
         and continues where it was; nothing that was printed is missed. With `None` a lost connection ends everything.
+        With `resume_token`, what `detach` gave, it takes over the processes of another client, for `attach`.
         """
+        if resume_token is not None and resume_for is None:
+            raise ValueError("resume_token needs resume_for")
 
         async def open_socket() -> Transport:
             return await SocketTransport.open(url, token)
 
-        return await cls(open_socket, resume_for, buffer_limit)._begin()
+        client = cls(open_socket, resume_for, buffer_limit)
+        client._token = resume_token
+        return await client._begin()
 
     @property
     def server(self) -> InitializeResult:
@@ -114,7 +122,7 @@ class Client:
         a variable. With `stdin` its input stays open for `write`; with `tty` it gets a terminal, of `size` rows and
         columns, and its input is open too. After `timeout` seconds it is ended. Raises `StartError` if it cannot start.
         """
-        process = Process(self, f"p{next(self._handles)}", command, self._buffer_limit)
+        process = Process(self, next(self._handles), command)
         params: Dict[str, Any] = {
             "command": list(command),
             "processHandle": process._handle,
@@ -144,6 +152,28 @@ class Client:
             raise
         return process
 
+    async def attach(self, session_id: int, *, start: int = 0) -> Process:
+        """A process that was taken over with `resume_token`, by the number of its session.
+
+        Its output is read from the offset `start` on, which is the `cursor` where the other client stopped.
+        """
+        found = [info for info in await self.list() if info["sessionId"] == session_id]
+        if not found:
+            raise WindlassError(f"there is no session {session_id} on this connection; `list` names those there are")
+        (info,) = found
+        handle = info.get("processHandle") or f"session {session_id}"
+        if handle in self._processes:
+            raise WindlassError(f"session {session_id} has its process in this client already")
+        process = Process(self, handle, info["command"], start)
+        process._started(info)
+        self._processes[handle] = process
+        try:
+            await self.request("session/subscribe", {**process._target(), "from": start}, again=True)
+        except BaseException:
+            self._processes.pop(handle, None)
+            raise
+        return process
+
     async def list(self) -> List[SessionInfo]:
         """What this connection runs, and the latest that have ended."""
         answer = await self.request("session/list", {}, again=True)
@@ -166,15 +196,29 @@ class Client:
 
     async def close(self) -> None:
         """Ends the connection, and with it every process that was started through it. May be called twice."""
+        if self._link is not None and not self._closing:
+            await self._end_processes(self._link)
+        await self._leave(ConnectionLost("the client was closed"))
+
+    async def detach(self) -> str:
+        """Ends the connection and leaves the processes running, for `resume_for` seconds.
+
+        Gives the token with which another client takes them over meanwhile. Whoever has it has the processes.
+        """
+        if (token := self._token) is None or self._closing:
+            raise WindlassError("only an open connection that can be resumed can be left to another client")
+        await self._leave(ConnectionLost("the client was detached"))
+        return token
+
+    async def _leave(self, error: ConnectionLost) -> None:
         self._closing = True
         if self._link is not None:
-            await self._end_processes(self._link)
             await self._link.close()
         elif self._keeping is not None:
             self._keeping.cancel()
         if self._keeping is not None:
             await asyncio.wait([self._keeping])
-        self._give_up(ConnectionLost("the client was closed"))
+        self._give_up(error)
 
     async def __aenter__(self) -> Client:
         return self

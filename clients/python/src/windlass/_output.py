@@ -51,13 +51,13 @@ _CHUNK_COST = 128
 class Output:
     """What one process printed and its reader has not taken."""
 
-    def __init__(self, limit: int, fetch: Fetch) -> None:
+    def __init__(self, limit: int, fetch: Fetch, start: int = 0) -> None:
         self._limit = limit
         self._fetch = fetch
         self._held: Deque[Chunk] = deque()
         self._held_bytes = 0
-        self._cursor = 0
-        self._received = 0
+        self._cursor = start
+        self._received = start
         # Whether there is something between what is held and what was received.
         self._behind = False
         self._over = False

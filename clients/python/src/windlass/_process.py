@@ -43,13 +43,13 @@ class Process:
     As a context manager it is stopped at the end, unless it has ended by then.
     """
 
-    def __init__(self, client: Client, handle: str, command: Sequence[str], limit: int) -> None:
+    def __init__(self, client: Client, handle: str, command: Sequence[str], start: int = 0) -> None:
         self._client = client
         self._handle = handle
         self._command = tuple(command)
         self._session = 0
         self._pid = 0
-        self._output = Output(limit, self._fetch)
+        self._output = Output(client._buffer_limit, self._fetch, start)
         self._ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         # Nobody has to wait for the end; a failure that nobody heard of is not to be complained about.
         self._ended.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
