@@ -21,9 +21,9 @@ pub(crate) struct AppServe {
     #[command(flatten)]
     pub(crate) listening: ListenWords,
 
-    /// What commands may touch whose clients do not say
-    #[arg(long, value_enum, value_name = "POLICY", default_value_t = SandboxName::DangerFullAccess)]
-    pub(crate) sandbox: SandboxName,
+    /// What commands may touch whose clients do not say [default: danger-full-access, with a remark]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub(crate) sandbox: Option<SandboxName>,
 }
 
 /// What commands may touch, by name.

@@ -1,7 +1,7 @@
 //! `windlass app-server`: an engine for programs that speak the app-server dialect, there until its client goes or
 //! somebody ends it.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -30,11 +30,16 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     if let Some(url) = listener.url() {
         eprintln!("windlass: listening on {url}");
     }
+    if order.sandbox.is_none() {
+        eprintln!(
+            "windlass: commands run without a sandbox, which is all there is yet; --sandbox danger-full-access says so"
+        );
+    }
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let engine = engine(store)?;
     let directory = Config::working_directory()?;
-    let state_directory = config.state_directory.clone().unwrap_or_else(|| PathBuf::from("/"));
+    let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();
     let server = AppServer::new(engine.clone(), AppOptions { directory, environment, state_directory });
     server.serve(listener, signals.told_to_end()).await;

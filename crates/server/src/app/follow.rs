@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{Offset, Piece, Receipt, Span, Stream};
+use windlass_engine::{Offset, Piece, Receipt, Session, Span, Stream};
 use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 
@@ -65,6 +65,16 @@ pub(super) enum Telling {
     Notification { handle: String, wanted: bool },
 }
 
+/// Up to where nothing of what was printed is wanted any more, without reading it: the usual end of a flood that fills its
+/// cap and prints nothing to the other stream.
+fn unwanted_up_to(session: &Session, allowance: &Allowance) -> Option<Offset> {
+    if !allowance.is_partly_used_up() {
+        return None;
+    }
+    let account = session.journal().account();
+    allowance.has_enough_of(account.bytes).then_some(account.end)
+}
+
 /// Nobody is there to be told.
 struct Gone;
 
@@ -96,6 +106,11 @@ impl Follow {
                 (level.end, level.receipt.clone(), level.closed)
             };
             while position < end && !allowance.is_used_up() {
+                if let Some(later) = unwanted_up_to(&session, &allowance) {
+                    session.confirm(later).await;
+                    (position, confirmed) = (later, later);
+                    continue;
+                }
                 self.room().await?;
                 let reading = session.journal().read(Span::new(position, end), DELTA);
                 position = reading.next;

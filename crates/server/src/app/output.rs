@@ -122,6 +122,18 @@ impl Allowance {
         Some(Grant { bytes, fills: share.full })
     }
 
+    /// Whether one stream is full and everything was taken of the other, of which there was so much: then nothing of what
+    /// was printed since is wanted.
+    pub(super) fn has_enough_of(&self, printed: StreamBytes) -> bool {
+        let is_done = |share: Share, channel: Channel| share.full || share.taken == channel.bytes(printed);
+        is_done(self.stdout, Channel::Stdout) && is_done(self.stderr, Channel::Stderr)
+    }
+
+    /// Whether any stream is full.
+    pub(super) fn is_partly_used_up(&self) -> bool {
+        self.stdout.full || self.stderr.full
+    }
+
     /// Whether nothing more will be taken of any stream.
     pub(super) fn is_used_up(&self) -> bool {
         self.stdout.full && self.stderr.full
@@ -189,6 +201,17 @@ mod tests {
         assert_eq!(allowance.take(Channel::Stdout, 9), Some(Grant { bytes: 2, fills: true }));
         assert!(allowance.is_used_up());
         assert_eq!(allowance.take(Channel::Stdout, 1), None);
+    }
+
+    #[test]
+    fn what_comes_after_a_full_stream_is_wanted_only_if_the_other_printed() {
+        let mut allowance = Allowance::new(Cap::of(5));
+        allowance.take(Channel::Stdout, 5);
+        allowance.take(Channel::Stderr, 2);
+        assert!(allowance.is_partly_used_up());
+        let printed = |stderr| StreamBytes { stdout: 1000, stderr, terminal: 0 };
+        assert!(allowance.has_enough_of(printed(2)));
+        assert!(!allowance.has_enough_of(printed(3)));
     }
 
     #[test]
