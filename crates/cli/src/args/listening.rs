@@ -44,7 +44,7 @@ pub(crate) struct ListenWords {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) ws_max_clock_skew_seconds: u64,
 
-    /// Let pages of this origin connect, such as https://example.org; may be given several times
+    /// Let pages of this origin connect, such as `https://example.org`; may be given several times
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
 

@@ -204,3 +204,25 @@ fn codex_runs_it_as_well() {
     codex.wait().expect("it ends");
     assert_eq!((told.code, told.stdout.as_str(), told.stderr.as_str()), (7, "out\n", "err\n"), "{told:?}");
 }
+
+#[tokio::test]
+async fn a_program_can_start_a_server_for_itself() {
+    use windlass_server::client::shapes::AbsolutePath;
+    use windlass_server::client::{Client, ClientOptions, Endpoint, Start};
+
+    let home = Home::new("else-program");
+    let words = ["env", &format!("WINDLASS_STATE_DIR={}", home.path().display()), WINDLASS, "app-server"];
+    let endpoint = Endpoint::Program(words.iter().map(Into::into).collect());
+    let client = Client::connect(endpoint, ClientOptions::new("test")).await.expect("it starts");
+    let directory = AbsolutePath::new("/").expect("absolute");
+    let token = survivors::token("started-for-itself");
+    let command = [WINDLASS, "demo-stray", &token];
+    let (process, mut output) = client.start(Start::new(command, directory)).await.expect("it starts");
+    output.next().await.expect("connected").expect("it says that it is up");
+    let there = held(&survivors::bearing(&token));
+    assert_eq!(there.len(), 1);
+    // The server ends with its client, and its processes with it.
+    drop((client, process, output));
+    let gone = tokio::task::spawn_blocking(move || nothing_survives(&there, &token));
+    gone.await.expect("nothing is left");
+}

@@ -18,6 +18,10 @@ use crate::jsonrpc::peer::{Framing, Peer, Sink, Stamping};
 use crate::jsonrpc::place;
 use crate::jsonrpc::websocket::Sender;
 
+/// The largest message that is taken from a server: a command may be run without a cap on its output. After a larger one
+/// the connection is given up, because nobody could tell whose answer it was.
+const ANSWER_LIMIT: usize = 1 << 30;
+
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -108,13 +112,21 @@ impl Endpoint {
             .map_err(|error| ClientError::Unreachable { endpoint: self.to_string(), error })?;
         let peer =
             Peer::new(sink, Framing::MaskedWebSocket { seed: u64::from_ne_bytes(seed) }, Stamping::Plain);
-        Ok(Wires { inbox: Inbox::frames(source, (Sender::Server, peer.clone())), peer, child: None })
+        Ok(Wires {
+            inbox: Inbox::frames_up_to(ANSWER_LIMIT, source, (Sender::Server, peer.clone())),
+            peer,
+            child: None,
+        })
     }
 }
 
 /// Both directions of streams that carry a message on each line.
 pub(super) fn lines(source: Source, sink: Sink) -> Wires {
-    Wires { inbox: Inbox::lines(source), peer: Peer::new(sink, Framing::Lines, Stamping::Plain), child: None }
+    Wires {
+        inbox: Inbox::lines_up_to(ANSWER_LIMIT, source),
+        peer: Peer::new(sink, Framing::Lines, Stamping::Plain),
+        child: None,
+    }
 }
 
 /// The pipes' ends are ours alone, so they may be made non-blocking.

@@ -166,8 +166,10 @@ impl Reader {
     async fn run(self, mut inbox: Inbox, child: Option<Child>, over: CancellationToken) {
         let reading = async {
             while let Some(inbound) = inbox.next().await {
-                if let Inbound::Message(message) = inbound {
-                    self.take(message).await;
+                match inbound {
+                    Inbound::Message(message) => self.take(message).await,
+                    Inbound::Aside => {}
+                    Inbound::TooLong => return,
                 }
             }
         };

@@ -60,12 +60,17 @@ pub(crate) enum Inbound<'a> {
 impl Inbox {
     /// The messages on these lines.
     pub(crate) fn lines(source: Source) -> Self {
-        Self::Lines(Lines::up_to(MESSAGE_LIMIT, source))
+        Self::lines_up_to(MESSAGE_LIMIT, source)
+    }
+
+    /// The same, for lines of at most this many bytes.
+    pub(crate) fn lines_up_to(limit: usize, source: Source) -> Self {
+        Self::Lines(Lines::up_to(limit, source))
     }
 
     /// The messages in the frames of this other side.
-    pub(crate) fn frames(source: Source, other: (Sender, Peer)) -> Self {
-        Self::Frames(Frames::up_to(MESSAGE_LIMIT, source, other))
+    pub(crate) fn frames_up_to(limit: usize, source: Source, other: (Sender, Peer)) -> Self {
+        Self::Frames(Frames::up_to(limit, source, other))
     }
 
     /// The next message; none at the end. May be dropped while it waits without losing anything.

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Dialect, Inbox, Source, serve};
+use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Source, serve};
 use super::door::{Door, Stream};
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
@@ -282,7 +282,13 @@ async fn converse<S: Stream, D: Dialect + 'static>(
     let Some((source, sink)) = opened else { return };
     let peer = Peer::new(sink, Framing::WebSocket, dialects.stamping);
     let dialect = (dialects.open)(peer.clone(), Via::Socket);
-    serve(dialect, Inbox::frames(source, (Sender::Client, peer.clone())), peer, over.cancelled()).await;
+    serve(
+        dialect,
+        Inbox::frames_up_to(MESSAGE_LIMIT, source, (Sender::Client, peer.clone())),
+        peer,
+        over.cancelled(),
+    )
+    .await;
 }
 
 fn prepared(stream: TcpStream) -> TcpStream {
