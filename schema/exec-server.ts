@@ -101,6 +101,8 @@ export interface ExecExitedNotification {
   sandboxDenied: boolean;
   /** Its number among the events of the process. */
   seq: number;
+  /** The number of the signal that ended it. Added by Windlass, and left out when none did. */
+  signal?: number | null;
 }
 
 /** `process/output`: some output, as it comes. */
@@ -513,6 +515,8 @@ export interface ReadResponse {
   exitCode?: number | null;
   /** Why the process cannot be followed any more. */
   failure?: string | null;
+  /** The number of the signal that ended it. Added by Windlass, and left out when none did. */
+  signal?: number | null;
 }
 
 /** `process/resize`. Added by Windlass. */

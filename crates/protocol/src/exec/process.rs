@@ -129,6 +129,9 @@ pub struct ReadResponse {
     pub exited: bool,
     /// How: its code, or 128 and the number of the signal that ended it.
     pub exit_code: Option<i32>,
+    /// The number of the signal that ended it. Added by Windlass, and left out when none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Whether no more output can come.
     pub closed: bool,
     /// Why the process cannot be followed any more.
@@ -306,6 +309,9 @@ pub struct ExecExitedNotification {
     pub seq: u64,
     /// Its code, or 128 and the number of the signal that ended it.
     pub exit_code: i32,
+    /// The number of the signal that ended it. Added by Windlass, and left out when none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     /// Whether a sandbox kept it from something.
     pub sandbox_denied: bool,
 }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use tokio::sync::watch;
-use windlass_engine::{Offset, Progress, Stream};
+use windlass_engine::{Exit, Offset, Progress, Stream};
 use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
@@ -130,8 +130,13 @@ fn push(peer: &Peer, id: &str, event: &Event) {
         Event::Output(output) => peer.push(output_message(id, output)),
         Event::Exited(exited) => {
             let (process_id, seq) = (id.to_owned(), exited.seq);
-            let params =
-                ExecExitedNotification { process_id, seq, exit_code: exited.code, sandbox_denied: false };
+            let params = ExecExitedNotification {
+                process_id,
+                seq,
+                exit_code: exited.exit.code(),
+                signal: signal(exited.exit),
+                sandbox_denied: false,
+            };
             peer.notify("process/exited", &params);
         }
         Event::Closed { seq } => {
@@ -167,6 +172,14 @@ fn output_message(id: &str, output: &Output) -> Vec<u8> {
 /// Texts and numbers can always be written to memory.
 fn append(message: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let _ = serde_json::to_writer(message, value);
+}
+
+/// The number of the signal that ended a process, if one did.
+pub(super) fn signal(exit: Exit) -> Option<i32> {
+    match exit {
+        Exit::Signal(number) => Some(number),
+        Exit::Code(_) | Exit::Unknown => None,
+    }
 }
 
 fn stream_name(stream: Stream) -> &'static str {

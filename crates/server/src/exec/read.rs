@@ -7,9 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use windlass_engine::Stream;
+use windlass_engine::{Exit, Stream};
 use windlass_protocol::exec::{ExecOutputStream, ProcessOutputChunk, ReadParams, ReadResponse};
 
+use super::follow::signal;
 use super::process::Process;
 use super::reply::Reply;
 use super::sequence::{Event, Output, Wanted};
@@ -70,12 +71,13 @@ fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
     };
     let closed = sequence.is_closed() && (params.max_bytes.is_some() || !batch.is_cut);
     let failure = (closed && exited.is_none()).then(|| "how the process ended is not known".to_owned());
-    let code = receipt.map(|receipt| receipt.exit.code()).filter(|_| has_exited);
+    let exit = receipt.map(|receipt| receipt.exit).filter(|_| has_exited);
     ReadResponse {
         chunks,
         next_seq,
         exited: has_exited,
-        exit_code: code,
+        exit_code: exit.map(Exit::code),
+        signal: exit.and_then(signal),
         closed,
         failure,
         sandbox_denied: false,

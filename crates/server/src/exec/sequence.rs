@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use windlass_engine::{Journal, Offset, Piece, Progress, Span, Stream};
+use windlass_engine::{Exit, Journal, Offset, Piece, Progress, Span, Stream};
 
 /// The most bytes of one event.
 pub(super) const CHUNK: usize = 32 * 1024;
@@ -50,7 +50,7 @@ enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exited {
     pub(super) seq: u64,
-    pub(super) code: i32,
+    pub(super) exit: Exit,
 }
 
 /// Something that happened.
@@ -153,7 +153,7 @@ impl Sequence {
                 let (bytes, dropped) = kept();
                 Event::Output(Output { seq, stream, bytes, dropped })
             }
-            What::Exited => Event::Exited(self.exited.unwrap_or(Exited { seq, code: 0 })),
+            What::Exited => Event::Exited(self.exited.unwrap_or(Exited { seq, exit: Exit::Unknown })),
             What::Closed => Event::Closed { seq },
         }
     }
@@ -167,7 +167,7 @@ impl Sequence {
                 let reading = journal.read(Span::new(self.numbered, end), CHUNK);
                 joined(reading.pieces).into_iter().for_each(|part| self.number_part(part, batch));
             } else if let Some(receipt) = progress.receipt.as_ref().filter(|_| self.exited.is_none()) {
-                self.exited = Some(Exited { seq: self.next(), code: receipt.exit.code() });
+                self.exited = Some(Exited { seq: self.next(), exit: receipt.exit });
                 self.number_event(What::Exited, batch);
             } else if progress.closed && !self.closed {
                 self.closed = true;

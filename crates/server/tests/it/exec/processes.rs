@@ -146,6 +146,8 @@ async fn signals_reach_the_process() {
         let answer = client.get("process/signal", json!({ "processId": name, "signal": name })).await;
         assert_eq!(answer, json!({}));
         assert_eq!(client.story(name).await.exit_code, Some(expected), "{name}");
+        let read = client.get("process/read", json!({ "processId": name, "afterSeq": 1 })).await;
+        assert_eq!(read["signal"], expected - 128, "{read}");
     };
     check("interrupt", 130).await;
     check("terminate", 143).await;
