@@ -65,7 +65,7 @@ class Cutter:
     """Passes bytes between a client and a server on TCP, and cuts every connection when told to."""
 
     def __init__(self, url: str) -> None:
-        self._port = urlsplit(url).port
+        self.lead_to(url)
         self._writers: Set[asyncio.StreamWriter] = set()
         self._server: Optional[asyncio.Server] = None
         self.accepted = 0
@@ -84,6 +84,10 @@ class Cutter:
     def url(self) -> str:
         assert self._server is not None
         return f"ws://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def lead_to(self, url: str) -> None:
+        """Where the next connection leads."""
+        self._port = urlsplit(url).port
 
     def cut(self) -> None:
         """Ends all connections, without a word to either side."""

@@ -86,7 +86,7 @@ class SocketTest(ServerTest):
             await soon(again.write("well\n"))
             self.assertTrue(await everything(again) == EXPECTED[seen:] + b"end well\n")
             self.assertEqual((await soon(again.wait())).code, 0)
-            with self.assertRaisesRegex(ServerError, "ended the processes"):
+            with self.assertRaisesRegex(ServerError, "ended the processes of"):
                 await Client.connect(url, resume_token=token)
 
     async def test_without_resuming_a_lost_connection_ends_everything(self) -> None:
@@ -96,6 +96,17 @@ class SocketTest(ServerTest):
             cutter.cut()
             with self.assertRaises(ConnectionLost):
                 await soon(process.wait())
+
+    async def test_a_server_that_forgot_us_is_not_asked_again(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            client = await self.connect(cutter.url)
+            process = await client.start(["cat"], stdin=True)
+            async with self.server("ws://127.0.0.1:0") as another:
+                cutter.lead_to(another)
+                cutter.cut()
+                with self.assertRaisesRegex(ConnectionLost, "could not be resumed: the server has ended"):
+                    await soon(process.wait())
+            self.assertEqual(cutter.accepted, 2)
 
     async def test_closing_a_resumable_connection_leaves_nothing(self) -> None:
         async with self.server("ws://127.0.0.1:0") as url:

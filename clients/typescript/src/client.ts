@@ -72,6 +72,9 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The server is there, and what we come back for is not. */
+class TooLate extends ServerError {}
+
 /** A connection to a server. Make one with `Client.launch` or `Client.connect`, and close it at the end. */
 export class Client {
   readonly #open: () => Promise<Transport>;
@@ -256,7 +259,7 @@ export class Client {
     const answer = await link.ask("initialize", { clientInfo, capabilities });
     await link.tell("initialized");
     if (this.#token !== undefined && answer.resume?.resumed !== true) {
-      throw new ServerError("the server has ended the processes of the connection that was lost");
+      throw new TooLate("the server has ended the processes of the connection that was lost");
     }
     this.#token = answer.resume?.token;
     return answer;
@@ -285,7 +288,7 @@ export class Client {
       try {
         return await this.#openLink();
       } catch (error) {
-        const late = performance.now() + pause > deadline;
+        const late = error instanceof TooLate || performance.now() + pause > deadline;
         if (!(error instanceof ServerError) || late || this.#closing.signal.aborted) throw error;
       }
       // timer: the server cannot be reached now, and nothing tells when it can.

@@ -259,6 +259,8 @@ export class Process {
 
 /** Whatever comes of it, unless the signal is aborted before. */
 export async function unless<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  // Nobody looks at what comes of it once the signal was first.
+  promise.catch(() => {});
   const gone = () => signal.reason ?? new WindlassError("aborted");
   if (signal.aborted) throw gone();
   let abort = () => {};

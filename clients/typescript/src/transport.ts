@@ -22,6 +22,8 @@ export interface Transport {
 const COMPLAINTS_KEPT = 4096;
 /** A server that ends its processes politely needs its grace for that, and a bit. */
 const EXIT_PATIENCE_MS = 15_000;
+/** A peer that is gone without a word does not answer a ping before the next one. */
+const PING_EVERY_MS = 20_000;
 const NEWLINE = 0x0a;
 
 /** A server that was started for this connection alone, and that ends with it. */
@@ -114,8 +116,20 @@ export class SocketTransport implements Transport {
     socket.on("message", (data) => this.onMessage(data.toString()));
     let failure = "";
     socket.on("error", (error) => (failure = error.message));
+    let answered = true;
+    socket.on("pong", () => (answered = true));
+    // timer: nothing else tells that the way to the server is broken while nobody sends anything.
+    const pinging = setInterval(() => {
+      if (!answered) {
+        failure = "the server does not answer any more";
+        socket.terminate();
+      }
+      answered = false;
+      if (socket.readyState === socket.OPEN) socket.ping();
+    }, PING_EVERY_MS).unref();
     this.#closed = new Promise((resolve) => {
       socket.once("close", (code, reason) => {
+        clearInterval(pinging);
         this.onEnd(failure || reason.toString() || `the socket was closed with code ${code}`);
         resolve();
       });

@@ -91,6 +91,16 @@ test("without resuming, a lost connection ends everything", async (t) => {
   await assert.rejects(process.wait(), ConnectionLost);
 });
 
+test("a server that forgot us is not asked again", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  const client = await connectTo(t, cutter.url);
+  const process = await client.start(["cat"], { stdin: true });
+  cutter.leadTo(await serve(t, folder(t), FREE_PORT));
+  cutter.cut();
+  await assert.rejects(process.wait(), /could not be resumed: the server has ended/);
+  assert.equal(cutter.accepted, 2);
+});
+
 test("closing a resumable connection leaves nothing", async (t) => {
   const url = await serve(t, folder(t), FREE_PORT);
   const client = await connectTo(t, url);

@@ -60,9 +60,11 @@ export class Cutter {
   #accepted = 0;
   #awaited: (() => void)[] = [];
 
-  private constructor(port: number) {
+  #port = 0;
+
+  private constructor() {
     this.#server = createServer((near) => {
-      const far = connect(port, "127.0.0.1");
+      const far = connect(this.#port, "127.0.0.1");
       for (const socket of [near, far]) {
         this.#sockets.add(socket);
         socket.on("error", () => {});
@@ -75,7 +77,8 @@ export class Cutter {
   }
 
   static async before(t: TestContext, url: string): Promise<Cutter> {
-    const cutter = new Cutter(Number(new URL(url).port));
+    const cutter = new Cutter();
+    cutter.leadTo(url);
     cutter.#server.listen(0, "127.0.0.1");
     await once(cutter.#server, "listening");
     t.after(() => {
@@ -92,6 +95,11 @@ export class Cutter {
   /** How many connections have come through. */
   get accepted(): number {
     return this.#accepted;
+  }
+
+  /** Where the next connection leads. */
+  leadTo(url: string): void {
+    this.#port = Number(new URL(url).port);
   }
 
   /** Ends all connections, without a word to either side. */

@@ -27,6 +27,10 @@ _LONGEST_PAUSE = 1.0
 _SPAWN_FAILED = -32603
 
 
+class _TooLate(ServerError):
+    """The server is there, and what we come back for is not."""
+
+
 class Client:
     """A connection to a server. Make one with `Client.launch` or `Client.connect`, and close it at the end:
 
@@ -279,7 +283,7 @@ class Client:
         await link.tell("initialized")
         resume = answer.get("resume")
         if self._token is not None and not (resume and resume["resumed"]):
-            raise ServerError("the server has ended the processes of the connection that was lost")
+            raise _TooLate("the server has ended the processes of the connection that was lost")
         self._token = resume["token"] if resume else None
         return cast(InitializeResult, answer)
 
@@ -308,8 +312,8 @@ class Client:
         while True:
             try:
                 return await self._open_link()
-            except ServerError:
-                if loop.time() + pause > deadline or self._closing:
+            except ServerError as error:
+                if isinstance(error, _TooLate) or loop.time() + pause > deadline or self._closing:
                     raise
             # timer: the server cannot be reached now, and nothing tells when it can.
             await asyncio.sleep(pause)
