@@ -32,6 +32,8 @@ pub(super) struct Follow {
     pub(super) cap: Cap,
     pub(super) manner: Manner,
     pub(super) telling: Telling,
+    /// Whether something of the output was gone before it could be told.
+    pub(super) lost: bool,
 }
 
 /// What becomes of the output.
@@ -86,6 +88,10 @@ impl Follow {
             Some(receipt) => Some(self.process.settle(receipt).await),
             None => None,
         };
+        if receipt.as_ref().is_some_and(|receipt| receipt.cut_off) {
+            // What it left running may go on printing, and nobody here keeps its pace.
+            self.process.session.confirm(Offset::new(u64::MAX)).await;
+        }
         // The name is free before its end is told: the client may use it again at once.
         self.processes.finish(&self.process);
         match receipt {
@@ -146,8 +152,11 @@ impl Follow {
     fn take(&mut self, pieces: Vec<Piece>, allowance: &mut Allowance) {
         let mut run: Option<(Stream, Offset, Vec<u8>)> = None;
         for piece in pieces {
-            // What is gone cannot be told; the end says how much there was.
-            let Piece::Bytes { span, stream, bytes, .. } = piece else { continue };
+            // What is gone, because the disk is full, say, cannot be told; the end says so.
+            let Piece::Bytes { span, stream, bytes, .. } = piece else {
+                self.lost = true;
+                continue;
+            };
             match &mut run {
                 Some((same, _, run)) if *same == stream => run.extend_from_slice(&bytes),
                 _ => {
@@ -179,8 +188,8 @@ impl Follow {
     fn tell(&mut self, receipt: &Receipt) {
         let exit = exit_of(&self.process, receipt);
         let [stdout, stderr] = [Channel::Stdout, Channel::Stderr].map(|channel| channel.bytes(receipt.bytes));
-        let (stdout_truncated, stderr_truncated) =
-            (self.cap.is_exceeded_by(stdout), self.cap.is_exceeded_by(stderr));
+        let [stdout_truncated, stderr_truncated] =
+            [stdout, stderr].map(|printed| self.cap.is_exceeded_by(printed) || self.lost && printed > 0);
         let (stdout_text, stderr_text) = match &mut self.manner {
             Manner::Collected(collected) => (
                 collected.text(Channel::Stdout, stdout_truncated),

@@ -41,7 +41,7 @@ impl Started {
         let Self { process, cap, manner } = self;
         let (processes, peer) = (Arc::clone(&connection.processes), connection.peer.clone());
         let followed = Arc::clone(&process);
-        let follow = Follow { process, processes, peer, cap, manner, telling };
-        followed.followed_by(tokio::spawn(follow.run()).abort_handle());
+        let follow = Follow { process, processes, peer, cap, manner, telling, lost: false };
+        followed.followed_by(Some(tokio::spawn(follow.run()).abort_handle()));
     }
 }

@@ -1,8 +1,9 @@
 //! One process of a connection: its session, what the client calls it, and what it may be asked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 use windlass_engine::{Receipt, Session, TreeEnd};
 
@@ -17,7 +18,7 @@ pub(super) struct Process {
     /// Its input, if the client may write to it.
     pub(super) input: Option<Input>,
     /// The account of its end, with what was done after it.
-    receipt: OnceLock<Arc<Receipt>>,
+    receipt: OnceCell<Arc<Receipt>>,
     /// Whoever tells the client of it.
     follower: Mutex<Option<AbortHandle>>,
     finished: AtomicBool,
@@ -46,10 +47,10 @@ impl Process {
         Self { session, name, input, receipt, follower, finished }
     }
 
-    /// Takes note of who follows it from now on. Nobody else does any more.
-    pub(super) fn followed_by(&self, follower: AbortHandle) {
+    /// Takes note of who follows it from now on, if anybody does. Nobody else does any more.
+    pub(super) fn followed_by(&self, follower: Option<AbortHandle>) {
         let mut current = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(former) = current.replace(follower) {
+        if let Some(former) = std::mem::replace(&mut *current, follower) {
             former.abort();
         }
     }
@@ -61,12 +62,13 @@ impl Process {
 
     /// Ends what it left in its own process group, and settles the account of its end.
     pub(super) async fn settle(&self, receipt: Arc<Receipt>) -> Arc<Receipt> {
-        let settled = if receipt.left_running.is_empty() {
-            receipt
-        } else {
+        let settling = async {
+            if receipt.left_running.is_empty() {
+                return receipt;
+            }
             Arc::new(amended(&receipt, self.session.end_group().await))
         };
-        Arc::clone(self.receipt.get_or_init(|| settled))
+        Arc::clone(self.receipt.get_or_init(|| settling).await)
     }
 
     /// The account of its end, once it is settled.

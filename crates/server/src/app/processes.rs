@@ -79,7 +79,7 @@ impl Processes {
                 }
                 processes.finish(&followed);
             });
-            process.followed_by(watching.abort_handle());
+            process.followed_by(Some(watching.abort_handle()));
         }
     }
 
@@ -119,6 +119,10 @@ impl Processes {
             ends.spawn(async move { process.session.end_call().await });
         }
         while ends.join_next().await.is_some() {}
+        // Whoever still waits for the client to take something would wait for ever.
+        for process in self.all() {
+            process.followed_by(None);
+        }
     }
 
     fn take_unended(&self) -> Vec<Arc<Process>> {

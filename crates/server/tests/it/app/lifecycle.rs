@@ -101,6 +101,20 @@ async fn what_a_command_leaves_in_its_group_ends_with_it_and_the_rest_with_the_c
 }
 
 #[tokio::test]
+async fn what_a_command_leaves_running_may_print_as_much_as_it_likes() {
+    let bench = Bench::new("app-chatty");
+    let mut client = bench.client().await;
+    let script = "mkfifo gate up done; \
+                  setsid sh -c 'echo > up; read _ < gate; seq 1000000; echo > done' & read _ < up";
+    let left = client.run(sh(script)).await.result;
+    assert_eq!((&left["exitCode"], &left["drainTimedOut"]), (&json!(0), &json!(true)));
+    let after = client.run(with(sh("echo > gate; read _ < done"), json!({ "disableTimeout": true }))).await;
+    assert_eq!(after.result["exitCode"], 0);
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn late_output_counts_and_a_held_pipe_is_said() {
     let bench = Bench::new("app-drain");
     let mut client = bench.client().await;
