@@ -49,6 +49,22 @@ fn codex_goes_on_in_its_environment_after_its_connection_was_lost() {
     assert_eq!(relay.taken(), 2, "it came back, and came back once");
 }
 
+#[test]
+fn codex_that_wants_a_sandbox_hears_that_there_is_none_and_nothing_runs() {
+    let stage = Stage::new("codex-sandbox");
+    let model = Model::playing(vec![
+        always(Reply::call(ToolName::plain("exec_command"), json!({ "cmd": "touch ran" }))),
+        always(Reply::text(CONCLUSION)),
+    ]);
+    let mut codex = codex(&stage.quarters, &model, &stage.url);
+    let seen = Agent::start(codex.args(["--sandbox", "workspace-write"])).run_out();
+    let requests = model.finish();
+    let result = requests[1].last_result();
+    assert!(result.contains("does not enforce permissions of type `managed` yet"), "{result} in {seen}");
+    assert!(!stage.quarters.path().join("work/ran").exists());
+    stage.end();
+}
+
 /// A command, a program on a terminal and what is typed into it, a patch, and a look at what the patch did. Before
 /// anything is typed, something may happen.
 fn conversation(before_typing: impl FnOnce() + Send + 'static) -> Vec<Turn> {
@@ -103,6 +119,11 @@ impl Stage {
         let made =
             std::fs::metadata(self.quarters.path().join("work/new/file.txt")).expect("the patch made it");
         assert_eq!(made.permissions().mode() & 0o777, 0o600, "the server wrote it");
+        self.end();
+    }
+
+    /// Ends the server, and fails if anything is left.
+    fn end(self) {
         let left = held(&survivors::bearing(&self.quarters.token));
         self.server.signal(Signal::TERM);
         assert_eq!(self.server.exit_code(), Some(0));
