@@ -19,6 +19,11 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     };
     let gate =
         Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
+    if matches!((&listen, &gate.access), (Listen::WebSocket(_), Access::Open)) {
+        eprintln!(
+            "windlass: whoever can reach this address can run commands here; --ws-token-file asks for a token"
+        );
+    }
     let reach = if words.allow_remote { Reach::Network } else { Reach::Loopback };
     Ok(Listener::bind(&listen, gate, reach).await?)
 }

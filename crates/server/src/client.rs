@@ -32,7 +32,7 @@ use windlass_protocol::app::{
     Capabilities, ClientInfo, CommandExecParams, CommandExecResult, Done, InitializeParams, InitializeResult,
     Method, ProcessKillParams, Resumable, ResumeRequest, SessionInfo, SessionListParams, SessionListResult,
     SessionReadParams, SessionReadResult, SessionSubscribeParams, SessionSubscribeResult, SessionTarget,
-    notification,
+    SessionUnsubscribeParams, notification,
 };
 
 pub use self::endpoint::{Endpoint, NoEndpoint};
@@ -45,7 +45,7 @@ pub use windlass_protocol::app as shapes;
 use self::endpoint::Wires;
 use self::link::{AfterLoss, Link};
 use self::queue::{Fate, LastOf, Queue};
-use self::routes::Routes;
+use self::routes::{Routes, Wanted};
 use crate::gate::Token;
 
 /// How a client introduces itself.
@@ -270,23 +270,22 @@ impl Client {
         let number = self.shared.handles.fetch_add(1, Ordering::Relaxed);
         let handle = format!("{}{number}", self.shared.prefix);
         let queue = Arc::new(Queue::new(Some(0), LastOf::Exit, start.slowness));
+        // Whoever gives up waiting for the start lets the output go by, too.
+        let mut output = Output::new(self.clone(), Arc::clone(&queue));
         // Output may come before the answer does.
         self.shared.routes.add_handle(&handle, &queue);
-        let spawned: Result<Spawned, _> =
-            self.call(Method::ProcessSpawn, &start.params(handle.clone())).await;
-        let Spawned { session_id, pid } = match spawned {
-            Ok(spawned) => spawned,
-            Err(error) => {
-                self.shared.routes.remove_handle(&handle);
-                return Err(error);
+        let spawned = self.call(Method::ProcessSpawn, &start.params(handle.clone())).await;
+        let Spawned { session_id: session, pid } = spawned.inspect_err(|_| {
+            self.shared.routes.remove_handle(&handle);
+        })?;
+        match session {
+            Some(session) => {
+                self.shared.routes.name_session(&handle, session);
+                output.is_of(session, 0);
             }
-        };
-        match session_id {
-            Some(session) => self.shared.routes.name_session(&handle, session),
             None => queue.is_not_counted(),
         }
-        let output = Output::new(self.clone(), session_id.map(|session| (session, 0)), Arc::clone(&queue));
-        Ok((Process { client: self.clone(), handle, session: session_id, pid, queue }, output))
+        Ok((Process { client: self.clone(), handle, session, pid, queue }, output))
     }
 
     /// Takes over a process that [`Client::sessions`] lists, with its output from an offset on. For a client that resumes
@@ -297,12 +296,12 @@ impl Client {
     /// When the server does not know it, or it was not started as a process with a handle.
     pub async fn adopt(&self, info: &SessionInfo, from: u64) -> Result<(Process, Output), ClientError> {
         let handle = info.process_handle.clone().ok_or(ClientError::NoSessions)?;
-        let queue = self.follow(info.session_id, from, LastOf::Exit).await?;
+        let output = self.follow(info.session_id, from, LastOf::Exit).await?;
+        let queue = output.queue();
         if let Some(exit) = &info.exit {
             queue.exited(exit.clone().into());
         }
         let session = Some(info.session_id);
-        let output = Output::new(self.clone(), Some((info.session_id, from)), Arc::clone(&queue));
         Ok((Process { client: self.clone(), handle, session, pid: Some(info.pid), queue }, output))
     }
 
@@ -313,21 +312,29 @@ impl Client {
     ///
     /// When the server does not know the session, or keeps none at all.
     pub async fn subscribe(&self, session: u64, from: u64) -> Result<Output, ClientError> {
-        let queue = self.follow(session, from, LastOf::Close).await?;
-        Ok(Output::new(self.clone(), Some((session, from)), queue))
+        self.follow(session, from, LastOf::Close).await
     }
 
-    async fn follow(&self, session: u64, from: u64, last: LastOf) -> Result<Arc<Queue>, ClientError> {
+    async fn follow(&self, session: u64, from: u64, last: LastOf) -> Result<Output, ClientError> {
         let queue = Arc::new(Queue::new(Some(from), last, Slowness::CatchUp));
+        let mut output = Output::new(self.clone(), Arc::clone(&queue));
+        output.is_of(session, from);
         self.shared.routes.add_session(session, &queue);
-        let asked = match self.link().await {
-            Ok(link) => self.ask_for_output(&link, session).await,
-            Err(error) => Err(error),
-        };
+        let link = self.link().await?;
+        let asked = self.ask_for_output(&link, session).await;
         if asked.is_err() {
-            queue.abandon();
+            self.shared.routes.remove_session(session, &queue);
         }
-        asked.map(|()| queue)
+        asked.map(|()| output)
+    }
+
+    /// Somebody follows a session no more.
+    fn leave(&self, session: u64, queue: &Arc<Queue>) {
+        if self.shared.routes.remove_session(session, queue) == Wanted::ByNobody {
+            let target = SessionTarget { session_id: Some(session), ..SessionTarget::default() };
+            let params = SessionUnsubscribeParams { target };
+            self.shared.current().link.ask(Method::SessionUnsubscribe.name(), &params);
+        }
     }
 
     /// Asks for all that is missing to anybody: a subscription takes the place of the one before.

@@ -108,6 +108,13 @@ impl Link {
             .map_err(|error| ClientError::Nonsense { method: method.to_owned(), reason: error.to_string() })
     }
 
+    /// Asks for something whose answer nobody waits for.
+    pub(super) fn ask(&self, method: &str, params: &impl Serialize) {
+        if let Some((asked, _)) = self.pending.ask() {
+            self.peer.request(&RequestId::Number(asked.id), method, params);
+        }
+    }
+
     /// Says something that is not answered.
     pub(super) fn tell(&self, method: &str, params: &impl Serialize) {
         self.peer.notify(method, params);

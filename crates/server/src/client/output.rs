@@ -93,9 +93,18 @@ pub struct Output {
 }
 
 impl Output {
-    pub(super) fn new(client: Client, session: Option<(u64, u64)>, queue: Arc<Queue>) -> Self {
-        let (session, position) = session.unzip();
+    pub(super) fn new(client: Client, queue: Arc<Queue>) -> Self {
+        let (session, position) = (None, None);
         Self { client, session, queue, position, backlog: VecDeque::new(), catching_up: false }
+    }
+
+    pub(super) fn queue(&self) -> Arc<Queue> {
+        Arc::clone(&self.queue)
+    }
+
+    /// Takes note of whose output it is, and from where on.
+    pub(super) fn is_of(&mut self, session: u64, from: u64) {
+        (self.session, self.position) = (Some(session), Some(from));
     }
 
     /// The next piece; none at the end. May be dropped while it waits without losing anything.
@@ -179,6 +188,9 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         self.queue.abandon();
+        if let Some(session) = self.session.filter(|_| self.queue.is_subscription()) {
+            self.client.leave(session, &self.queue);
+        }
     }
 }
 

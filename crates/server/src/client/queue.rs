@@ -170,6 +170,11 @@ impl Queue {
         self.room.notify_one();
     }
 
+    /// Whether its output was asked for by the number of a session, beside what a process tells by itself.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.last == LastOf::Close
+    }
+
     pub(super) fn is_abandoned(&self) -> bool {
         self.lock().abandoned
     }

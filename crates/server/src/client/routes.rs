@@ -29,6 +29,13 @@ struct Table {
     by_session: HashMap<u64, Vec<Arc<Queue>>>,
 }
 
+/// Whether anybody wants the output of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    BySomebody,
+    ByNobody,
+}
+
 struct Started {
     queue: Arc<Queue>,
     /// Known once the server has said it.
@@ -57,6 +64,18 @@ impl Routes {
     /// Output of this session goes here, too.
     pub(super) fn add_session(&self, session: u64, queue: &Arc<Queue>) {
         self.lock().add_session(session, queue);
+    }
+
+    /// Output of this session does not go there any more. Says whether it goes to anybody.
+    pub(super) fn remove_session(&self, session: u64, queue: &Arc<Queue>) -> Wanted {
+        let mut table = self.lock();
+        let Some(queues) = table.by_session.get_mut(&session) else { return Wanted::ByNobody };
+        queues.retain(|known| !Arc::ptr_eq(known, queue));
+        if !queues.is_empty() {
+            return Wanted::BySomebody;
+        }
+        table.by_session.remove(&session);
+        Wanted::ByNobody
     }
 
     /// From where on the output of a session is missing to somebody.

@@ -255,3 +255,47 @@ async fn refusals_nonsense_and_noise_are_told_apart() {
     };
     tokio::join!(playing, asking);
 }
+
+#[tokio::test]
+async fn who_follows_a_session_no_more_says_so() {
+    let (client, mut played) = Played::with_client().await;
+    let following = client.subscribe(9, 4);
+    let answering = async {
+        let request = played.asked("session/subscribe").await;
+        assert_eq!((&request["params"]["sessionId"], &request["params"]["from"]), (&json!(9), &json!(4)));
+        played.answer(&request, json!({ "sessionId": 9, "from": 4 })).await;
+        let params =
+            json!({ "sessionId": 9, "stream": "stderr", "offset": 4, "deltaBase64": STANDARD.encode("x") });
+        played.say(json!({ "method": "session/output", "params": params })).await;
+    };
+    let (output, ()) = tokio::join!(following, answering);
+    let mut output = output.expect("it is known");
+    let piece = Piece::Bytes { stream: OutputStream::Stderr, offset: 4, bytes: b"x".to_vec() };
+    assert_eq!(output.next().await.expect("connected"), Some(piece));
+    drop(output);
+    assert_eq!(played.asked("session/unsubscribe").await["params"]["sessionId"], 9);
+}
+
+#[tokio::test]
+async fn who_gives_up_a_start_holds_up_nobody() {
+    let (client, mut played) = Played::with_client().await;
+    let starting = client.start(Start { slowness: Slowness::HoldUp, ..start() });
+    let request = tokio::select! {
+        _ = starting => panic!("it was not answered"),
+        request = played.asked("process/spawn") => request,
+    };
+    played.answer(&request, json!({ "sessionId": 1, "pid": 1 })).await;
+    for place in 0..9 {
+        let offset = place * QUEUE_LIMIT as u64 / 4;
+        played
+            .prints(&request["params"]["processHandle"], (place + 1, offset), &vec![b'x'; QUEUE_LIMIT / 4])
+            .await;
+    }
+    let asking = client.sessions();
+    let answering = async {
+        let request = played.asked("session/list").await;
+        played.answer(&request, json!({ "sessions": [] })).await;
+    };
+    let (listed, ()) = tokio::join!(asking, answering);
+    assert_eq!(listed.expect("nothing stands in the way"), []);
+}

@@ -28,6 +28,10 @@ const CONNECTION_LIMIT: usize = 512;
 /// After how long a silence the system asks whether a client's machine is still there.
 const ARE_YOU_THERE: Duration = Duration::from_secs(60);
 
+/// How soon it asks again, and how often, before the client counts as gone.
+const ASK_AGAIN: Duration = Duration::from_secs(15);
+const ASK_TIMES: u32 = 4;
+
 /// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `unix://PATH` or `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
@@ -297,6 +301,8 @@ fn prepared(stream: TcpStream) -> TcpStream {
     // A client whose machine was switched off says nothing, and its processes would run for ever.
     let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
     let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, ARE_YOU_THERE);
+    let _ = rustix::net::sockopt::set_tcp_keepintvl(&stream, ASK_AGAIN);
+    let _ = rustix::net::sockopt::set_tcp_keepcnt(&stream, ASK_TIMES);
     stream
 }
 
