@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use windlass_engine::{Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
@@ -35,6 +36,7 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
             "windlass: commands run without a sandbox, which is all there is yet; --sandbox danger-full-access says so"
         );
     }
+    dump_no_cores();
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let engine = engine(store)?;
@@ -45,6 +47,14 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     server.serve(listener, signals.told_to_end()).await;
     engine.shutdown().await;
     Ok(Exit::SUCCESS)
+}
+
+/// Commands that crash leave no core file in somebody's workspace, as the dialect has it. Those that want one can raise the
+/// limit again.
+fn dump_no_cores() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    // Lowering a limit is always allowed.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
 fn engine(store: Option<Store>) -> Result<Engine> {

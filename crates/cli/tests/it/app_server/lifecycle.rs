@@ -28,6 +28,17 @@ fn a_missing_directory_is_an_error_on_a_terminal_too_and_the_name_is_free_again(
 }
 
 #[test]
+fn a_command_starts_in_a_clean_state() {
+    let mut app = App::start("clean");
+    let script = "ulimit -c; ls /proc/$$/fd; cut -d' ' -f5,6 /proc/$$/stat | sed s/$$/own/g; \
+                  grep -E 'SigBlk|SigIgn' /proc/$$/status";
+    let result = app.run(&["/bin/sh", "-c", script]);
+    let expected = "0\n0\n1\n2\nown own\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n";
+    assert_eq!(result["stdout"], expected, "{result}");
+    app.end();
+}
+
+#[test]
 fn a_name_is_free_as_soon_as_the_answer_is_there() {
     let mut app = App::start("reuse");
     for round in 0..500 {
