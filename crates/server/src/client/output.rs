@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use windlass_protocol::app::{OutputStream, SessionReadParams, SessionReadResult, SessionTarget, SpanChoice};
 
 use super::Client;
@@ -38,7 +36,7 @@ pub enum Piece {
 impl Piece {
     /// Bytes as they are sent, if they are.
     pub(super) fn decode(stream: OutputStream, offset: u64, base64: &str) -> Option<Self> {
-        Some(Self::Bytes { stream, offset, bytes: STANDARD.decode(base64).ok()? })
+        Some(Self::Bytes { stream, offset, bytes: base64_simd::STANDARD.decode_to_vec(base64).ok()? })
     }
 
     pub(super) fn offset(&self) -> u64 {

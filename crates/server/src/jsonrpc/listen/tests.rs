@@ -11,6 +11,7 @@ use tungstenite::protocol::frame::Frame;
 use tungstenite::protocol::frame::coding::{Data, OpCode};
 use tungstenite::{Message, WebSocket};
 use windlass_testkit::Scratch;
+use windlass_testkit::bytes::Noise;
 
 use super::*;
 use crate::gate::{Token, TokenDigest};
@@ -243,4 +244,34 @@ async fn a_client_that_takes_nothing_disturbs_nobody_and_is_closed_at_the_end() 
     .await;
     assert_eq!(seen.1, Message::text("hello"));
     assert_eq!(closed, 2);
+}
+
+#[tokio::test]
+async fn noise_of_any_kind_costs_its_own_connection_at_most() {
+    const CONNECTIONS: usize = 60;
+    let (seen, closed) = with_server((loopback(), open_gate()), |url| {
+        let mut good = connect(url);
+        let mut noise = Noise::new(11);
+        for round in 0..CONNECTIONS {
+            let mut bytes = vec![0; 1 + round * 7];
+            noise.fill(&mut bytes);
+            // Every third begins as a frame should: a masked one of a length that may or may not come.
+            if round % 3 == 0 {
+                bytes.splice(..0, [0x81, 0x80 | u8::try_from(round).unwrap_or_default()]);
+            }
+            let mut noisy = connect(url);
+            // One that was given up already may refuse the rest.
+            let _ = noisy.get_mut().write_all(&bytes);
+            let _ = noisy.get_mut().shutdown(std::net::Shutdown::Write);
+            let mut answer = Vec::new();
+            let _ = noisy.get_mut().read_to_end(&mut answer);
+            assert_eq!(say(&mut good, Message::text("still here")), Message::text("still here"));
+        }
+        // Without the handshake of a WebSocket nothing comes of it at all.
+        let mut stranger = stream(url);
+        let _ = stranger.write_all(&[0xff; 100]);
+        say(&mut good, Message::text("last"))
+    })
+    .await;
+    assert_eq!((seen, closed), (Message::text("last"), CONNECTIONS + 1));
 }
