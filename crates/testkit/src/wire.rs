@@ -30,8 +30,8 @@ pub use message::{Message, Refusal, RequestId};
 
 use websocket::Decoder;
 
-/// How much is read at a time: what fits into a pipe.
-const READ: usize = 64 * 1024;
+/// How much is read at a time, at most.
+const READ: usize = 256 * 1024;
 
 /// A connection to a server. A server that was started for it is in a process group of its own, which is killed with this
 /// value.
@@ -50,10 +50,13 @@ pub struct Wire {
     last: i64,
 }
 
-/// Bytes that have come in, up to the end of what was read.
+/// Bytes that have come in.
 #[derive(Debug, Default)]
 struct Incoming {
+    /// Longer than what was read: room that is made once need not be cleared again for every read.
     bytes: Vec<u8>,
+    /// Where what was read ends.
+    end: usize,
     /// Where the next line begins.
     start: usize,
     /// Up to where there is no newline.
@@ -324,18 +327,21 @@ impl Wire {
         let Some(frames) = &mut self.frames else {
             return count > 0;
         };
-        let raw = self.incoming.bytes.split_off(self.incoming.bytes.len() - count);
-        let back = frames.take(&raw, &mut self.incoming.bytes);
+        let Incoming { bytes, end, looked, .. } = &mut self.incoming;
+        let raw = bytes[*end - count..*end].to_vec();
+        bytes.truncate(*end - count);
+        let back = frames.take(&raw, bytes);
+        *end = bytes.len();
         self.outgoing.extend(back);
-        count > 0 && !(frames.closed && self.incoming.looked == self.incoming.bytes.len())
+        count > 0 && !(frames.closed && *looked == *end)
     }
 }
 
 impl Incoming {
     /// Where the next whole line is, if there is one; it counts as read.
     fn find_line(&mut self) -> Option<std::ops::Range<usize>> {
-        let Some(length) = memchr::memchr(b'\n', &self.bytes[self.looked..]) else {
-            self.looked = self.bytes.len();
+        let Some(length) = memchr::memchr(b'\n', &self.bytes[self.looked..self.end]) else {
+            self.looked = self.end;
             return None;
         };
         let line = self.start..self.looked + length;
@@ -345,19 +351,18 @@ impl Incoming {
     }
 
     fn take_from(&mut self, output: &mut File) -> Result<usize> {
-        if self.start == self.bytes.len() {
-            self.bytes.clear();
-            (self.start, self.looked) = (0, 0);
-        } else if self.start >= READ {
-            self.bytes.drain(..self.start);
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
             self.looked -= self.start;
             self.start = 0;
         }
-        let length = self.bytes.len();
-        self.bytes.resize(length + READ, 0);
-        let read = output.read(&mut self.bytes[length..]);
-        self.bytes.truncate(length + read.as_ref().copied().unwrap_or_default());
-        read
+        if self.bytes.len() < self.end + READ {
+            self.bytes.resize(self.end + READ, 0);
+        }
+        let count = output.read(&mut self.bytes[self.end..self.end + READ])?;
+        self.end += count;
+        Ok(count)
     }
 }
 
