@@ -12,8 +12,12 @@ use super::websocket::close;
 use super::websocket::frame::{CONTROL_LIMIT, Header, Opcode, mask};
 use crate::outbox::{Broken, Outbox, SLOW};
 
-/// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier, at
-/// [`SLOW`]: a peer that is busy sending must be able to finish what it sends before it reads.
+/// What may lie ahead of a peer before output has to wait. Little, so that it is still in the processor's cache when it is
+/// written; what keeps both sides busy is the pipe or socket between them.
+const OUTPUT: usize = SLOW / 4;
+
+/// What may lie ahead of a peer in answers before nothing more is read from it. Output waits much earlier: a peer that is
+/// busy sending must be able to finish what it sends before it reads.
 const ANSWERS: usize = 16 * SLOW;
 
 /// Where messages are written.
@@ -196,7 +200,7 @@ impl Peer {
 
     /// Waits until output may be sent. Says no when the peer takes nothing any more.
     pub(crate) async fn room(&self) -> Result<(), Broken> {
-        self.shared.outbox.room().await
+        self.shared.outbox.room_within(OUTPUT).await
     }
 
     /// Waits until answers may be made. Says no when the peer takes nothing any more.
