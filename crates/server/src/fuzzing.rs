@@ -28,8 +28,9 @@ fn assemble<'a>(sender: Sender, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<R
             match assembler.next() {
                 Ok(None) => break,
                 Ok(Some(Event::Message)) => {
-                    assert!(assembler.message().len() <= LIMIT);
-                    all.push(Ok(assembler.message().to_vec()));
+                    let message = assembler.take_message();
+                    assert!(message.len() <= LIMIT);
+                    all.push(Ok(message));
                 }
                 Ok(Some(event)) => all.push(Err(format!("{event:?}"))),
                 Err(violation) => {

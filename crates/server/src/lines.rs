@@ -19,6 +19,9 @@ const READ_AHEAD: usize = 1024 * 1024;
 /// A buffer that grew beyond this for one long line is given back after it.
 const KEPT: usize = 1024 * 1024;
 
+/// A line longer than this is handed over with its buffer, and a shorter one copied.
+const COPIED: usize = 64 * 1024;
+
 /// The lines of a source. Whoever waits for one may give up at any point and ask again: nothing is lost.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
@@ -80,6 +83,19 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         &self.buffer[line.clone()]
     }
 
+    /// The bytes of the line that was told of last, to keep.
+    pub(crate) fn take(&mut self, line: &Range<usize>) -> Vec<u8> {
+        if line.start > 0 || line.len() <= COPIED {
+            return self.bytes(line).to_vec();
+        }
+        // Such a line was waited for, so that little of the next one has come yet.
+        let rest = self.buffer.split_off(self.start);
+        (self.start, self.scanned) = (0, 0);
+        let mut whole = std::mem::replace(&mut self.buffer, rest);
+        whole.truncate(line.end);
+        whole
+    }
+
     /// A line that is already here.
     fn buffered(&mut self) -> Option<Line> {
         while let Some(found) = memchr(b'\n', &self.buffer[self.scanned..]) {
@@ -130,7 +146,11 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(line) = lines.next().await.expect("memory can be read") {
             seen.push(match line {
-                Line::Whole(range) => Some(String::from_utf8_lossy(lines.bytes(&range)).into_owned()),
+                Line::Whole(range) => {
+                    let text = String::from_utf8_lossy(lines.bytes(&range)).into_owned();
+                    assert!(lines.take(&range) == text.as_bytes() || text.contains('\u{fffd}'));
+                    Some(text)
+                }
                 Line::TooLong => None,
             });
         }
@@ -158,6 +178,14 @@ mod tests {
         let seen = lines_of(bytes.as_slice()).await;
         let lengths: Vec<_> = seen.iter().map(|line| line.as_ref().map(String::len)).collect();
         assert_eq!(lengths, [Some(1), None, Some(1), Some(LINE_LIMIT), None, None]);
+    }
+
+    #[tokio::test]
+    async fn lines_that_are_kept_are_whole_whatever_their_length() {
+        let long = "x".repeat(3 * COPIED);
+        let text = [long.as_str(), "a", &long, &long, "", "b", &long].join("\n");
+        let expected: Vec<_> = text.split('\n').map(|line| Some(line.to_owned())).collect();
+        assert!(lines_of(text.as_bytes()).await == expected);
     }
 
     #[tokio::test]

@@ -174,7 +174,7 @@ impl Reader {
         let reading = async {
             while let Some(inbound) = inbox.next().await {
                 match inbound {
-                    Inbound::Message(message) => self.take(message).await,
+                    Inbound::Message(message) => self.take(&message).await,
                     Inbound::Aside => {}
                     Inbound::TooLong => return,
                 }

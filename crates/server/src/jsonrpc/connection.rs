@@ -48,9 +48,9 @@ pub(crate) enum Inbox {
 }
 
 /// What came in.
-pub(crate) enum Inbound<'a> {
+pub(crate) enum Inbound {
     /// Any bytes.
-    Message(&'a [u8]),
+    Message(Vec<u8>),
     /// More of them than a message may have.
     TooLong,
     /// Nothing that concerns a dialect.
@@ -74,15 +74,15 @@ impl Inbox {
     }
 
     /// The next message; none at the end. May be dropped while it waits without losing anything.
-    pub(crate) async fn next(&mut self) -> Option<Inbound<'_>> {
+    pub(crate) async fn next(&mut self) -> Option<Inbound> {
         match self {
             // Input that cannot be read has ended.
             Self::Lines(lines) => Some(match lines.next().await.ok().flatten()? {
-                Line::Whole(range) => Inbound::Message(lines.bytes(&range)),
+                Line::Whole(range) => Inbound::Message(lines.take(&range)),
                 Line::TooLong => Inbound::TooLong,
             }),
             Self::Frames(frames) => Some(match frames.next().await? {
-                Came::Message => Inbound::Message(frames.message()),
+                Came::Message => Inbound::Message(frames.take_message()),
                 Came::TooLong => Inbound::TooLong,
                 Came::Aside => Inbound::Aside,
             }),
@@ -123,7 +123,10 @@ pub(crate) async fn serve<D: Dialect>(
             }
             let next = match inbox.next().await {
                 None => return,
-                Some(Inbound::Message(message)) => dialect.take(message).await,
+                Some(Inbound::Message(message)) => {
+                    let Some(next) = take(&mut dialect, &message, &mut inbox).await else { return };
+                    next
+                }
                 Some(Inbound::TooLong) => {
                     dialect.too_long();
                     Next::GoOn
@@ -149,6 +152,21 @@ pub(crate) async fn serve<D: Dialect>(
     let _ = tokio::time::timeout(LAST_ANSWERS, last_words).await;
 }
 
+/// Has a message taken; none if whoever sent it left before that could be done.
+///
+/// A client is seen to leave as long as no more than the inbox reads ahead lies before the end. One that sent more while
+/// nothing was read is noticed when we write to it, or when the dialect goes on.
+async fn take<D: Dialect>(dialect: &mut D, message: &[u8], inbox: &mut Inbox) -> Option<Next> {
+    let mut taking = std::pin::pin!(dialect.take(message));
+    tokio::select! {
+        biased;
+        next = &mut taking => return Some(next),
+        () = inbox.ended() => {}
+    }
+    // timer: what was said just before the end still counts, but must not wait for something that never comes.
+    tokio::time::timeout(LAST_ANSWERS, taking).await.ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
@@ -158,7 +176,7 @@ mod tests {
     use super::*;
     use crate::jsonrpc::peer::{Framing, Stamping};
 
-    /// Notes what it is given, says it back, and hangs up when it is told to.
+    /// Notes what it is given, says it back, waits for ever or a moment and hangs up when it is told to.
     struct Echo {
         peer: Peer,
         seen: Arc<Mutex<Vec<String>>>,
@@ -175,6 +193,11 @@ mod tests {
             let text = String::from_utf8_lossy(message).into_owned();
             self.note(&text);
             self.peer.push(message);
+            match text.as_str() {
+                "wait" => std::future::pending().await,
+                "think" => tokio::time::sleep(LAST_ANSWERS / 10).await,
+                _ => {}
+            }
             if text == "bye" { Next::HangUp } else { Next::GoOn }
         }
 
@@ -206,6 +229,16 @@ mod tests {
     #[tokio::test]
     async fn messages_are_taken_in_order_until_the_end() {
         check(b"a\nb\nc", &["a", "b", "c", "closed"]).await;
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_is_noticed_while_its_message_is_being_taken() {
+        check(b"a\nwait\nb\n", &["a", "wait", "closed"]).await;
+    }
+
+    #[tokio::test]
+    async fn what_was_said_just_before_the_end_is_still_taken() {
+        check(b"a\nthink\nb\n", &["a", "think", "b", "closed"]).await;
     }
 
     #[tokio::test]

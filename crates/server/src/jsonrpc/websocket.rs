@@ -51,7 +51,7 @@ pub(crate) struct Frames<R> {
 /// What came next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// A message, to be looked up with [`Frames::message`] before anything else is asked for.
+    /// A message, to be fetched with [`Frames::take_message`] before anything else is asked for.
     Message,
     /// One longer than the limit, which is skipped.
     TooLong,
@@ -95,8 +95,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     /// The message that [`Came::Message`] told of.
-    pub(crate) fn message(&self) -> &[u8] {
-        self.assembler.message()
+    pub(crate) fn take_message(&mut self) -> Vec<u8> {
+        self.assembler.take_message()
     }
 
     /// Waits for the end without taking a message. Reads ahead a little, and no further.

@@ -7,6 +7,9 @@ use super::frame::{Header, Opcode, Violation, mask};
 /// A buffer that grew beyond this for one long message is given back after it.
 const KEPT: usize = 1024 * 1024;
 
+/// A message longer than this is handed over with its buffer, and a shorter one copied.
+const COPIED: usize = 64 * 1024;
+
 /// Who the frames come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
@@ -19,7 +22,7 @@ pub(crate) enum Sender {
 /// What the bytes so far have come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A message, to be looked up with [`Assembler::message`] before anything else is asked for.
+    /// A message, to be fetched with [`Assembler::take_message`] before anything else is asked for.
     Message,
     /// One longer than the limit, which is skipped.
     TooLong,
@@ -95,8 +98,12 @@ impl Assembler {
     }
 
     /// The message that [`Event::Message`] told of.
-    pub(crate) fn message(&self) -> &[u8] {
-        &self.message.bytes
+    pub(crate) fn take_message(&mut self) -> Vec<u8> {
+        if self.message.bytes.len() <= COPIED {
+            self.message.bytes.clone()
+        } else {
+            std::mem::take(&mut self.message.bytes)
+        }
     }
 
     /// What comes next; none while that takes more bytes. After a violation nothing else can be made out.
@@ -241,7 +248,7 @@ mod tests {
             loop {
                 match assembler.next() {
                     Ok(None) => break,
-                    Ok(Some(Event::Message)) => all.push(Seen::Message(assembler.message().to_vec())),
+                    Ok(Some(Event::Message)) => all.push(Seen::Message(assembler.take_message())),
                     Ok(Some(event)) => all.push(Seen::Event(event)),
                     Err(violation) => {
                         all.push(Seen::Violation(violation));
