@@ -2,11 +2,11 @@
 
 mod copy;
 mod handles;
+mod regular;
 mod walk;
 
 use std::fs::Metadata;
-use std::io;
-use std::path::Path;
+use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -39,7 +39,8 @@ pub(super) fn check_sandbox(sandbox: Option<&SandboxContext>) -> Result<(), Refu
 pub(super) fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse, Refusal> {
     check_sandbox(params.sandbox.as_ref())?;
     let path = params.path.path();
-    let size = regular(path)?.len();
+    let file = regular::to_read(path).map_err(|error| refusal(&error))?;
+    let size = file.metadata().map_err(|error| refusal(&error))?.len();
     if size > LARGEST {
         let message = format!(
             "`{}` has {size} bytes and is given in one piece only up to {LARGEST}: read it with fs/open and fs/readBlock",
@@ -47,7 +48,9 @@ pub(super) fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse,
         );
         return Err(Refusal::new(INVALID_REQUEST, message));
     }
-    let bytes = std::fs::read(path).map_err(|error| refusal(&error))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    // It may grow while it is read.
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| refusal(&error))?;
     Ok(FsReadFileResponse { data_base64: STANDARD.encode(bytes) })
 }
 
@@ -56,7 +59,7 @@ pub(super) fn write_file(params: &FsWriteFileParams) -> Result<Done, Refusal> {
     let bytes = STANDARD.decode(&params.data_base64).map_err(|error| {
         Refusal::new(INVALID_REQUEST, format!("fs/writeFile requires valid base64 dataBase64: {error}"))
     })?;
-    done(std::fs::write(params.path.path(), bytes))
+    done(regular::to_replace(params.path.path(), None).and_then(|mut file| file.write_all(&bytes)))
 }
 
 pub(super) fn create_directory(params: &FsCreateDirectoryParams) -> Result<Done, Refusal> {
@@ -121,15 +124,6 @@ pub(super) fn remove(params: &FsRemoveParams) -> Result<Done, Refusal> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && params.force.unwrap_or(true) => Ok(Done {}),
         other => done(other),
     }
-}
-
-/// The metadata of a file; anything else is refused, as reading it might never end.
-fn regular(path: &Path) -> Result<Metadata, Refusal> {
-    let found = std::fs::metadata(path).map_err(|error| refusal(&error))?;
-    if found.is_file() {
-        return Ok(found);
-    }
-    Err(Refusal::new(INVALID_REQUEST, format!("path `{}` is not a file", path.display())))
 }
 
 fn done(outcome: io::Result<()>) -> Result<Done, Refusal> {

@@ -1,12 +1,13 @@
 //! Copies of files, links and whole folders.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{Done, FsCopyParams};
 
-use super::{check_sandbox, done, refusal};
+use super::{check_sandbox, done, refusal, regular};
 
 pub(in crate::exec) fn copy(params: &FsCopyParams) -> Result<Done, Refusal> {
     check_sandbox(params.sandbox.as_ref())?;
@@ -49,9 +50,18 @@ fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
         }
         std::os::unix::fs::symlink(std::fs::read_link(from)?, to)
     } else if kind.is_file() {
-        std::fs::copy(from, to).map(|_| ())
+        copy_file(from, to)
     } else {
         let message = format!("`{}` is neither a file, a folder nor a link", from.display());
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
+}
+
+/// With its permissions.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = regular::to_read(from)?;
+    let permissions = source.metadata()?.permissions();
+    let mut copy = regular::to_replace(to, Some(permissions.mode()))?;
+    copy.set_permissions(permissions)?;
+    io::copy(&mut source, &mut copy).map(|_| ())
 }

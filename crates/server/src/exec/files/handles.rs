@@ -37,9 +37,7 @@ impl Handles {
                 "files are opened for reading only: write the whole file with fs/writeFile".to_owned(),
             );
         }
-        let path = params.path.path();
-        regular(path)?;
-        let file = File::open(path).map_err(|error| refusal(&error))?;
+        let file = regular::to_read(params.path.path()).map_err(|error| refusal(&error))?;
         let mut open = self.lock();
         if open.contains_key(&params.handle_id) {
             return refuse(format!("file handle `{}` already exists", params.handle_id));

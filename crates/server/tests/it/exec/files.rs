@@ -1,5 +1,7 @@
 //! Files and folders, method by method.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 use windlass_testkit::base64;
 
@@ -42,6 +44,45 @@ async fn files_are_read_and_written_whole() {
     client.refused("fs/writeFile", write("sub", ""), (-32603, "Is a directory (os error 21)")).await;
     let text = "fs/writeFile requires valid base64 dataBase64: Invalid symbol 33, offset 0.";
     client.refused("fs/writeFile", write("new", "!"), (-32600, text)).await;
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn pipes_and_devices_are_refused_and_hold_up_nothing() {
+    let (bench, mut client) = furnished("fifo").await;
+    let fifo = bench.scratch.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+    let text = format!("path `{}` is not a file", fifo.display());
+    let write = json!({ "path": bench.uri("fifo"), "dataBase64": "AAAA" });
+    client.refused("fs/writeFile", write, (-32600, &text)).await;
+    client.refused("fs/readFile", path(&bench, "fifo"), (-32600, &text)).await;
+    let open = json!({ "path": bench.uri("fifo"), "handleId": "h" });
+    client.refused("fs/open", open, (-32600, &text)).await;
+    let copy = |from: &str, to: &str| json!({ "sourcePath": bench.uri(from), "destinationPath": bench.uri(to), "recursive": false });
+    client.refused("fs/copy", copy("f.txt", "fifo"), (-32600, &text)).await;
+    std::os::unix::fs::symlink("fifo", bench.scratch.path().join("to-fifo")).expect("a link");
+    let text = format!("path `{}` is not a file", bench.scratch.path().join("to-fifo").display());
+    client.refused("fs/copy", copy("f.txt", "to-fifo"), (-32600, &text)).await;
+    client.get("process/start", bench.sh("p", "exit 0")).await;
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_file_is_replaced_whole_with_its_permissions() {
+    let (bench, mut client) = furnished("replaced").await;
+    let at = |name: &str| bench.scratch.path().join(name);
+    std::fs::write(at("long"), "much longer than the text").expect("a file");
+    std::fs::set_permissions(at("f.txt"), std::fs::Permissions::from_mode(0o750)).expect("permissions");
+    let copy =
+        json!({ "sourcePath": bench.uri("f.txt"), "destinationPath": bench.uri("long"), "recursive": false });
+    assert_eq!(client.get("fs/copy", copy).await, json!({}));
+    assert_eq!(std::fs::read(at("long")).expect("a file"), b"text\n");
+    assert_eq!(std::fs::metadata(at("long")).expect("a file").permissions().mode() & 0o777, 0o750);
+    let write = json!({ "path": bench.uri("long"), "dataBase64": "AA==" });
+    assert_eq!(client.get("fs/writeFile", write).await, json!({}));
+    assert_eq!(std::fs::read(at("long")).expect("a file"), [0]);
     client.vanish().await;
     bench.end().await;
 }
