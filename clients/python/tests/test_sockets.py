@@ -56,6 +56,22 @@ class SocketTest(ServerTest):
             self.assertEqual(await everything(process), b"end well\n")
             self.assertEqual((await soon(process.wait())).code, 0)
 
+    async def test_whatever_is_asked_during_the_gap_waits_for_its_end(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            client = await self.connect(cutter.url)
+            process = await client.start(["sh", "-c", "echo begun; cat"], stdin=True)
+            await until(process, b"begun\n")
+            for _ in range(3):
+                cutter.cut()
+                self.assertEqual(await soon(process.read()), b"begun\n")
+                self.assertEqual(len(await soon(client.list())), 1)
+            cutter.cut()
+            # Sent into the gap, it fails and says so; asked again, it waits.
+            with contextlib.suppress(ConnectionLost):
+                await soon(client.start(["sleep", "1000"]))
+            other = await soon(client.start(["echo", "hello"]))
+            self.assertEqual(await everything(other), b"hello\n")
+
     async def test_an_end_during_the_gap_is_learnt_afterwards(self) -> None:
         async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
             client = await self.connect(cutter.url)

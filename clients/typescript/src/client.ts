@@ -193,8 +193,10 @@ export class Client {
       try {
         return await link.ask(method, params);
       } catch (error) {
-        if (!(error instanceof ConnectionLost) || whenLost === "fail" || this.#closing.signal.aborted) throw error;
+        if (!(error instanceof ConnectionLost)) throw error;
+        // Whatever is asked next waits for the next connection, if there is one to come.
         await link.ended;
+        if (whenLost === "fail" || this.#closing.signal.aborted) throw error;
       }
     }
   }

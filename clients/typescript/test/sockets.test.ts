@@ -52,6 +52,22 @@ test("a lost connection is resumed and nothing is missed", async (t) => {
   assert.equal((await process.wait()).code, 0);
 });
 
+test("whatever is asked during the gap waits for its end", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  const client = await connectTo(t, cutter.url);
+  const process = await client.start(["sh", "-c", "echo begun; cat"], { stdin: true });
+  await until(process, "begun\n");
+  for (let round = 0; round < 3; round += 1) {
+    cutter.cut();
+    assert.equal((await process.read()).toString(), "begun\n");
+    assert.equal((await client.list()).length, 1);
+  }
+  cutter.cut();
+  // Sent into the gap, it fails and says so; asked again, it waits.
+  await client.start(["sleep", "1000"]).catch((error: unknown) => assert.ok(error instanceof ConnectionLost));
+  assert.equal((await everything(await client.start(["echo", "hello"]))).toString(), "hello\n");
+});
+
 test("an end during the gap is learnt afterwards", async (t) => {
   const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
   const client = await connectTo(t, cutter.url);

@@ -194,9 +194,11 @@ class Client:
             try:
                 return await link.ask(method, params)
             except ConnectionLost:
+                # Whatever is asked next waits for the next connection, if there is one to come.
+                await link.ended
+                self._unlink(link)
                 if not again or self._resume_for is None or self._closing:
                     raise
-                await link.ended
 
     async def close(self) -> None:
         """Ends the connection, and with it every process that was started through it. May be called twice."""
@@ -291,8 +293,7 @@ class Client:
         """Comes back whenever the connection is lost, until the client is closed or it is too late."""
         while True:
             why = await link.ended
-            self._linked.clear()
-            self._link = None
+            self._unlink(link)
             error = ConnectionLost(f"the connection ended: {why}" if why else "the connection ended")
             if self._closing or self._token is None:
                 return self._give_up(error)
@@ -303,6 +304,12 @@ class Client:
                 return self._give_up(ConnectionLost(f"{error}, and could not be resumed: {reason}"))
             except ConnectionLost:
                 continue
+
+    def _unlink(self, link: Link) -> None:
+        """Whoever hears first that a connection has ended sees to it that nobody takes it for the current one."""
+        if self._link is link:
+            self._link = None
+            self._linked.clear()
 
     async def _come_back(self) -> Link:
         assert self._resume_for is not None
@@ -322,9 +329,9 @@ class Client:
     async def _catch_up(self, link: Link) -> None:
         """Follows every process from where the lost connection left it, and ends those that nobody wants."""
         for process in list(self._processes.values()):
-            await link.ask(
-                "session/subscribe", {**process._target(), "from": process._output.received}
-            )
+            # One whose start is still to be asked for is followed by that.
+            if process.session_id > 0:
+                await link.ask("session/subscribe", {**process._target(), "from": process._output.received})
         while self._unwanted:
             await link.order("process/kill", {"processHandle": self._unwanted.pop()})
 
