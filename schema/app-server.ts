@@ -463,7 +463,10 @@ export interface Resumable {
   graceMs: number;
   /** Whether the processes of the connection that was named are here now. */
   resumed: boolean;
-  /** What to send as `capabilities.resume.token` on the next connection. Whoever has it has the processes. */
+  /**
+   * What to send as `capabilities.resume.token` on the next connection. Whoever has it has the processes. Of
+   * a connection that was resumed it is the same as before.
+   */
   token: string;
 }
 

@@ -52,9 +52,11 @@ class ServerTest(unittest.IsolatedAsyncioTestCase):
         )  # fmt: skip
         try:
             assert child.stdout is not None
-            line = (await soon(child.stdout.readline())).decode()
-            found = re.search(r"(ws|unix)://\S+", line)
-            assert found is not None, line
+            found = None
+            # It may say more than where it is.
+            while found is None and (line := await soon(child.stdout.readline())):
+                found = re.search(r"\b(ws|unix)://\S+", line.decode())
+            assert found is not None, "it says nowhere where it is"
             yield found.group()
         finally:
             child.terminate()

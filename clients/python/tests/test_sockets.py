@@ -103,7 +103,7 @@ class SocketTest(ServerTest):
             self.assertTrue(await everything(again) == EXPECTED[seen:] + b"end well\n")
             self.assertEqual((await soon(again.wait())).code, 0)
             with self.assertRaisesRegex(ServerError, "ended the processes of"):
-                await Client.connect(url, resume_token=token)
+                await Client.connect(url, resume_token="of nobody")
 
     async def test_without_resuming_a_lost_connection_ends_everything(self) -> None:
         async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:

@@ -96,7 +96,7 @@ test("another client goes on where one has left", async (t) => {
   const expected = Buffer.concat([EXPECTED.subarray(process.cursor), Buffer.from("end well\n")]);
   assert.ok((await everything(again)).equals(expected));
   assert.equal((await again.wait()).code, 0);
-  await assert.rejects(connectTo(t, url, { resumeToken }), /ended the processes/);
+  await assert.rejects(connectTo(t, url, { resumeToken: "of nobody" }), /ended the processes/);
 });
 
 test("without resuming, a lost connection ends everything", async (t) => {

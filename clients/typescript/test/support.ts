@@ -48,9 +48,16 @@ export async function serve(t: TestContext, place: string, listen: string, ...wo
     server.kill("SIGTERM");
     await ended;
   });
-  const lines = [server.stdout, server.stderr].map((input) => once(createInterface(input), "line"));
-  const [line] = (await Promise.race(lines)) as [string];
-  return line.match(/(ws|unix):\/\/\S+/)?.[0] ?? assert.fail(`no address in ${line}`);
+  // It may say more than where it is, and it may say it on either stream.
+  return new Promise((resolve, reject) => {
+    for (const input of [server.stdout, server.stderr]) {
+      createInterface(input).on("line", (line) => {
+        const found = line.match(/\b(ws|unix):\/\/\S+/)?.[0];
+        if (found !== undefined) resolve(found);
+      });
+    }
+    server.once("close", () => reject(new Error("it ended without saying where it is")));
+  });
 }
 
 /** Passes bytes between a client and a server on TCP, and cuts every connection when told to. */

@@ -540,7 +540,7 @@ class Resumable(TypedDict):
     """Whether the processes of the connection that was named are here now."""
     token: str
     """What to send as `capabilities.resume.token` on the next connection. Whoever has it has the
-    processes.
+    processes. Of a connection that was resumed it is the same as before.
     """
 
 

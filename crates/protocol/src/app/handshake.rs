@@ -75,7 +75,8 @@ pub struct InitializeResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resumable {
-    /// What to send as `capabilities.resume.token` on the next connection. Whoever has it has the processes.
+    /// What to send as `capabilities.resume.token` on the next connection. Whoever has it has the processes. Of a connection
+    /// that was resumed it is the same as before.
     pub token: String,
     /// How long the processes wait for it, in milliseconds.
     pub grace_ms: u64,

@@ -123,16 +123,20 @@ impl Connection {
         if self.after_loss == AfterLoss::Ends {
             return Ok(None);
         }
-        let former = request.token.as_ref().and_then(|token| self.server.lobby().take(token));
+        let lobby = self.server.lobby();
+        let former = request.token.as_ref().and_then(|token| lobby.take(token, request.grace_ms));
         let resumed = former.is_some();
-        if let Some(processes) = former {
-            self.processes = processes;
-            // Whoever told the earlier connection may still be at it.
-            self.processes.let_go();
-        }
-        let berth = self.server.lobby().reserve(&self.processes, request.grace_ms).map_err(|error| {
-            Refusal::new(INTERNAL_ERROR, format!("cannot make a token to resume with: {error}"))
-        })?;
+        let berth = match former {
+            Some((processes, berth)) => {
+                self.processes = processes;
+                // Whoever told the earlier connection may still be at it.
+                self.processes.let_go();
+                berth
+            }
+            None => lobby.reserve(&self.processes, request.grace_ms).map_err(|error| {
+                Refusal::new(INTERNAL_ERROR, format!("cannot make a token to resume with: {error}"))
+            })?,
+        };
         let resumable = Resumable { token: berth.token.clone(), grace_ms: berth.grace_ms(), resumed };
         self.berth = Some(berth);
         Ok(Some(resumable))

@@ -1,4 +1,7 @@
 //! Where the processes of a connection that was lost wait for their client: for a while, under a token that only it knows.
+//!
+//! The token stays the same for as long as the processes do. Were it used up by coming back, a client whose connection is
+//! lost again before it hears the new one could never come back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +31,8 @@ pub(super) struct Lobby {
 #[derive(Debug)]
 struct Place {
     processes: Arc<Processes>,
+    /// Which connection has them: the so manieth. What an earlier one does concerns nobody.
+    holder: u64,
     /// Ends them when the client stays away, once it is away.
     ending: Option<AbortHandle>,
 }
@@ -37,6 +42,7 @@ struct Place {
 pub(super) struct Berth {
     pub(super) token: String,
     grace: Duration,
+    holder: u64,
 }
 
 impl Berth {
@@ -54,19 +60,21 @@ impl Lobby {
         grace_ms: Option<u64>,
     ) -> Result<Berth, TokenError> {
         let token = Token::random()?.reveal().to_owned();
-        let grace = grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis).min(LONGEST_GRACE);
-        let place = Place { processes: Arc::clone(processes), ending: None };
+        let place = Place { processes: Arc::clone(processes), holder: 0, ending: None };
         self.lock().insert(token.clone(), place);
-        Ok(Berth { token, grace })
+        Ok(Berth { token, grace: allowed(grace_ms), holder: 0 })
     }
 
-    /// Hands over what belongs to this token, whether its connection is lost or only about to be. The token is used up.
-    pub(super) fn take(&self, token: &str) -> Option<Arc<Processes>> {
-        let Place { processes, ending } = self.lock().remove(token)?;
-        if let Some(ending) = ending {
+    /// Hands over what belongs to this token, whether its connection is lost or only about to be.
+    pub(super) fn take(&self, token: &str, grace_ms: Option<u64>) -> Option<(Arc<Processes>, Berth)> {
+        let mut places = self.lock();
+        let place = places.get_mut(token)?;
+        if let Some(ending) = place.ending.take() {
             ending.abort();
         }
-        Some(processes)
+        place.holder += 1;
+        let berth = Berth { token: token.to_owned(), grace: allowed(grace_ms), holder: place.holder };
+        Some((Arc::clone(&place.processes), berth))
     }
 
     /// The connection is lost: its processes go on for a while. Those that another connection took over are not touched.
@@ -74,18 +82,27 @@ impl Lobby {
         let mut places = self.lock();
         let awaited = places.values().filter(|place| place.ending.is_some()).count();
         let Some(place) = places.get_mut(&berth.token) else { return };
+        if place.holder != berth.holder {
+            return;
+        }
         processes.let_go();
         let grace = if awaited < MOST_AWAITED { berth.grace } else { Duration::ZERO };
         let lobby = Arc::clone(self);
         let ending = tokio::spawn(async move {
             // timer: how long a client may be away.
             tokio::time::sleep(grace).await;
-            let place = lobby.lock().remove(&berth.token);
-            if let Some(place) = place {
+            if let Some(place) = lobby.give_up(&berth) {
                 place.processes.end_all().await;
             }
         });
         place.ending = Some(ending.abort_handle());
+    }
+
+    /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
+    fn give_up(&self, berth: &Berth) -> Option<Place> {
+        let mut places = self.lock();
+        let abandoned = places.get(&berth.token).is_some_and(|place| place.holder == berth.holder);
+        if abandoned { places.remove(&berth.token) } else { None }
     }
 
     /// Ends everything that still waits for a client.
@@ -104,4 +121,8 @@ impl Lobby {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Place>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn allowed(grace_ms: Option<u64>) -> Duration {
+    grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis).min(LONGEST_GRACE)
 }
