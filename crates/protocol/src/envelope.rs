@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use memchr::memchr2;
+use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -39,6 +41,9 @@ pub const INTERNAL_ERROR: i64 = -32603;
 pub const OVERLOADED: i64 = -32001;
 /// The session is in use by another connection.
 pub const ATTACHED_ELSEWHERE: i64 = -32010;
+
+/// The most values that a message may hold. In memory each takes many times the room that it has in the message.
+pub const MOST_VALUES: usize = 256 * 1024;
 
 /// Why a request was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +101,9 @@ pub struct NoMessage {
 /// Reads one message.
 pub fn read(bytes: &[u8]) -> Result<Message, NoMessage> {
     let unnamed = |reason: String| NoMessage { reason, id: None };
+    if holds_too_many_values(bytes) {
+        return Err(NoMessage { reason: format!("more than {MOST_VALUES} values"), id: whose(bytes) });
+    }
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| unnamed(format!("not JSON: {error}")))?;
     let Value::Object(members) = value else {
@@ -127,6 +135,78 @@ fn outcome(members: &mut Map<String, Value>) -> Option<Result<Value, Refusal>> {
         return Some(Ok(result));
     }
     Some(Err(Refusal::deserialize(members.remove("error")?).ok()?))
+}
+
+/// Counts what begins a value or separates two. An empty list counts as if it held something.
+fn holds_too_many_values(bytes: &[u8]) -> bool {
+    // Every value takes a byte at least.
+    if bytes.len() <= MOST_VALUES {
+        return false;
+    }
+    let (mut values, mut at) = (1, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => values += 1,
+            b'"' => at += rest_of_string(&bytes[at..]),
+            _ => {}
+        }
+    }
+    values > MOST_VALUES
+}
+
+/// How far it is to the end of the string that these bytes are in.
+fn rest_of_string(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        // What follows a backslash ends nothing.
+        at = bytes.len().min(at + 2);
+    }
+    bytes.len()
+}
+
+/// The id of a message that is not kept.
+fn whose(bytes: &[u8]) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: PlainId,
+    }
+    serde_json::from_slice::<Named>(bytes).ok().map(|named| named.id.0)
+}
+
+/// An id, read without keeping what is none.
+struct PlainId(RequestId);
+
+impl<'de> Deserialize<'de> for PlainId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor).map(Self)
+    }
+}
+
+struct IdVisitor;
+
+impl Visitor<'_> for IdVisitor {
+    type Value = RequestId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number or a string")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<RequestId, E> {
+        Ok(RequestId::Number(number))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<RequestId, E> {
+        i64::try_from(number).map(RequestId::Number).map_err(E::custom)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<RequestId, E> {
+        Ok(RequestId::Text(text.to_owned()))
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +258,32 @@ mod tests {
         }
         let named = read(br#"{"id":4,"method":7}"#);
         assert_eq!(named.expect_err("no message").id, Some(RequestId::Number(4)));
+    }
+
+    #[test]
+    fn a_message_of_too_many_values_is_none_and_says_whose_it_is() {
+        let check = |head: &str, values: usize, id: Option<RequestId>| {
+            let list = vec!["0"; values].join(",");
+            let refused = read(format!("{head}[{list}]}}").as_bytes()).expect_err("too many");
+            assert_eq!(refused, NoMessage { reason: "more than 262144 values".to_owned(), id }, "{head}");
+        };
+        // The object, the id, the method and the list are values too.
+        check(r#"{"id":7,"method":"m","params":"#, MOST_VALUES - 3, Some(RequestId::Number(7)));
+        check(r#"{"id":"a","method":"m","params":"#, MOST_VALUES, Some(RequestId::Text("a".to_owned())));
+        check(r#"{"method":"m","params":"#, MOST_VALUES, None);
+        check(r#"{"method":"m","id":"#, MOST_VALUES, None);
+        let most = vec!["0"; MOST_VALUES - 4].join(",");
+        assert!(read(format!(r#"{{"id":7,"method":"m","params":[{most}]}}"#).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn what_stands_in_a_string_is_no_value() {
+        let text = r#"\"[,{\\"#.repeat(MOST_VALUES);
+        let line = format!(r#"{{"id":7,"method":"m","params":"{text}"}}"#);
+        assert!(read(line.as_bytes()).is_ok());
+        for cut in [line.len() - 2, line.len() - 3, line.len() - 4] {
+            assert!(read(&line.as_bytes()[..cut]).is_err());
+        }
     }
 
     proptest! {
