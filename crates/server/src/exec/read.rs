@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use windlass_engine::{Exit, Stream};
+use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal};
 use windlass_protocol::exec::{ExecOutputStream, ProcessOutputChunk, ReadParams, ReadResponse};
 
 use super::follow::signal;
@@ -24,12 +25,25 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Waits until there is something to say, then answers. Large answers are made one at a time.
 pub(super) async fn read(process: Arc<Process>, params: ReadParams, turn: Arc<Semaphore>, reply: Reply) {
+    let _answered = OnPanic(reply.clone());
     wait(&process, &params).await;
     // Nobody closes it.
     let _turn = turn.acquire().await;
     if reply.peer().room().await.is_ok() {
         let answer = answer(&process, &params);
         reply.give(Ok(answer));
+    }
+}
+
+/// Answers a request whose answer failed to be made: its client would wait for ever.
+struct OnPanic(Reply);
+
+impl Drop for OnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let refusal = Refusal::new(INTERNAL_ERROR, "process/read failed: this is a fault of the server");
+            self.0.clone().give(Err::<ReadResponse, _>(refusal));
+        }
     }
 }
 
@@ -93,4 +107,34 @@ fn chunk(event: Event) -> Option<ProcessOutputChunk> {
     };
     let dropped_bytes = (dropped > 0).then_some(dropped);
     Some(ProcessOutputChunk { seq, stream, chunk: STANDARD.encode(bytes), dropped_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use windlass_protocol::envelope::RequestId;
+
+    use super::*;
+    use crate::jsonrpc::Peer;
+    use crate::jsonrpc::peer::{Framing, Stamping};
+
+    #[tokio::test]
+    async fn a_read_that_fails_is_answered_and_one_that_does_not_is_answered_once() {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let peer = Peer::new(Box::new(ours), Framing::Lines, Stamping::Plain);
+        let [good, bad] = [1, 2].map(|id| Reply::new(&peer, RequestId::Number(id)));
+        drop(OnPanic(good));
+        let failing = tokio::spawn(async move {
+            let _answered = OnPanic(bad);
+            panic!("as it should");
+        });
+        assert!(failing.await.is_err());
+        drop(peer);
+        let mut said = String::new();
+        theirs.read_to_string(&mut said).await.expect("it can be read");
+        let told: Vec<serde_json::Value> =
+            said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(told.len(), 1, "{said}");
+        assert_eq!((&told[0]["id"], &told[0]["error"]["code"]), (&2.into(), &INTERNAL_ERROR.into()));
+    }
 }

@@ -131,8 +131,8 @@ impl Sequence {
 
     /// Events that have their numbers already.
     fn recall(&self, journal: &Journal, batch: &mut Batch) {
-        let skipped =
-            usize::try_from((batch.wanted.after + 1).saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let skipped = usize::try_from(batch.wanted.after.saturating_add(1).saturating_sub(self.first))
+            .unwrap_or(usize::MAX);
         let before = skipped.checked_sub(1).and_then(|last| self.entries.get(last));
         let mut from = before.map_or(self.start, |entry| entry.to);
         for (place, entry) in self.entries.iter().enumerate().skip(skipped) {

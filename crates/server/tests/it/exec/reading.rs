@@ -33,6 +33,17 @@ async fn what_was_told_can_be_read_again_by_number() {
 }
 
 #[tokio::test]
+async fn nothing_comes_after_the_greatest_number() {
+    let bench = Bench::new("greatest");
+    let mut client = bench.client().await;
+    client.get("process/start", bench.sh("p", "echo out")).await;
+    let read = client.get("process/read", json!({ "processId": "p", "afterSeq": u64::MAX })).await;
+    assert_eq!(read["chunks"], json!([]));
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn a_limit_is_kept_and_lets_at_least_one_chunk_through() {
     let bench = Bench::new("limit");
     let mut client = bench.client().await;
