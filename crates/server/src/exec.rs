@@ -17,6 +17,7 @@ mod reply;
 mod sequence;
 mod sessions;
 mod start;
+mod waiting;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

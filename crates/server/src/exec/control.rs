@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -16,9 +15,7 @@ use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
 use super::sessions::ExecSession;
-
-/// The most input that waits for a process that does not read, beyond the engine's own queue. One write may be larger.
-const WAITING: usize = 64 * 1024 * 1024;
+use super::waiting::{Allowance, Held};
 
 /// What a request that waits takes beside its bytes.
 const OVERHEAD: usize = 256;
@@ -38,7 +35,7 @@ pub(super) enum Input {
 /// The way to a process.
 pub(super) struct Controls {
     sender: mpsc::UnboundedSender<Control>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Allowance,
     writes: Arc<Writes>,
     input: Input,
 }
@@ -53,6 +50,8 @@ enum Control {
 struct Feed {
     what: What,
     reply: Reply,
+    /// Given back with this value, however it comes to an end.
+    _held: Held,
 }
 
 enum What {
@@ -67,11 +66,11 @@ enum What {
 impl Controls {
     pub(super) fn start(session: Session, input: Input, exec: &ExecSession) -> Self {
         let (sender, requests) = mpsc::unbounded_channel();
-        let (waiting, writes) = (Arc::default(), Arc::default());
+        let (waiting, writes) = (exec.input().for_process(), Arc::default());
         let progress = session.watch();
         let feeds = VecDeque::new();
-        let (held, known) = (Arc::clone(&waiting), Arc::clone(&writes));
-        exec.spawn(Desk { session, progress, requests, feeds, held, known, ending: None }.serve());
+        let known = Arc::clone(&writes);
+        exec.spawn(Desk { session, progress, requests, feeds, known, ending: None }.serve());
         Self { sender, waiting, writes, input }
     }
 
@@ -85,14 +84,6 @@ impl Controls {
         if self.input == Input::None {
             return reply.give(Ok(response(WriteStatus::StdinClosed)));
         }
-        let waiting = self.waiting.load(Ordering::Relaxed);
-        if waiting > 0 && waiting + bytes.len() > WAITING {
-            let message = format!(
-                "the process does not read: {waiting} bytes of input wait for it already, and nothing of this write was taken"
-            );
-            return reply.give(Err::<WriteResponse, _>(Refusal::new(OVERLOADED, message)));
-        }
-        self.writes.remember(&name);
         self.feed(What::Bytes { bytes, done: 0, name }, reply);
     }
 
@@ -112,9 +103,19 @@ impl Controls {
         self.send(Control::Resize { size, reply });
     }
 
+    /// Takes something in if there is room for it to wait.
     fn feed(&self, what: What, reply: Reply) {
-        self.waiting.fetch_add(weight(&what), Ordering::Relaxed);
-        self.send(Control::Feed(Feed { what, reply }));
+        match self.waiting.hold(weight(&what)) {
+            Ok(held) => {
+                if let What::Bytes { name, .. } = &what {
+                    self.writes.remember(name);
+                }
+                self.send(Control::Feed(Feed { what, reply, _held: held }));
+            }
+            Err(full) => {
+                reply.give(Err::<WriteResponse, _>(Refusal::new(OVERLOADED, full.to_string())));
+            }
+        }
     }
 
     /// The desk is there as long as the exec session; after that nobody waits for an answer.
@@ -130,7 +131,6 @@ struct Desk {
     requests: mpsc::UnboundedReceiver<Control>,
     /// What goes into the input, in order.
     feeds: VecDeque<Feed>,
-    held: Arc<AtomicUsize>,
     known: Arc<Writes>,
     /// The end of the input, under way: later input waits for it.
     ending: Option<Ending>,
@@ -196,7 +196,7 @@ impl Desk {
                 }
             };
             match status {
-                Some(status) => self.settle(feed, status),
+                Some(status) => feed.settle(status),
                 None => return self.feeds.push_front(feed),
             }
         }
@@ -206,19 +206,19 @@ impl Desk {
         self.ending = None;
         let Some(feed) = self.feeds.pop_front() else { return };
         match ended {
-            Ok(()) => self.settle(feed, WriteStatus::Accepted),
-            Err(InputError::Closed | InputError::Gone) => self.settle(feed, WriteStatus::StdinClosed),
+            Ok(()) => feed.settle(WriteStatus::Accepted),
+            Err(InputError::Closed | InputError::Gone) => feed.settle(WriteStatus::StdinClosed),
             Err(error @ (InputError::TooManyEnds | InputError::NotInLineMode)) => {
-                self.held.fetch_sub(OVERHEAD, Ordering::Relaxed);
                 let refusal = Refusal::new(INVALID_REQUEST, format!("failed to close stdin: {error}"));
                 feed.reply.give(Err::<WriteResponse, _>(refusal));
             }
         }
     }
+}
 
-    fn settle(&self, feed: Feed, status: WriteStatus) {
-        self.held.fetch_sub(weight(&feed.what), Ordering::Relaxed);
-        feed.reply.give(Ok(response(status)));
+impl Feed {
+    fn settle(self, status: WriteStatus) {
+        self.reply.give(Ok(response(status)));
     }
 }
 
@@ -243,8 +243,9 @@ async fn write(session: &Session, bytes: &[u8], done: &mut usize) -> Option<Writ
 /// How much of the limit something takes.
 fn weight(what: &What) -> usize {
     match what {
-        What::Bytes { bytes, .. } => OVERHEAD + bytes.len(),
-        What::Again { .. } | What::End => OVERHEAD,
+        What::Bytes { bytes, name, .. } => OVERHEAD + name.len() + bytes.len(),
+        What::Again { name } => OVERHEAD + name.len(),
+        What::End => OVERHEAD,
     }
 }
 

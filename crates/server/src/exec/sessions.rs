@@ -13,6 +13,7 @@ use windlass_engine::Session;
 use windlass_protocol::envelope::{ATTACHED_ELSEWHERE, INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 
 use super::process::Process;
+use super::waiting::Waiting;
 use crate::jsonrpc::Peer;
 
 /// How long a session waits for a client that lost its connection, unless told otherwise.
@@ -43,6 +44,7 @@ pub(super) struct ExecSession {
     /// What processes that are known no longer left running: it may go on as long as the session does.
     left: Mutex<Vec<Session>>,
     tasks: Mutex<JoinSet<()>>,
+    input: Waiting,
 }
 
 /// Who is attached.
@@ -174,6 +176,7 @@ impl ExecSession {
             processes: Mutex::default(),
             left: Mutex::default(),
             tasks: Mutex::default(),
+            input: Waiting::default(),
         }
     }
 
@@ -190,6 +193,11 @@ impl ExecSession {
             }
             is_greeted
         });
+    }
+
+    /// The input that waits for its processes.
+    pub(super) fn input(&self) -> &Waiting {
+        &self.input
     }
 
     /// Who is attached, as a level to wait on.
