@@ -1,7 +1,7 @@
 //! The way out to the other side of a connection: answers and notifications, whole, in the order they were given.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
@@ -34,7 +34,7 @@ struct Shared {
     framing: Framing,
     stamping: Stamping,
     /// Whether the other side was told that nothing more will come.
-    closing: AtomicBool,
+    closing: Mutex<bool>,
     /// How many frames were masked.
     masked: AtomicU64,
 }
@@ -96,7 +96,7 @@ impl Peer {
                 outbox: Outbox::new(sink),
                 framing,
                 stamping,
-                closing: AtomicBool::new(false),
+                closing: Mutex::new(false),
                 masked: AtomicU64::new(0),
             }),
         }
@@ -171,7 +171,6 @@ impl Peer {
             payload.extend(&reason.as_bytes()[..reason.len().min(CONTROL_LIMIT - payload.len())]);
         }
         self.push_frame(Opcode::Close, &payload);
-        self.shared.closing.store(true, Ordering::Release);
     }
 
     /// Ends our side once everything is written, or the peer takes nothing any more.
@@ -181,20 +180,23 @@ impl Peer {
     }
 
     fn push_frame(&self, opcode: Opcode, payload: &[u8]) {
-        // Nothing may stand after a close frame, not even another one.
-        if self.shared.closing.load(Ordering::Acquire) {
-            return;
-        }
         let key = self.shared.next_mask();
         let header = Header { last: true, opcode, mask: key, length: payload.len() as u64 };
         let header = header.write();
-        match key {
-            None => drop(self.shared.outbox.push_pieces([header.bytes(), payload])),
+        let mut masked = Vec::new();
+        let payload = match key {
+            None => payload,
             Some(key) => {
-                let mut masked = payload.to_vec();
+                masked.extend_from_slice(payload);
                 mask(&mut masked, key, 0);
-                self.shared.outbox.push_pieces([header.bytes(), &masked]);
+                &masked
             }
+        };
+        // Nothing may stand after a close frame, not even another one, so nobody comes between the question and the frame.
+        let mut closing = self.shared.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*closing {
+            *closing = opcode == Opcode::Close;
+            self.shared.outbox.push_pieces([header.bytes(), payload]);
         }
     }
 
@@ -236,7 +238,7 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
     use windlass_protocol::envelope::INVALID_REQUEST;
 
     use super::*;
@@ -252,6 +254,29 @@ mod tests {
         let notifies = seen.get("method").is_some();
         assert_eq!(stamp.is_some_and(|at| at.is_u64()), notifies && stamping == Stamping::Stamped);
         assert_eq!(seen, expected);
+    }
+
+    #[tokio::test]
+    async fn nothing_stands_after_a_close_frame() {
+        for _ in 0..200 {
+            let (ours, mut theirs) = tokio::io::duplex(64 * 1024);
+            let peer = Peer::new(Box::new(ours), Framing::WebSocket, Stamping::Plain);
+            let start = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        start.wait();
+                        (0..20).for_each(|_| peer.push("m"));
+                    });
+                }
+                start.wait();
+                peer.close(close::NORMAL, "");
+            });
+            drop(peer);
+            let mut said = Vec::new();
+            theirs.read_to_end(&mut said).await.expect("it can be read");
+            assert!(said.ends_with(&[0x88, 2, 3, 232]), "{said:?}");
+        }
     }
 
     #[tokio::test]
