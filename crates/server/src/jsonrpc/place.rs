@@ -5,13 +5,19 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::Mode;
+use rustix::fs::{FlockOperation, Mode};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
 /// How many clients may wait to be accepted.
 const BACKLOG: i32 = 1024;
+
+/// How soon and how often it is tried again to be the only one who takes a path in a folder.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+const TRIES: usize = 500;
 
 /// There can be no socket at a path.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +58,8 @@ impl Place {
     pub(crate) async fn take(path: &Path) -> Result<Self, PlaceError> {
         let refused = |error| PlaceError::Refused { path: path.to_owned(), error };
         let path = std::path::absolute(path).map_err(refused)?;
+        // Nobody else may take what we find dead for dead too, and away when it is ours and alive.
+        let _turn = turn(&path).await.map_err(refused)?;
         clear(&path).await?;
         let listener = bind(&path).map_err(|error| match error.kind() {
             // Somebody else came first.
@@ -77,6 +85,21 @@ impl Drop for Place {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Waits until nobody else takes a path in the same folder. It is ours until this is dropped, or we die.
+async fn turn(path: &Path) -> io::Result<File> {
+    let (directory, _) = parted(path)?;
+    for _ in 0..TRIES {
+        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {}
+            // Where there are no locks we are as safe as one can be.
+            Ok(()) | Err(_) => return Ok(directory),
+        }
+        // timer: a lock that was given back tells nobody, and one that never is must not keep us.
+        tokio::time::sleep(TRY_AGAIN).await;
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "somebody keeps the folder it is in locked"))
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
@@ -171,6 +194,24 @@ mod tests {
         assert!(matches!(Place::take(&nowhere).await, Err(PlaceError::Refused { .. })));
         drop(alive);
         assert_eq!(std::fs::read_to_string(&file).expect("still there"), "precious");
+    }
+
+    #[tokio::test]
+    async fn only_one_at_a_time_decides_what_is_dead() {
+        let scratch = Scratch::new("place-turn");
+        let path = scratch.path().join("s");
+        drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+        let left = identity(&path).expect("it is there");
+        let other = turn(&path).await.expect("nobody else is there");
+        let mut taking = std::pin::pin!(Place::take(&path));
+        tokio::select! {
+            biased;
+            _ = &mut taking => panic!("it is not its turn"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert_eq!(identity(&path).expect("it is still there"), left);
+        drop(other);
+        taking.await.expect("a place");
     }
 
     #[tokio::test]
