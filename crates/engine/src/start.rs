@@ -188,12 +188,15 @@ struct Call {
 impl Call {
     fn prepare(spec: &CommandSpec) -> Result<Self, StartError> {
         let name = spec.argv.first().filter(|name| !name.is_empty()).ok_or(StartError::Empty)?;
-        let program = find_program(spec, name)?;
         let shown = spec.argv0.as_ref().unwrap_or(name);
         let arguments = std::iter::once(shown).chain(&spec.argv[1..]);
+        // First of all: to look for a program whose name cannot be one would hide what is wrong.
+        let arguments = arguments.map(|argument| c_string(argument, "command")).collect::<Result<_, _>>()?;
+        c_string(name, "program")?;
+        let program = find_program(spec, name)?;
         Ok(Self {
             program: c_string(program.as_os_str(), "program")?,
-            arguments: arguments.map(|argument| c_string(argument, "command")).collect::<Result<_, _>>()?,
+            arguments,
             environment: spec.environment.iter().map(c_variable).collect::<Result<_, _>>()?,
             directory: c_string(spec.directory.as_os_str(), "working directory")?,
         })

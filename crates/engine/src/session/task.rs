@@ -175,7 +175,8 @@ impl Task {
                 self.life.stop_replies.push(reply);
                 self.stop(cause);
             }
-            Request::Confirm { taken } => self.life.confirmed = taken,
+            // Several may keep the pace, and they do not agree on an order: what was taken stays taken.
+            Request::Confirm { taken } => self.life.confirmed = self.life.confirmed.max(taken),
             Request::Look { reply } => {
                 let _ = reply.send(self.look());
             }

@@ -169,6 +169,8 @@ async fn what_cannot_be_started_says_so_in_the_systems_words() {
         (command(&["./plain"]), "Permission denied (os error 13)"),
         (command(&["true", &long]), "Argument list too long (os error 7)"),
         (command(&["true", "a\0b"]), "nul byte found in provided data"),
+        (command(&["a\0"]), "nul byte found in provided data"),
+        (command(&["no-such-program", "a\0"]), "nul byte found in provided data"),
         (exec(json!({ "env": { "A": "a\0b" } })), "data provided contains a nul byte"),
         (command(&[""]), "missing program for pipe spawn"),
         (with(command(&[""]), tty.clone()), "missing program for PTY spawn"),
