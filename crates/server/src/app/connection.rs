@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::SessionId;
 use windlass_protocol::app::{Method, Resumable, ResumeRequest};
@@ -27,6 +28,8 @@ pub(super) struct Connection {
     client: Option<Arc<Client>>,
     /// Reads, waits and subscriptions under way. They end with the connection.
     errands: JoinSet<()>,
+    /// Whose turn it is to read output.
+    pub(super) reading: Arc<Semaphore>,
     /// Which of them follow a session.
     subscriptions: HashMap<SessionId, AbortHandle>,
     /// How the client comes back if the connection is lost.
@@ -90,6 +93,7 @@ impl Connection {
             processes: Arc::default(),
             client: None,
             errands: JoinSet::new(),
+            reading: Arc::new(Semaphore::new(1)),
             subscriptions: HashMap::new(),
             berth: None,
             after_loss,

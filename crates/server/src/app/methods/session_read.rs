@@ -33,8 +33,14 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     let limit = params.max_bytes.unwrap_or(DEFAULT_BYTES).min(MOST_BYTES);
     let choice = Choice::of(&params)?;
     let process = target::find(connection, params.target)?;
-    let peer = connection.peer.clone();
+    let (peer, turn) = (connection.peer.clone(), Arc::clone(&connection.reading));
     let reading = async move {
+        // Answers are large: they are made one at a time, and not before the client has taken the earlier ones. Nobody
+        // closes the semaphore.
+        let _turn = turn.acquire().await;
+        if peer.room().await.is_err() {
+            return;
+        }
         // A large output takes a while: not on the threads that serve everyone.
         match tokio::task::spawn_blocking(move || read(&process, &choice, limit)).await {
             Ok(result) => peer.answer(&request.id, &result),

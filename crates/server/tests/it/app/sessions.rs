@@ -225,3 +225,20 @@ async fn a_session_is_named_in_one_way_and_must_be_there() {
     stranger.vanish().await;
     bench.end().await;
 }
+
+/// However many are asked for at once, only one large answer is in memory.
+#[tokio::test]
+async fn reads_are_carried_out_one_at_a_time() {
+    let bench = Bench::new("app-turns");
+    let mut client = bench.client().await;
+    let id = ran(&mut client, "seq 300000").await;
+    let grep = json!({ "sessionId": id, "grep": { "pattern": "^299999$" } });
+    let slow = client.ask("session/read", grep).await;
+    let quick = client.ask("session/read", json!({ "sessionId": id, "maxBytes": 1 })).await;
+    let first = client.hear().await.expect("an answer");
+    assert_eq!(first["id"], slow);
+    assert_eq!(first["result"]["lines"][0]["number"], 299_999);
+    assert_eq!(client.result(quick).await["next"], 1);
+    client.vanish().await;
+    bench.end().await;
+}
