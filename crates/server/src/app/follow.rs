@@ -9,6 +9,7 @@ use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 use super::connection::Client;
 use super::delta::{Delta, Deltas};
 use super::ending::exit_of;
+use super::input::Parties;
 use super::output::{Allowance, Cap, Channel, Collected};
 use super::process::{Name, Process};
 use super::processes::Processes;
@@ -91,6 +92,10 @@ impl Follow {
         if receipt.as_ref().is_some_and(|receipt| receipt.cut_off) {
             // What it left running may go on printing, and nobody here keeps its pace.
             self.process.session.confirm(Offset::new(u64::MAX)).await;
+        }
+        if let Some(input) = &self.process.input {
+            let parties = Parties { peer: self.peer.clone(), processes: Arc::clone(&self.processes) };
+            input.settle(&parties).await;
         }
         // The name is free before its end is told: the client may use it again at once.
         self.processes.finish(&self.process);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
-use windlass_engine::{InputError, InputProgress, LastLine, Phase, Session};
+use tokio::sync::{Mutex as Turn, watch};
+use windlass_engine::{InputError, InputProgress, LastLine, Phase, QUEUE_LIMIT, Session};
 use windlass_protocol::app::Done;
 use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal, RequestId};
 
@@ -20,6 +20,9 @@ const HELD_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// How long a process may take nothing before a write that finds no room is refused.
 const STALLED: Duration = Duration::from_secs(1);
+
+/// How long a write may wait for room at all: meanwhile nothing else is read from its connection.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// What is offered to a session at a time.
 const STEP: usize = 256 * 1024;
@@ -52,6 +55,8 @@ impl Held {
 #[derive(Debug, Default)]
 pub(super) struct Input {
     state: Mutex<State>,
+    /// Held by whoever offers something to the session, from when it is taken out of the state until it is answered or back.
+    turn: Turn<()>,
     /// Bytes that were taken from the client and never offered to the session.
     discarded: AtomicU64,
 }
@@ -117,18 +122,20 @@ impl Input {
     pub(super) async fn take(
         &self,
         process: &Arc<Process>,
-        write: Write,
+        mut write: Write,
         parties: &Parties,
     ) -> Result<Taken, Refusal> {
         self.check_open(&write)?;
-        if self.lock().feeding {
+        if self.would_hold(&process.session, &write) {
             self.wait_for_room(&process.session, &write, parties).await?;
         }
-        if write.last == Last::End {
-            self.lock().closed = true;
+        if write.last == Last::End && std::mem::replace(&mut self.lock().closed, true) {
+            // On a terminal, another end would be typed, for whoever reads there next.
+            write.last = Last::More;
         }
         let mut waiting = Waiting { id: write.id, bytes: write.bytes, taken: 0, last: write.last };
-        if !self.lock().feeding && waiting.offer(&process.session).await == Offered::Whole {
+        let _turn = self.turn.lock().await;
+        if !self.lock().feeding && self.offer(&mut waiting, &process.session).await == Offered::Whole {
             let finished = waiting.finish(&process.session, parties).await;
             if finished.is_err() {
                 self.lock().closed = false;
@@ -143,6 +150,12 @@ impl Input {
             return Err(Refusal::new(INVALID_REQUEST, "stdin is already closed"));
         }
         Ok(())
+    }
+
+    /// Whether something of a write may have to be held until the process reads.
+    fn would_hold(&self, session: &Session, write: &Write) -> bool {
+        let free = (QUEUE_LIMIT as u64).saturating_sub(session.progress().input.queued());
+        self.lock().feeding || write.bytes.len() as u64 > free
     }
 
     fn put_by(&self, process: &Arc<Process>, waiting: Waiting, parties: &Parties) -> Taken {
@@ -177,16 +190,20 @@ impl Input {
     }
 
     async fn feed_one(&self, session: &Session, parties: &Parties) -> Fed {
+        let _turn = self.turn.lock().await;
         let Some(mut waiting) = self.lock().waiting.pop_front() else {
             return self.rest();
         };
         let before = waiting.left();
-        let offered = waiting.offer(session).await;
+        let offered = self.offer(&mut waiting, session).await;
         parties.processes.held.release(before - waiting.left());
         match offered {
             Offered::Whole => {
-                // What cannot be ended is at its end already.
-                let _ = waiting.finish(session, parties).await;
+                let id = waiting.id.clone();
+                if let Err(refusal) = waiting.finish(session, parties).await {
+                    self.lock().closed = false;
+                    parties.peer.refuse(&id, &refusal);
+                }
                 Fed::One
             }
             Offered::Part => {
@@ -196,11 +213,40 @@ impl Input {
         }
     }
 
+    /// Offers what is left of a write, piece by piece, until the session takes no more.
+    async fn offer(&self, waiting: &mut Waiting, session: &Session) -> Offered {
+        while waiting.left() > 0 {
+            let step = waiting.left().min(STEP);
+            let piece = &waiting.bytes[waiting.taken..waiting.taken + step];
+            match session.write(piece).await {
+                Ok(taken) => {
+                    waiting.taken += taken;
+                    if taken < step {
+                        return Offered::Part;
+                    }
+                }
+                // Nobody reads any more: what is written is taken and lost, as in a pipe without a reader.
+                Err(_) => {
+                    self.discarded.fetch_add(waiting.left() as u64, Ordering::Relaxed);
+                    waiting.taken = waiting.bytes.len();
+                }
+            }
+        }
+        Offered::Whole
+    }
+
     /// Whether there is nothing to do any more. Decided under the lock under which work is put by.
     fn rest(&self) -> Fed {
         let mut state = self.lock();
         state.feeding = !state.waiting.is_empty();
         if state.feeding { Fed::One } else { Fed::All }
+    }
+
+    /// The process has ended: every write is answered, and all that nobody read is counted.
+    pub(super) async fn settle(&self, parties: &Parties) {
+        // Whoever offers something right now may put the rest of it back.
+        let _turn = self.turn.lock().await;
+        self.give_up(parties);
     }
 
     /// The process reads no more: whatever waits is answered and dropped.
@@ -217,7 +263,7 @@ impl Input {
         }
     }
 
-    /// Waits until the connection may hold so much more. A process that reads nothing is not waited for.
+    /// Waits until the connection may hold so much more. A process that reads nothing of what it has is not waited for.
     async fn wait_for_room(
         &self,
         session: &Session,
@@ -226,7 +272,8 @@ impl Input {
     ) -> Result<(), Refusal> {
         let mut held = parties.processes.held.0.subscribe();
         let mut progress = session.watch();
-        let mut since = Instant::now();
+        let begun = Instant::now();
+        let mut since = begun;
         let mut read = progress.borrow_and_update().input;
         loop {
             if Held::has_room_for(*held.borrow_and_update(), write.bytes.len()) {
@@ -242,12 +289,18 @@ impl Input {
             if input != read {
                 (read, since) = (input, Instant::now());
             }
-            if self.lock().stalled_at == Some(input) || since.elapsed() >= STALLED {
+            // A process that has read all it got is not to blame.
+            let has_unread = input.queued() > 0;
+            if has_unread && (self.lock().stalled_at == Some(input) || since.elapsed() >= STALLED) {
                 self.lock().stalled_at = Some(input);
                 return Err(stalled(session));
             }
+            if begun.elapsed() >= LONGEST_WAIT {
+                return Err(crowded(session));
+            }
+            let until = if has_unread { since + STALLED } else { begun + LONGEST_WAIT };
             // timer: a process that reads nothing tells nobody so.
-            let patience = tokio::time::sleep_until((since + STALLED).into());
+            let patience = tokio::time::sleep_until(until.min(begun + LONGEST_WAIT).into());
             tokio::select! {
                 _ = held.changed() => {}
                 _ = progress.changed() => {}
@@ -281,25 +334,6 @@ impl Waiting {
         self.bytes.len() - self.taken
     }
 
-    /// Offers what is left, piece by piece, until the session takes no more.
-    async fn offer(&mut self, session: &Session) -> Offered {
-        while self.left() > 0 {
-            let step = self.left().min(STEP);
-            let piece = &self.bytes[self.taken..self.taken + step];
-            match session.write(piece).await {
-                Ok(taken) => {
-                    self.taken += taken;
-                    if taken < step {
-                        return Offered::Part;
-                    }
-                }
-                // Nobody reads any more: what is written is taken and lost, as in a pipe without a reader.
-                Err(_) => self.taken = self.bytes.len(),
-            }
-        }
-        Offered::Whole
-    }
-
     /// Ends the input if it is to end, and answers.
     async fn finish(self, session: &Session, parties: &Parties) -> Result<(), Refusal> {
         if self.last == Last::End {
@@ -330,9 +364,67 @@ async fn end(session: &Session) -> Result<(), Refusal> {
 fn stalled(session: &Session) -> Refusal {
     let id = session.id();
     let message = format!(
-        "session {id} has read nothing for {} s and {} MiB of input wait on this connection; nothing of this write was taken, retry later",
+        "session {id} has read nothing for {} s, and with this write more than {} MiB of input would wait on this connection; nothing of this write was taken, retry later",
         STALLED.as_secs(),
         HELD_LIMIT >> 20,
     );
     Refusal::new(OVERLOADED, message)
+}
+
+fn crowded(session: &Session) -> Refusal {
+    let id = session.id();
+    let message = format!(
+        "with this write to session {id} more than {} MiB of input would wait on this connection, and too little of it was read within {} s; nothing of this write was taken, retry later",
+        HELD_LIMIT >> 20,
+        LONGEST_WAIT.as_secs(),
+    );
+    Refusal::new(OVERLOADED, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use windlass_engine::{Engine, EngineOptions};
+
+    use super::*;
+    use crate::app::connection::{AfterLoss, Connection};
+    use crate::app::process::Name;
+    use crate::app::{AppOptions, AppServer};
+    use crate::jsonrpc::{Dialect, Framing, Stamping};
+
+    #[tokio::test]
+    async fn an_end_that_waited_and_cannot_be_typed_is_refused() {
+        let engine = Engine::new(EngineOptions::default()).expect("an engine can be made");
+        let options = AppOptions {
+            directory: "/".into(),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            state_directory: "/state".into(),
+        };
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let peer = Peer::new(Box::new(theirs), Framing::Lines, Stamping::Plain);
+        let server = AppServer::new(engine.clone(), options);
+        let mut connection = Connection::new(server, peer.clone(), AfterLoss::Ends);
+        for message in [
+            r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"test","version":"1"}}}"#,
+            r#"{"id":2,"method":"command/exec","params":{"command":["sh","-c","stty raw -echo; echo ready; exec sleep 1000"],"processId":"r","tty":true}}"#,
+        ] {
+            connection.take(message.as_bytes()).await;
+        }
+        let mut lines = BufReader::new(ours).lines();
+        let mut next = async || lines.next_line().await.expect("it can be read").expect("a line");
+        while !next().await.contains("command/exec/outputDelta") {}
+
+        let process = connection.processes.find(&Name::Command("r".into())).expect("it runs");
+        let input = process.input.as_ref().expect("a terminal can be written to");
+        let parties = Parties { peer, processes: Arc::clone(&connection.processes) };
+        input.lock().closed = true;
+        let id = RequestId::Text("last".into());
+        input.put_by(&process, Waiting { id, bytes: Vec::new(), taken: 0, last: Last::End }, &parties);
+        input.feed(&process, &parties).await;
+        let answer = next().await;
+        assert!(answer.contains("\"id\":\"last\"") && answer.contains("not in line mode"), "{answer}");
+        assert!(!input.lock().closed);
+        connection.close().await;
+        engine.shutdown().await;
+    }
 }

@@ -147,3 +147,96 @@ async fn a_terminal_in_raw_mode_has_no_end_of_input_and_gets_no_stray_bytes() {
     client.vanish().await;
     bench.end().await;
 }
+
+#[tokio::test]
+async fn a_terminal_is_ended_once_however_often_that_is_asked_for() {
+    let bench = Bench::new("app-eof-twice");
+    let mut client = bench.client().await;
+    let tty = json!({ "tty": true, "processId": "t" });
+    let script = "stty -echo; echo ready; cat; echo between; cat; echo after";
+    let exec = client.ask("command/exec", with(sh(script), tty)).await;
+    client.printed("t", "ready\r\n").await;
+    let close = json!({ "processId": "t", "closeStdin": true });
+    assert_eq!(client.get("command/exec/write", close.clone()).await, json!({}));
+    client.printed("t", "between\r\n").await;
+    let sessions = client.get("session/list", json!({})).await;
+    let session = bench.session(&sessions["sessions"][0]["sessionId"]);
+    let before = session.progress().input.accepted;
+    assert_eq!(client.get("command/exec/write", close).await, json!({}));
+    assert_eq!(session.progress().input.accepted, before, "nothing more was typed");
+    client.get("command/exec/terminate", json!({ "processId": "t" })).await;
+    client.result(exec).await;
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn what_may_wait_is_limited_for_all_processes_together() {
+    let bench = Bench::new("app-held");
+    let mut client = bench.client().await;
+    let endless = json!({ "disableTimeout": true });
+    let delta = base64::encode(&vec![b'x'; 24 << 20]);
+    let mut writes = Vec::new();
+    for name in ["a", "b", "c"] {
+        client.ask("command/exec", with(streamed(name, "exec sleep 1000"), endless.clone())).await;
+        let write = json!({ "processId": name, "deltaBase64": delta });
+        writes.push(client.ask("command/exec/write", write).await);
+    }
+    // What fits in the process's own queue waits for nobody, and is not refused because of others.
+    client.ask("command/exec", with(streamed("r", "cat"), endless)).await;
+    client.write("r", b"read").await;
+    client.printed("r", "read").await;
+    for name in ["a", "b", "c", "r"] {
+        client.get("command/exec/terminate", json!({ "processId": name })).await;
+    }
+    let refused = client.answer(writes.remove(2)).await;
+    assert_eq!(refused["error"]["code"], -32001, "{refused}");
+    let message = refused["error"]["message"].as_str().expect("it says why");
+    assert!(message.contains("more than 64 MiB of input would wait"), "{message}");
+    for write in writes {
+        assert_eq!(client.result(write).await, json!({}));
+    }
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn what_a_process_did_not_read_is_counted_and_answered_before_its_end_is_told() {
+    let bench = Bench::new("app-uncounted");
+    let mut client = bench.client().await;
+    let sent = 4 << 20;
+    let delta = base64::encode(&vec![b'x'; sent]);
+    for round in 0..10 {
+        let name = format!("u{round}");
+        let exec = client.ask("command/exec", streamed(&name, "exec sleep 0.1")).await;
+        let write = json!({ "processId": name, "deltaBase64": delta });
+        let write = client.ask("command/exec/write", write).await;
+        let result = client.result(exec).await;
+        let answered = client.kept.iter().any(|message| message["id"] == write);
+        let answer = client.answer(write).await;
+        if answer.get("error").is_some() {
+            // It had ended before the write was read.
+            continue;
+        }
+        assert!(answered, "round {round}: the write is answered before the end");
+        let undelivered = result["receipt"]["undeliveredInput"].as_u64().expect("a number") as usize;
+        assert!((sent - 128 * 1024..=sent).contains(&undelivered), "round {round}: {undelivered}");
+    }
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn what_is_written_to_a_process_that_closed_its_input_counts_as_undelivered() {
+    let bench = Bench::new("app-deaf-count");
+    let mut client = bench.client().await;
+    let exec = client.ask("command/exec", streamed("g", "exec 0<&-; echo closed; exec sleep 60")).await;
+    client.printed("g", "closed\n").await;
+    for _ in 0..3 {
+        client.write("g", &[b'x'; 100_000]).await;
+    }
+    client.get("command/exec/terminate", json!({ "processId": "g" })).await;
+    assert_eq!(client.result(exec).await["receipt"]["undeliveredInput"], 300_000);
+    client.vanish().await;
+    bench.end().await;
+}
