@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::SessionId;
@@ -35,6 +36,7 @@ pub(super) struct Connection {
     /// How the client comes back if the connection is lost.
     berth: Option<Berth>,
     after_loss: AfterLoss,
+    is_closed: bool,
 }
 
 /// Reads, waits and subscriptions that may be under way at a time.
@@ -97,6 +99,7 @@ impl Connection {
             subscriptions: HashMap::new(),
             berth: None,
             after_loss,
+            is_closed: false,
         }
     }
 
@@ -213,5 +216,56 @@ impl Dialect for Connection {
             Some(berth) => self.server.lobby().await_return(berth, &self.processes),
             None => self.processes.end_all().await,
         }
+        self.is_closed = true;
+    }
+}
+
+impl Drop for Connection {
+    /// Nobody closed it: there was a panic, say. What it started must not be left all the same.
+    fn drop(&mut self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if self.is_closed {
+            return;
+        }
+        match self.berth.take() {
+            Some(berth) => self.server.lobby().await_return(berth, &self.processes),
+            None => {
+                let processes = Arc::clone(&self.processes);
+                drop(runtime.spawn(async move { processes.end_all().await }));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_engine::{Cause, Engine, EngineOptions};
+    use windlass_testkit::HANG;
+
+    use super::*;
+    use crate::app::AppOptions;
+    use crate::jsonrpc::{Framing, Stamping};
+
+    #[tokio::test]
+    async fn a_connection_that_nobody_closes_leaves_nothing_running() {
+        let engine = Engine::new(EngineOptions::default()).expect("an engine can be made");
+        let options = AppOptions {
+            directory: "/".into(),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            state_directory: "/state".into(),
+        };
+        let peer = Peer::new(Box::new(tokio::io::sink()), Framing::Lines, Stamping::Plain);
+        let mut connection = Connection::new(AppServer::new(engine.clone(), options), peer, AfterLoss::Ends);
+        for message in [
+            r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"test","version":"1"}}}"#,
+            r#"{"id":2,"method":"command/exec","params":{"command":["sleep","1000"]}}"#,
+        ] {
+            connection.take(message.as_bytes()).await;
+        }
+        let session = connection.processes.all().remove(0).session.clone();
+        drop(connection);
+        let ended = tokio::time::timeout(HANG, session.exited()).await.expect("it is ended");
+        assert_eq!(ended.expect("it is watched").cause, Cause::Dropped);
+        engine.shutdown().await;
     }
 }
