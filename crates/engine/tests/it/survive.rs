@@ -123,6 +123,18 @@ async fn a_command_that_keeps_its_readers_pace_waits_for_it_and_loses_nothing() 
     assert_eq!(receipt(&session).await.exit, Exit::Signal(15));
 }
 
+#[tokio::test]
+async fn output_that_was_confirmed_stays_so_whoever_confirms_less_later() {
+    let engine = engine();
+    let mut spec = with_stdin(sh("read _; seq 100000"), Stdin::Open);
+    spec.pace = Pace::Reader { window: 10_000 };
+    let session = engine.start(spec).unwrap();
+    session.confirm(Offset::new(u64::MAX)).await;
+    session.confirm(Offset::ZERO).await;
+    session.write(b"\n").await.unwrap();
+    assert_eq!(receipt(&session).await.bytes.stdout, 588_895);
+}
+
 /// The clock that waits for silence must not run while it is the reader who keeps us from reading.
 #[tokio::test]
 async fn what_is_printed_after_the_exit_waits_for_a_slow_reader_too() {

@@ -1,7 +1,6 @@
 //! What comes out: collected or as deltas, capped, in order, and as text.
 
 use serde_json::json;
-use windlass_engine::Offset;
 
 use super::rig::{Bench, sh, streamed, with};
 
@@ -154,25 +153,5 @@ async fn a_client_that_is_late_loses_nothing() {
     assert_eq!((&result["exitCode"], &result["timedOut"]), (&json!(0), &json!(false)));
     late.vanish().await;
     other.vanish().await;
-    bench.end().await;
-}
-
-/// After a connection was taken over, the earlier one may still tell how far it got.
-#[tokio::test]
-async fn a_late_word_about_output_that_was_taken_holds_nothing_up() {
-    let bench = Bench::new("app-late-word");
-    // Of output that it does not want to hear of, everything counts as taken from the start.
-    let deaf = json!({ "optOutNotificationMethods": ["command/exec/outputDelta"] });
-    let mut client = bench.client_with(with(json!({ "experimentalApi": true }), deaf)).await;
-    let script = "read _; head -c 9000000 /dev/zero";
-    let endless = json!({ "disableTimeout": true });
-    let exec = client.ask("command/exec", with(streamed("l", script), endless)).await;
-    let sessions = client.get("session/list", json!({})).await;
-    let session = bench.session(&sessions["sessions"][0]["sessionId"]);
-    session.confirm(Offset::new(u64::MAX)).await;
-    session.confirm(Offset::ZERO).await;
-    client.write("l", b"\n").await;
-    assert_eq!(client.result(exec).await["exitCode"], 0);
-    client.vanish().await;
     bench.end().await;
 }
