@@ -5,6 +5,7 @@ mod dialect;
 mod exec_server;
 mod listening;
 mod mcp;
+mod sandbox;
 mod values;
 
 use std::ffi::OsString;
@@ -16,13 +17,14 @@ use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_server::client::Endpoint;
 use windlass_sys::pty::Size;
 
-pub(crate) use self::app_server::{AppServe, AppServerArgs};
+pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
 pub(crate) use self::dialect::{Destination, DialectCommand};
 pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
+pub(crate) use self::sandbox::{LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxWords};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.
@@ -62,6 +64,8 @@ pub(crate) enum Verb {
     AppServer(AppServerArgs),
     /// Serve processes and files to a program that speaks the exec-server protocol
     ExecServer(ExecServerArgs),
+    /// Say what a sandbox would enforce
+    Sandbox(SandboxArgs),
     /// Check what this machine supports and what is missing
     Doctor(Doctor),
     /// Show what Windlass does, on this machine, in a few seconds
@@ -146,6 +150,9 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["until", "idle", "max_tokens", "view", "tokenizer"])]
     pub(crate) detach: bool,
 
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxWords,
+
     /// Run it on this app-server, `ws://HOST:PORT` or `unix://PATH`, as if it ran here. The directory is one on that
     /// machine, and the environment that server's
     #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE_UNKNOWN)]
@@ -161,7 +168,8 @@ pub(crate) struct Run {
 }
 
 /// What cannot be asked of a server: it streams, and remembers nothing for us.
-const ELSEWHERE_UNKNOWN: [&str; 7] = ["until", "idle", "max_tokens", "view", "json", "name", "detach"];
+const ELSEWHERE_UNKNOWN: [&str; 8] =
+    ["until", "idle", "max_tokens", "view", "json", "name", "detach", "sandbox"];
 
 const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.

@@ -2,6 +2,7 @@
 
 pub(crate) mod app_server;
 pub(crate) mod completions;
+pub(crate) mod confine;
 pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod docs;
@@ -14,4 +15,5 @@ pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod ps;
 pub(crate) mod run;
+pub(crate) mod sandbox;
 pub(crate) mod stop;

@@ -5,6 +5,7 @@ mod args;
 mod clients;
 mod commands;
 mod config;
+mod confinement;
 mod failure;
 mod listening;
 mod printing;
@@ -24,6 +25,10 @@ use crate::config::Config;
 use crate::failure::Exit;
 
 fn main() -> ExitCode {
+    if commands::confine::asked_for() {
+        commands::confine::run();
+        return ExitCode::SUCCESS;
+    }
     if let Some(family) = commands::guardian::asked_for() {
         return commands::guardian::run(family);
     }
@@ -59,6 +64,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
             commands::dialect::run(&instead, &schema::exec_server())
         }
         Verb::ExecServer(order) => on_runtime(commands::exec_server::run(order.serve, config)),
+        Verb::Sandbox(order) => commands::sandbox::run(&order.command, &config),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),

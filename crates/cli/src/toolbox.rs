@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::Result;
 use windlass_tools::{EnvironmentPolicy, Inherit, Numbering, Profile, ToolboxOptions};
 
 use crate::args::{EnvironmentChange, InheritName, ProfileName, ToolWords};
 use crate::config::Config;
+use crate::confinement;
 
 /// The options of a toolbox whose commands run in this directory.
-pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) -> ToolboxOptions {
+pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) -> Result<ToolboxOptions> {
     let mut options = ToolboxOptions::new(directory, config.environment.clone());
     options.shell = config.shell.clone().into();
     options.profile = match words.profile {
@@ -18,7 +20,8 @@ pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) ->
     };
     options.tokenizer = words.tokenizer.into();
     options.policy = policy(words);
-    options
+    options.sandbox = confinement::policy(&words.sandbox)?;
+    Ok(options)
 }
 
 /// How sessions are numbered for one who may not be alone.
@@ -55,6 +58,7 @@ impl ToolWords {
         push("--env-inherit", value_name(&self.env_inherit).into());
         self.env_exclude.iter().for_each(|pattern| push("--env-exclude", pattern.into()));
         self.env_set.iter().for_each(|change| push("--env-set", change_word(change)));
+        words.extend(self.sandbox.again());
         words
     }
 }

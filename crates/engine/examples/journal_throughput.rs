@@ -190,6 +190,7 @@ fn start(id: SessionId) -> StartRecord {
         cwd: "/srv/project".into(),
         terminal: true,
         lifetime: Lifetime::Runtime,
+        sandbox: None,
         started: windlass_sys::clock::wall(),
         runtime: key,
         root: key,

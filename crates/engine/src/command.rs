@@ -3,7 +3,9 @@
 use crate::Lifetime;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use windlass_sandbox::Plan;
 use windlass_sys::pty::Size;
 
 /// One command and the circumstances it runs in.
@@ -35,6 +37,8 @@ pub struct CommandSpec {
     pub script: Option<String>,
     /// Names of variables that were kept from it, for the record.
     pub withheld: Vec<String>,
+    /// What it may touch, as a plan for this machine; everything its user may, without one.
+    pub sandbox: Option<Arc<Plan>>,
 }
 
 impl CommandSpec {
@@ -54,6 +58,7 @@ impl CommandSpec {
             keeping: Keeping::Store,
             script: None,
             withheld: Vec::new(),
+            sandbox: None,
         }
     }
 

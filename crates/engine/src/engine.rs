@@ -1,6 +1,7 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
 use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
+use crate::confined::{Confined, Watchers};
 use crate::guard::{Guard, Standing};
 use crate::orphans::{self, Roots};
 use crate::progress::Progress;
@@ -11,7 +12,7 @@ use crate::session::{
     Whose, end_tree,
 };
 use crate::spare::Spare;
-use crate::start::{self, Ends, Placement, StartError};
+use crate::start::{self, Ends, Launched, Placement, StartError};
 use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -23,6 +24,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
+use windlass_sandbox::{Grounds, Plan, PlanError, Policy, Surroundings};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
@@ -45,6 +47,8 @@ pub struct EngineOptions {
     pub limits: RegistryLimits,
     /// Who ends what is left when this process dies.
     pub guard: Guard,
+    /// What confined commands need; without it none can be started.
+    pub grounds: Option<Arc<Grounds>>,
 }
 
 /// Runs commands. A handle: clones share the engine, and when the last one goes, so do its sessions.
@@ -69,6 +73,8 @@ struct Inner {
     next_unlisted: AtomicU64,
     spare: Arc<Spare>,
     adoption: Arc<Adoption>,
+    grounds: Option<Arc<Grounds>>,
+    watchers: Arc<Watchers>,
     runtime: tokio::runtime::Handle,
     /// Told when a start that was under way at the shutdown is over.
     settled: Notify,
@@ -90,6 +96,17 @@ pub enum EngineError {
         "processes cannot be marked: the limit on file locks (ulimit -x) is too low; it must be unlimited"
     )]
     CannotMark,
+}
+
+/// Why a command could not be confined, and so must not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfineError {
+    /// The engine was made without what confined commands need.
+    #[error("this runtime was made without a helper for sandboxes")]
+    NoHelper,
+    /// The policy and the machine do not go together.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
 /// The first number of a session in an engine that keeps nothing on disk.
@@ -127,11 +144,24 @@ impl Engine {
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
             adoption,
+            grounds: options.grounds,
+            watchers: Arc::default(),
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
             _guard: guard,
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// What a policy comes to for a command in these surroundings; `None`: nothing is to be enforced.
+    pub fn confine(
+        &self,
+        policy: &Policy,
+        surroundings: &Surroundings,
+    ) -> Result<Option<Arc<Plan>>, ConfineError> {
+        let Policy::Confined(confined) = policy else { return Ok(None) };
+        let grounds = self.inner.grounds.as_deref().ok_or(ConfineError::NoHelper)?;
+        Ok(Some(Arc::new(windlass_sandbox::plan_for(confined, surroundings, grounds)?)))
     }
 
     /// Starts a command, on the runtime the engine was made in. On error nothing of it is left: no process, no file, no
@@ -163,13 +193,18 @@ impl Engine {
     }
 
     fn launch(&self, spec: CommandSpec, seat: Seat) -> Result<Session, StartError> {
-        let placement = Placement { mark: (self.inner.brand, seat.mark), open_files: self.inner.open_files };
-        let (process, ends) = start::launch(&spec, &placement)?;
+        let placement = Placement {
+            mark: (self.inner.brand, seat.mark),
+            open_files: self.inner.open_files,
+            grounds: self.inner.grounds.as_deref(),
+        };
+        let Launched { process, ends, confined } = start::launch(&spec, &placement)?;
+        self.inner.watchers.add(confined.watcher(), self.inner.brand);
         let unborn = Unborn(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
         let Watched { outputs, mut input } = Watched::new(ends, &spec.io).map_err(not_watched)?;
         let root = unborn.watch().map_err(not_watched)?;
-        let (session, requests) = Session::new(self.shared(&spec, seat, root.get_ref()));
+        let (session, requests) = Session::new(self.shared(&spec, seat, root.get_ref(), confined));
         self.record_start(&session);
         if let Io::Pipes(Stdin::Bytes(bytes)) = spec.io {
             input.preload(bytes);
@@ -186,7 +221,7 @@ impl Engine {
         Ok(session)
     }
 
-    fn shared(&self, spec: &CommandSpec, seat: Seat, root: &Arc<Process>) -> Shared {
+    fn shared(&self, spec: &CommandSpec, seat: Seat, root: &Arc<Process>, confined: Confined) -> Shared {
         let terminal = match &spec.io {
             Io::Terminal(terminal) => Some(terminal.size),
             Io::Pipes(_) => None,
@@ -203,6 +238,7 @@ impl Engine {
             lifetime: spec.lifetime,
             root: root.pid(),
             started: clock::wall(),
+            sandbox: spec.sandbox.clone(),
         };
         Shared {
             facts,
@@ -226,6 +262,8 @@ impl Engine {
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
             trouble: Mutex::new(seat.trouble),
+            confined,
+            watchers: Arc::clone(&self.inner.watchers),
         }
     }
 
@@ -241,6 +279,7 @@ impl Engine {
             cwd: facts.directory.clone(),
             terminal: facts.terminal.is_some(),
             lifetime: facts.lifetime,
+            sandbox: facts.sandbox.as_deref().map(summary),
             started: facts.started,
             runtime: self.inner.own,
             root: process_key(facts.root),
@@ -337,8 +376,16 @@ impl Inner {
 impl Inner {
     fn everything(&self) -> Prey {
         let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
-        Prey { brand: self.brand, whose: Whose::Runtime, spare, adoption, on_terminal: false }
+        let watchers = Arc::clone(&self.watchers);
+        let whose = Whose::Runtime;
+        Prey { brand: self.brand, whose, spare, adoption, on_terminal: false, watcher: None, watchers }
     }
+}
+
+/// What keeps a session from things, in one line.
+fn summary(plan: &Plan) -> String {
+    let layers: Vec<String> = plan.layers.iter().map(|layer| layer.name()).collect();
+    format!("{}, network {}: {}", plan.policy, plan.network.name(), layers.join(", "))
 }
 
 /// A record is for finding a session again: of a long script, its beginning does.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod confined;
 mod cursor;
 mod deadline;
 mod engine;
@@ -28,7 +29,7 @@ mod wait;
 
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
-pub use engine::{Engine, EngineError, EngineOptions};
+pub use engine::{ConfineError, Engine, EngineError, EngineOptions};
 pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
@@ -49,6 +50,7 @@ pub use store::{
 pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
 pub use windlass_output::{Offset, Span};
+pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
 pub use windlass_sys::evidence::{Endpoint, InputKind};
 pub use windlass_sys::pty::Size;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::time::Duration;
+use windlass_sandbox::Denial;
 
 /// How the root process ended. A code and a signal are different things and stay so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +126,8 @@ pub struct Receipt {
     pub bytes: StreamBytes,
     /// Whether something still held its output when that was no longer waited for: it may have printed more since.
     pub cut_off: bool,
+    /// What its sandbox refused it.
+    pub denials: Vec<Denial>,
     /// Input that was accepted and never reached the process.
     pub undelivered_input: u64,
     /// Processes it started that were still alive when it ended, and were left so.

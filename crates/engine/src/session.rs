@@ -20,6 +20,7 @@ pub(crate) use screen::LiveScreen;
 pub(crate) use task::{Life, Request, Task};
 pub(crate) use terminate::{Prey, Whose, end_tree};
 
+use crate::confined::{Confined, Watchers};
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
 use crate::progress::{InputProgress, Progress};
 use crate::spare::Spare;
@@ -32,6 +33,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_output::Offset;
+use windlass_sandbox::{Denial, Plan};
 use windlass_sys::evidence::{self, Endpoint};
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{Pid, Process};
@@ -71,6 +73,8 @@ pub(crate) struct Shared {
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
     pub(crate) touched: AtomicU64,
     pub(crate) trouble: Mutex<Option<String>>,
+    pub(crate) confined: Confined,
+    pub(crate) watchers: Arc<Watchers>,
 }
 
 /// What was decided when the session started and never changes.
@@ -96,6 +100,8 @@ pub struct Facts {
     pub root: Pid,
     /// When it started, by the wall clock.
     pub started: SystemTime,
+    /// What keeps it from things, if anything does.
+    pub sandbox: Option<Arc<Plan>>,
 }
 
 /// The times a session's end is governed by.
@@ -153,6 +159,11 @@ impl Session {
     /// What the session could not do as it should: its record could not be written, say.
     pub fn trouble(&self) -> Option<String> {
         self.shared.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// What its sandbox refused it so far, each thing once.
+    pub fn denials(&self) -> Vec<Denial> {
+        self.shared.confined.denials()
     }
 
     /// A reader of its own, from this offset on.
@@ -271,7 +282,8 @@ impl Session {
     pub fn processes(&self) -> Vec<ProcessLine> {
         let (brand, mark) = (self.shared.brand, self.shared.mark);
         let members = tree::members(brand, |found| found == mark);
-        members.iter().filter_map(|member| terminate::describe(member.pid())).collect()
+        let asked_for = |member: &&Process| self.shared.confined.watcher() != Some(member.pid());
+        members.iter().filter(asked_for).filter_map(|member| terminate::describe(member.pid())).collect()
     }
 
     pub(crate) fn last_used(&self) -> Instant {
@@ -333,7 +345,9 @@ impl Shared {
     pub(crate) fn prey(&self) -> Prey {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
         let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
-        Prey { brand: self.brand, whose, spare, adoption, on_terminal: self.facts.terminal.is_some() }
+        let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
+        let watchers = Arc::clone(&self.watchers);
+        Prey { brand: self.brand, whose, spare, adoption, on_terminal, watcher, watchers }
     }
 
     fn group_prey(&self) -> Prey {

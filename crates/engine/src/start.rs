@@ -3,15 +3,17 @@
 
 use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Terminal};
+use crate::confined::Confined;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use windlass_sandbox::{Grounds, Plan, Stage, StartFailure};
 use windlass_sys::limits::OpenFiles;
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::Process;
-use windlass_sys::spawn::{self, Launch, LaunchFailure, Stdio, Step};
+use windlass_sys::spawn::{self, Kinship, Launch, Stdio, Step};
 use windlass_sys::{pipes, pty};
 
 /// Why a command was not started.
@@ -86,6 +88,12 @@ pub enum StartError {
     /// The engine is ending.
     #[error("the runtime is shutting down")]
     ShuttingDown,
+    /// The sandbox could not be put around it, so it was not started.
+    #[error("the sandbox could not be set up, so nothing was started: {reason}")]
+    Sandbox {
+        /// What failed.
+        reason: String,
+    },
     /// Anything else the kernel refused.
     #[error("cannot {doing}: {source}")]
     System {
@@ -123,13 +131,23 @@ pub(crate) enum Ends {
 
 /// Where and as what the command is launched.
 #[derive(Debug)]
-pub(crate) struct Placement {
+pub(crate) struct Placement<'a> {
     pub(crate) mark: (Brand, Mark),
     pub(crate) open_files: OpenFiles,
+    /// What a confined command needs.
+    pub(crate) grounds: Option<&'a Grounds>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub(crate) process: Process,
+    pub(crate) ends: Ends,
+    pub(crate) confined: Confined,
 }
 
 /// Launches the command.
-pub(crate) fn launch(spec: &CommandSpec, placement: &Placement) -> Result<(Process, Ends), StartError> {
+pub(crate) fn launch(spec: &CommandSpec, placement: &Placement<'_>) -> Result<Launched, StartError> {
     let call = Call::prepare(spec)?;
     match &spec.io {
         Io::Pipes(stdin) => launch_on_pipes(spec, &call, stdin, placement),
@@ -141,8 +159,8 @@ fn launch_on_pipes(
     spec: &CommandSpec,
     call: &Call,
     stdin: &Stdin,
-    placement: &Placement,
-) -> Result<(Process, Ends), StartError> {
+    placement: &Placement<'_>,
+) -> Result<Launched, StartError> {
     let pipe_error = |errno| StartError::system("open a pipe", errno);
     let (their_stdin, our_stdin) = match stdin {
         Stdin::Closed => (pipes::nothing().map_err(pipe_error)?, None),
@@ -158,23 +176,24 @@ fn launch_on_pipes(
         stdout: stdout.theirs.as_fd(),
         stderr: stderr.theirs.as_fd(),
     };
-    let process = call.launch(spec, stdio, placement)?;
-    Ok((process, Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.ours }))
+    let (process, confined) = call.launch(spec, stdio, placement)?;
+    let ends = Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.ours };
+    Ok(Launched { process, ends, confined })
 }
 
 fn launch_on_terminal(
     spec: &CommandSpec,
     call: &Call,
     terminal: &Terminal,
-    placement: &Placement,
-) -> Result<(Process, Ends), StartError> {
+    placement: &Placement<'_>,
+) -> Result<Launched, StartError> {
     let pty = pty::open(terminal.size).map_err(|errno| match errno {
         // The machine's limit answers one way, that of a private mount of terminals another.
         Errno::NOSPC | Errno::AGAIN => StartError::OutOfTerminals,
         errno => StartError::system("open a pseudo-terminal", errno),
     })?;
-    let process = call.launch(spec, Stdio::Terminal { slave: pty.slave.as_fd() }, placement)?;
-    Ok((process, Ends::Terminal { master: pty.master, slave: pty.slave }))
+    let (process, confined) = call.launch(spec, Stdio::Terminal { slave: pty.slave.as_fd() }, placement)?;
+    Ok(Launched { process, ends: Ends::Terminal { master: pty.master, slave: pty.slave }, confined })
 }
 
 /// The command as the kernel takes it.
@@ -206,7 +225,61 @@ impl Call {
         &self,
         spec: &CommandSpec,
         stdio: Stdio<'_>,
-        placement: &Placement,
+        placement: &Placement<'_>,
+    ) -> Result<(Process, Confined), StartError> {
+        match &spec.sandbox {
+            None => Ok((self.launch_freely(spec, stdio, placement)?, Confined::default())),
+            Some(plan) => self.launch_confined(spec, plan, stdio, placement),
+        }
+    }
+
+    fn launch_confined(
+        &self,
+        spec: &CommandSpec,
+        plan: &Plan,
+        stdio: Stdio<'_>,
+        placement: &Placement<'_>,
+    ) -> Result<(Process, Confined), StartError> {
+        let missing = "this runtime was made without a helper for sandboxes".to_owned();
+        let grounds = placement.grounds.ok_or(StartError::Sandbox { reason: missing })?;
+        let command = windlass_sandbox::Command {
+            program: self.program.clone(),
+            arguments: self.arguments.clone(),
+            environment: self.environment.clone(),
+            directory: self.directory.clone(),
+            stdio,
+            mark: Some(placement.mark),
+            open_files: Some(placement.open_files),
+        };
+        let started = windlass_sandbox::launch(grounds, plan, command);
+        let started = started.map_err(|failure| self.explain_confined(spec, failure))?;
+        Ok((started.process, Confined::new(started.watcher, started.line)))
+    }
+
+    /// What goes wrong with the command itself is said as it would be without a sandbox.
+    fn explain_confined(&self, spec: &CommandSpec, failure: StartFailure) -> StartError {
+        let step = |stage| match stage {
+            Stage::Directory => Some(Step::Directory),
+            Stage::Execute => Some(Step::Execute),
+            _ => None,
+        };
+        match failure {
+            StartFailure::Confining(failure) => match step(failure.stage) {
+                Some(step) => self.explain(spec, step, failure.errno),
+                None => StartError::Sandbox { reason: format!("cannot {failure}") },
+            },
+            StartFailure::Helper(failure) if failure.step == Step::Clone => {
+                self.explain(spec, failure.step, failure.errno)
+            }
+            failure => StartError::Sandbox { reason: failure.to_string() },
+        }
+    }
+
+    fn launch_freely(
+        &self,
+        spec: &CommandSpec,
+        stdio: Stdio<'_>,
+        placement: &Placement<'_>,
     ) -> Result<Process, StartError> {
         let launch = Launch {
             program: &self.program,
@@ -216,12 +289,13 @@ impl Call {
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
+            passed: &[],
+            kinship: Kinship::Child,
         };
-        spawn::launch(&launch).map_err(|failure| self.explain(spec, failure))
+        spawn::launch(&launch).map_err(|failure| self.explain(spec, failure.step, failure.errno))
     }
 
-    fn explain(&self, spec: &CommandSpec, failure: LaunchFailure) -> StartError {
-        let LaunchFailure { step, errno } = failure;
+    fn explain(&self, spec: &CommandSpec, step: Step, errno: Errno) -> StartError {
         match step {
             Step::Directory => StartError::Directory { directory: spec.directory.clone(), source: errno },
             Step::Execute => {

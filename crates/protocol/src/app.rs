@@ -26,7 +26,7 @@ pub use self::process::{
     ProcessExited, ProcessKillParams, ProcessOutputDelta, ProcessResizePtyParams, ProcessSpawnParams,
     ProcessSpawnResult, ProcessWriteStdinParams,
 };
-pub use self::receipt::{EndCause, ProcessLine, Receipt};
+pub use self::receipt::{Denial, EndCause, ProcessLine, Receipt};
 pub use self::sandbox::{AbsolutePath, NetworkAccess, SandboxPolicy};
 pub use self::session::{
     Grep, LineChoice, OutputChunk, OutputLine, OutputMatch, OutputSpan, SessionClosed, SessionDropped,

@@ -12,6 +12,7 @@ mod launch;
 mod lobby;
 mod methods;
 mod output;
+mod permissions;
 mod process;
 mod processes;
 mod start;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use windlass_engine::Engine;
+use windlass_engine::sandbox::Policy;
 
 use self::connection::{AfterLoss, Connection};
 use self::lobby::Lobby;
@@ -39,6 +41,8 @@ pub struct AppOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Where the server keeps what it remembers, for clients that ask.
     pub state_directory: PathBuf,
+    /// What commands may touch whose clients do not say.
+    pub sandbox: Policy,
 }
 
 /// An engine as clients of the app-server see it. Cheap to clone.

@@ -3,7 +3,7 @@
 
 use crate::pipes;
 use crate::process::{Ended, Process};
-use crate::spawn::{self, Launch, Stdio};
+use crate::spawn::{self, Kinship, Launch, Stdio};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -45,6 +45,8 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
         },
         mark: None,
         open_files: None,
+        passed: &[],
+        kinship: Kinship::Child,
     };
     let process = spawn::launch(&launch).map_err(|failure| failure.errno)?;
     rustix::io::ioctl_fionbio(&report.ours, false)?;

@@ -7,7 +7,7 @@
 use crate::mark::{Brand, Fate, Mark};
 use crate::process::Process;
 use crate::signal::Signal;
-use crate::spawn::{self, Launch, Stdio};
+use crate::spawn::{self, Kinship, Launch, Stdio};
 use crate::{pipes, tree};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -47,6 +47,8 @@ pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
         },
         mark: None,
         open_files: None,
+        passed: &[],
+        kinship: Kinship::Child,
     };
     let process = spawn::launch(&launch).map_err(|failure| failure.errno)?;
     Ok(Guardian { _lifeline: lifeline.ours, process })
@@ -137,10 +139,7 @@ fn wait_for_the_end(pipe: impl AsFd) {
 
 /// `pkill windlass` must end the runtime and leave its guardian to clean up.
 fn ignore_polite_signals() {
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
-        // SAFETY: SIG_IGN runs no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
+    crate::signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE]);
 }
 
 fn open_null_for_writing() -> Result<OwnedFd, Errno> {

@@ -5,10 +5,13 @@
 compile_error!("Windlass runs on Linux; another platform is a set of files in `sys` and `sandbox`");
 
 pub mod background;
+pub mod channel;
 pub mod clock;
+pub mod descriptor;
 pub mod evidence;
 pub mod guardian;
 pub mod limits;
+pub mod lockdown;
 pub mod mark;
 pub mod pipes;
 pub mod probe;
@@ -18,5 +21,3 @@ pub mod signal;
 pub mod spawn;
 pub mod terminal;
 pub mod tree;
-
-mod descriptor;

@@ -9,3 +9,19 @@ pub fn landlock_version() -> Option<u32> {
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
     u32::try_from(answer).ok()
 }
+
+/// Whether the kernel filters system calls.
+pub fn has_filters() -> bool {
+    has_filter_action(libc::SECCOMP_RET_ERRNO)
+}
+
+/// Whether a filter can have somebody asked.
+pub fn has_filter_listeners() -> bool {
+    has_filter_action(libc::SECCOMP_RET_USER_NOTIF)
+}
+
+fn has_filter_action(action: u32) -> bool {
+    let operation = libc::SECCOMP_GET_ACTION_AVAIL;
+    // SAFETY: the kernel reads one number and changes nothing.
+    unsafe { libc::syscall(libc::SYS_seccomp, operation, 0, &raw const action) == 0 }
+}

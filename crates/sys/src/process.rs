@@ -56,6 +56,11 @@ impl Process {
         Self { pid, pidfd }
     }
 
+    /// A process that somebody else took hold of, under the number that it has here.
+    pub fn held(pid: Pid, pidfd: OwnedFd) -> Self {
+        Self::from_parts(pid, pidfd)
+    }
+
     /// Takes hold of a process by number. `SRCH`: there is none. Anything else: we could not look.
     pub fn open(pid: Pid) -> Result<Self, Errno> {
         let number = pid.to_rustix().ok_or(Errno::SRCH)?;

@@ -22,6 +22,10 @@ impl Signal {
     pub const CONT: Self = Self(libc::SIGCONT);
     /// Stop, not to be caught.
     pub const STOP: Self = Self(libc::SIGSTOP);
+    /// Nobody reads what was written.
+    pub const PIPE: Self = Self(libc::SIGPIPE);
+    /// A child has died. Who ignores it need not collect its children.
+    pub const CHLD: Self = Self(libc::SIGCHLD);
 
     /// The kernel's number for it.
     pub const fn number(self) -> i32 {
@@ -30,6 +34,14 @@ impl Signal {
 
     pub(crate) fn to_rustix(self) -> rustix::process::Signal {
         rustix::process::Signal::from_named_raw(self.0).unwrap_or(rustix::process::Signal::TERM)
+    }
+}
+
+/// Makes this process deaf to signals.
+pub fn ignore(signals: &[Signal]) {
+    for signal in signals {
+        // SAFETY: SIG_IGN runs no code of ours.
+        unsafe { libc::signal(signal.0, libc::SIG_IGN) };
     }
 }
 

@@ -30,6 +30,25 @@ pub struct Launch<'a> {
     pub mark: Option<(Brand, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
+    /// Further descriptors, which the child finds from [`FIRST_PASSED`] on, in this order.
+    pub passed: &'a [BorrowedFd<'a>],
+    /// Whose child it becomes.
+    pub kinship: Kinship,
+}
+
+/// The number under which a child finds the first of the descriptors that were passed to it.
+pub const FIRST_PASSED: i32 = 3;
+/// The most descriptors that can be passed.
+pub const MOST_PASSED: usize = 5;
+
+/// Whose child a new process is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kinship {
+    /// That of the process that starts it.
+    #[default]
+    Child,
+    /// That of the parent of the process that starts it, which alone can wait for it then.
+    Sibling,
 }
 
 /// What the child reads and writes.
@@ -79,11 +98,21 @@ pub struct LaunchFailure {
     pub step: Step,
     /// Why.
     pub errno: Errno,
+    /// The number of a sibling that has exited and that only the common parent can collect.
+    pub uncollected: Option<Pid>,
+}
+
+impl LaunchFailure {
+    fn before_the_child(step: Step, errno: Errno) -> Self {
+        Self { step, errno, uncollected: None }
+    }
 }
 
 /// Starts the child: leader of its own session and process group, signals at their defaults, none blocked, no core
 /// dumps. Returns when the program runs or has failed to.
 pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
+    let lifted =
+        lift(launch.passed).map_err(|errno| LaunchFailure::before_the_child(Step::Descriptors, errno))?;
     let arguments = pointers(launch.arguments);
     let environment = pointers(launch.environment);
     let mut order = Order {
@@ -93,6 +122,8 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
         directory: launch.directory.as_ptr(),
         descriptors: launch.stdio.numbers(),
         controlling_terminal: matches!(launch.stdio, Stdio::Terminal { .. }),
+        passed: std::array::from_fn(|place| lifted.get(place).map_or(-1, AsRawFd::as_raw_fd)),
+        kinship: launch.kinship,
         mark: launch.mark.and_then(|(brand, mark)| brand.halves(mark)),
         open_files: launch.open_files,
         failed: None,
@@ -101,11 +132,21 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
     match order.failed {
         None => Ok(process),
         Some((step, errno)) => {
-            // It has exited already; collecting it leaves no zombie of a start that never was.
-            let _ = process.reap_blocking();
-            Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno) })
+            // It has exited already; collecting it leaves no zombie of a start that never was. That of a sibling is left
+            // to the parent.
+            let uncollected = process.reap_blocking().is_err().then_some(process.pid());
+            Err(LaunchFailure { step, errno: Errno::from_raw_os_error(errno), uncollected })
         }
     }
+}
+
+/// Copies of descriptors that lie above all the numbers they are to get: otherwise one could overwrite another.
+fn lift(passed: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, Errno> {
+    const ABOVE: c_int = 16;
+    if passed.len() > MOST_PASSED {
+        return Err(Errno::TOOBIG);
+    }
+    passed.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, ABOVE)).collect()
 }
 
 impl Stdio<'_> {
@@ -127,6 +168,8 @@ struct Order {
     directory: *const c_char,
     descriptors: [c_int; 3],
     controlling_terminal: bool,
+    passed: [c_int; MOST_PASSED],
+    kinship: Kinship,
     mark: Option<Halves>,
     open_files: Option<OpenFiles>,
     failed: Option<(Step, c_int)>,
@@ -150,7 +193,8 @@ fn clone_and_run(order: &mut Order) -> Result<Process, LaunchFailure> {
             stack.reserve_exact(STACK / size_of::<u128>());
         }
         let mut pidfd: c_int = -1;
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let kinship = if order.kinship == Kinship::Sibling { libc::CLONE_PARENT } else { 0 };
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | kinship;
         // SAFETY: the stack holds STACK bytes and is used by nobody else until the child execs or exits, because
         // CLONE_VFORK suspends this thread until then and the borrow is exclusive. `order` outlives the call for the
         // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
@@ -159,7 +203,7 @@ fn clone_and_run(order: &mut Order) -> Result<Process, LaunchFailure> {
             libc::clone(run_in_child, top.cast(), flags, ptr::from_mut(order).cast(), &raw mut pidfd)
         };
         if pid < 0 {
-            return Err(LaunchFailure { step: Step::Clone, errno: last_errno() });
+            return Err(LaunchFailure::before_the_child(Step::Clone, last_errno()));
         }
         // SAFETY: the kernel stored a new descriptor there, owned by nobody else.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
@@ -209,9 +253,14 @@ fn become_the_program(order: &Order) -> Result<(), Step> {
         for (target, source) in (0..).zip(order.descriptors) {
             check(libc::dup2(source, target), Step::Descriptors)?;
         }
+        let mut first_unused = FIRST_PASSED;
+        for source in order.passed.into_iter().take_while(|source| *source >= 0) {
+            check(libc::dup2(source, first_unused), Step::Descriptors)?;
+            first_unused += 1;
+        }
         // Everything of ours closes on exec anyway; this closes what an embedding program left open. A kernel before
         // 5.9 has no such call and goes without.
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
+        libc::syscall(libc::SYS_close_range, first_unused, libc::c_uint::MAX, 0);
         check(libc::chdir(order.directory), Step::Directory)?;
         unblock_signals();
         libc::execve(order.program, order.arguments, order.environment);

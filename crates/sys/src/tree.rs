@@ -40,10 +40,10 @@ impl Adoption {
         Ok(words.filter_map(|word| word.parse().ok().map(Pid::new)).collect())
     }
 
-    /// Whether, besides its root (while that lives), a session has members that hang on this process; also `true` where
-    /// we could not look.
-    pub fn has_orphans(&self, brand: Brand, mark: Mark, root: Option<Pid>) -> bool {
-        let is_orphan = |pid: &Pid| Some(*pid) != root && brand.on(*pid) == Some(mark) && is_alive(*pid);
+    /// Whether, besides those who are known (its root, while that lives, and its watcher), a session has members that hang
+    /// on this process; also `true` where we could not look.
+    pub fn has_orphans(&self, brand: Brand, mark: Mark, known: &[Pid]) -> bool {
+        let is_orphan = |pid: &Pid| !known.contains(pid) && brand.on(*pid) == Some(mark) && is_alive(*pid);
         let look = || {
             let adopted = self.adopted();
             adopted.map_or((true, false), |adopted| (adopted.iter().any(is_orphan), adopted.is_empty()))

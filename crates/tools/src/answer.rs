@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use windlass_engine::sandbox::Denial;
 use windlass_engine::{Attention, Endpoint, Fitted, InputWanted, Progress, Receipt};
 
 use crate::attend::{Ending, waiting};
@@ -57,6 +58,8 @@ struct Situation {
     state: Vec<String>,
     met: Option<&'static str>,
     left_running: Vec<windlass_engine::ProcessLine>,
+    /// What the sandbox refused and nobody was told yet.
+    denials: Vec<Denial>,
     input: Option<InputOutcome>,
 }
 
@@ -111,7 +114,8 @@ impl Answer<'_> {
             state.extend(listening(&self.held.session.listening()));
         }
         let input = self.input.map(|input| input.outcome(&progress));
-        Situation { progress, exit, told_before, state, met, left_running, input }
+        let denials = self.held.untold_refusals();
+        Situation { progress, exit, told_before, state, met, left_running, denials, input }
     }
 
     async fn describe_running(&self, progress: &Progress, state: &mut Vec<String>) {
@@ -185,6 +189,9 @@ impl Answer<'_> {
             let (count, names) = (situation.left_running.len(), report::processes(&situation.left_running));
             line(format_args!("Left running: {count} processes: {names} (session {})", self.held.number));
         }
+        for denial in &situation.denials {
+            line(format_args!("Denied: {denial}"));
+        }
         if let Some(input) = situation.input.as_ref().and_then(InputOutcome::remark) {
             line(format_args!("Input: {input}"));
         }
@@ -220,6 +227,9 @@ impl Answer<'_> {
         put("state", self.state_word(situation).into());
         put("met", situation.met.into());
         put("left_running", report::processes_json(&situation.left_running));
+        if !situation.denials.is_empty() {
+            put("denials", report::denials_json(&situation.denials));
+        }
         if let Some(input) = &situation.input {
             put("input", input.json());
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use windlass_engine::sandbox::Denial;
 use windlass_engine::{Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until};
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
 
@@ -26,6 +27,8 @@ pub(crate) struct Held {
     /// Whoever makes an answer holds it, so that two never show the same.
     turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
+    /// How many of the things that its sandbox refused were told.
+    refusals_told: AtomicUsize,
     /// What has been counted of the unread output while it was printed.
     tally: Mutex<Option<Tally>>,
 }
@@ -117,8 +120,8 @@ impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
         let place = Mutex::new(Place { unread: Offset::ZERO, full_screen: false, exit: Telling::Untold });
         let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
-        let tally = Mutex::default();
-        Self { number, session, command, removed, place, turn, attended, tally }
+        let (tally, refusals_told) = (Mutex::default(), AtomicUsize::new(0));
+        Self { number, session, command, removed, place, turn, attended, refusals_told, tally }
     }
 
     /// Processes of this session, named so that a reader knows them.
@@ -130,6 +133,13 @@ impl Held {
             }
         }
         processes
+    }
+
+    /// What its sandbox refused and the caller has not been told; now it has.
+    pub(crate) fn untold_refusals(&self) -> Vec<Denial> {
+        let mut denials = self.session.denials();
+        let told = self.refusals_told.swap(denials.len(), Ordering::Relaxed);
+        denials.split_off(told.min(denials.len()))
     }
 
     /// What the caller has not read yet.

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
+use windlass_engine::sandbox::Denial;
 use windlass_engine::{Cause, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Signal};
 use windlass_output::Span;
 
@@ -90,6 +91,19 @@ pub(crate) fn signal(exit: Exit) -> Option<String> {
 /// Processes for programs.
 pub(crate) fn processes_json(lines: &[ProcessLine]) -> Value {
     lines.iter().map(|line| json!({ "pid": line.pid, "command": line.command })).collect()
+}
+
+/// What a sandbox refused, for programs.
+pub(crate) fn denials_json(denials: &[Denial]) -> Value {
+    let json = |denial: &Denial| {
+        json!({
+            "operation": denial.operation.name(),
+            "target": denial.target,
+            "rule": denial.rule,
+            "times": denial.times,
+        })
+    };
+    denials.iter().map(json).collect()
 }
 
 /// A span for programs.

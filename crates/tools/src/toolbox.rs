@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
+use windlass_engine::sandbox::{Plan, Policy, Surroundings};
 use windlass_engine::{
     Attention, CommandSpec, Engine, InputWanted, Journal, Progress, Session, SessionId, Size, StartError,
     Store, Until, screen_text,
@@ -52,6 +53,8 @@ pub struct ToolboxOptions {
     pub store: Option<Store>,
     /// Who keeps sessions that outlive this runtime. Without them there are none.
     pub keepers: Option<Arc<dyn Keepers>>,
+    /// What commands may touch. Their workspace is the directory above.
+    pub sandbox: Policy,
 }
 
 impl ToolboxOptions {
@@ -69,6 +72,7 @@ impl ToolboxOptions {
             numbering: Numbering::Plain,
             store: None,
             keepers: None,
+            sandbox: Policy::FullAccess,
         }
     }
 }
@@ -268,6 +272,7 @@ impl Toolbox {
         removed: Vec<String>,
     ) -> Result<Arc<Held>, StartError> {
         const SESSION: &str = "WINDLASS_SESSION";
+        spec.sandbox = self.confine()?;
         let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
         match secret {
             Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
@@ -282,6 +287,23 @@ impl Toolbox {
         self.forget_the_oldest();
         tokio::spawn(watch(held.session.clone(), number, self.inner.events.clone()));
         Ok(held)
+    }
+
+    /// What becomes of the policy for one more command.
+    fn confine(&self) -> Result<Option<Arc<Plan>>, StartError> {
+        let options = &self.inner.options;
+        let variable = |name: &str| {
+            let found = options.environment.iter().find(|(variable, _)| variable == name);
+            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+        };
+        let surroundings = Surroundings {
+            workspace: options.directory.clone(),
+            temporary: variable("TMPDIR"),
+            home: variable("HOME"),
+            kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
+        };
+        let plan = self.inner.engine.confine(&options.sandbox, &surroundings);
+        plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })
     }
 
     /// All sessions, oldest first.

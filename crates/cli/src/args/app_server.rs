@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::args::{DialectCommand, ListenWords};
+use crate::args::{DialectCommand, LayersName, ListenWords};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = APP_SERVER_EXAMPLES)]
@@ -24,12 +24,20 @@ pub(crate) struct AppServe {
     /// What commands may touch whose clients do not say [default: danger-full-access, with a remark]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<SandboxName>,
+
+    /// Which of the machine's means to use
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    pub(crate) sandbox_layers: LayersName,
 }
 
-/// What commands may touch, by name.
+/// What commands may touch, by the names of this dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxName {
-    /// Everything that this program may: no sandbox is enforced yet
+    /// Reading everything, changing nothing, no network
+    ReadOnly,
+    /// The same, but for changes in this directory and the temporary ones
+    WorkspaceWrite,
+    /// Everything that this program may
     DangerFullAccess,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::{EnvironmentChange, TokenizerName, values};
+use crate::args::{EnvironmentChange, SandboxWords, TokenizerName, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = MCP_EXAMPLES)]
@@ -68,6 +68,9 @@ pub(crate) struct ToolWords {
     /// replaces the usual *KEY*, *SECRET*, *TOKEN* and *PASSWORD*; an empty pattern keeps nothing out
     #[arg(long, value_name = "PATTERN")]
     pub(crate) env_exclude: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxWords,
 
     /// Set a variable for every command, or keep one out; may be given several times
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = values::environment_change())]

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use windlass_engine::sandbox::{Base, Confined, Policy};
 use windlass_engine::{Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 
-use crate::args::AppServe;
+use crate::args::{AppServe, LayersName, SandboxName};
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
+use crate::confinement;
 use crate::failure::Exit;
 use crate::listening;
 
@@ -33,17 +35,20 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     }
     if order.sandbox.is_none() {
         eprintln!(
-            "windlass: commands run without a sandbox, which is all there is yet; --sandbox danger-full-access says so"
+            "windlass: commands whose clients ask for no sandbox have none; --sandbox read-only, workspace-write or danger-full-access says so"
         );
     }
     dump_no_cores();
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store)?;
+    let engine = engine(store, order.sandbox_layers)?;
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();
-    let server = AppServer::new(engine.clone(), AppOptions { directory, environment, state_directory });
+    let server = AppServer::new(
+        engine.clone(),
+        AppOptions { directory, environment, state_directory, sandbox: policy(order.sandbox) },
+    );
     server.serve(listener, signals.told_to_end()).await;
     engine.shutdown().await;
     Ok(Exit::SUCCESS)
@@ -57,10 +62,20 @@ fn dump_no_cores() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
-fn engine(store: Option<Store>) -> Result<Engine> {
+/// What commands may touch whose clients do not say.
+fn policy(name: Option<SandboxName>) -> Policy {
+    match name {
+        None | Some(SandboxName::DangerFullAccess) => Policy::FullAccess,
+        Some(SandboxName::ReadOnly) => Policy::Confined(Confined::new(Base::ReadOnly)),
+        Some(SandboxName::WorkspaceWrite) => Policy::Confined(Confined::new(Base::WorkspaceWrite)),
+    }
+}
+
+fn engine(store: Option<Store>, layers: LayersName) -> Result<Engine> {
+    let grounds = Some(confinement::grounds(layers));
     let drain = Drain { silence: DRAIN, ceiling: DRAIN };
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, drain, limits, ..EngineOptions::default() })?)
+    Ok(Engine::new(EngineOptions { store, guard, drain, limits, grounds, ..EngineOptions::default() })?)
 }

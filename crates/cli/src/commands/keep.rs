@@ -20,6 +20,7 @@ use windlass_sys::process::{How, Pid, Process};
 use crate::args::Run;
 use crate::commands::run::{engine, forget_the_oldest, plan, refuse_taken_name};
 use crate::config::Config;
+use crate::confinement;
 use crate::failure::{Exit, Unremembered};
 use crate::printing::{print, write_all};
 use crate::sessions::State;
@@ -90,12 +91,14 @@ fn pass_on_failure(keeper: Background, report: &[u8]) -> Result<Exit> {
 
 /// The keeper's whole life.
 pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
-    let spec = plan::detached(order, &config)?;
+    let sandbox = order.sandbox.clone();
+    let mut spec = plan::detached(order, &config)?;
     let store = config.writing_store().map_err(|error| unremembered(&error))?;
     refuse_taken_name(spec.name.as_deref(), Some(&store))?;
     forget_the_oldest(Some(&store));
     let mut told_to_end = catch_signals()?;
-    let engine = engine(Some(store), Patience::default())?;
+    let engine = engine(Some(store), Patience::default(), sandbox.sandbox_layers)?;
+    spec.sandbox = confinement::plan(&sandbox, &spec.directory, &config, &engine)?;
     let session = begin(&engine, spec).await?;
     tokio::select! {
         () = over(&session) => {}

@@ -101,9 +101,10 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let meeting = Meeting::below(store.root());
     let name = format!("new-{}.sock", std::process::id());
     let mut door = meeting.open(&name).context("cannot open the keeper's door")?;
-    let mut options = toolbox::options(&order.tools, order.directory, &config);
+    let layers = order.tools.sandbox.sandbox_layers;
+    let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
-    let engine = engine(Some(store), Patience::default())?;
+    let engine = engine(Some(store), Patience::default(), layers)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;
     background::go_silent().context("cannot let go of the starter's pipe")?;

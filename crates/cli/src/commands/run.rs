@@ -17,21 +17,24 @@ use self::front::Front;
 use self::plan::Plan;
 use self::signals::Signals;
 use self::telling::Telling;
-use crate::args::Run;
+use crate::args::{LayersName, Run};
 use crate::commands::guardian;
 use crate::config::Config;
+use crate::confinement;
 use crate::failure::Exit;
 use crate::sessions::{self, State};
 
 /// Runs the command and exits as it did.
 pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let tokenizer = Tokenizer::from(order.shown.tokenizer);
-    let plan = Plan::new(order, &config)?;
+    let sandbox = order.sandbox.clone();
+    let mut plan = Plan::new(order, &config)?;
     let store = config.open_store();
     refuse_taken_name(plan.spec.name.as_deref(), store.as_ref())?;
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
-    let engine = engine(store.clone(), Patience::default())?;
+    let engine = engine(store.clone(), Patience::default(), sandbox.sandbox_layers)?;
+    plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
     let session = engine.start(plan.spec)?;
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;
@@ -45,9 +48,10 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
 }
 
 /// An engine whose sessions end with this process, however it ends.
-pub(crate) fn engine(store: Option<Store>, patience: Patience) -> Result<Engine> {
+pub(crate) fn engine(store: Option<Store>, patience: Patience, layers: LayersName) -> Result<Engine> {
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, patience, ..EngineOptions::default() })?)
+    let grounds = Some(confinement::grounds(layers));
+    Ok(Engine::new(EngineOptions { store, guard, patience, grounds, ..EngineOptions::default() })?)
 }
 
 /// The engine knows the names of its own sessions only; other runtimes' are in the store.

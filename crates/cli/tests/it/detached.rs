@@ -14,7 +14,7 @@ use windlass_sys::guardian::wait_until_gone;
 use windlass_sys::process::{Pid, Process, start_ticks};
 use windlass_sys::pty::{self, Size};
 use windlass_sys::signal::Signal;
-use windlass_sys::spawn::{self, Launch};
+use windlass_sys::spawn::{self, Kinship, Launch};
 use windlass_testkit::{HANG, survivors};
 
 use crate::rig::{Doomed, Home, Running, WINDLASS, escapees, held, hold_escapees, nothing_survives};
@@ -97,6 +97,8 @@ fn at_a_terminal(home: &Home, script: &str) -> (pty::Pty, Process) {
         stdio: spawn::Stdio::Terminal { slave: rustix::fd::AsFd::as_fd(&terminal.slave) },
         mark: None,
         open_files: None,
+        passed: &[],
+        kinship: Kinship::Child,
     };
     let shell = spawn::launch(&launch).unwrap();
     (terminal, shell)
@@ -394,6 +396,7 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
         cwd: "/".into(),
         terminal: false,
         lifetime: Lifetime::Detached,
+        sandbox: None,
         started: SystemTime::UNIX_EPOCH,
         // A namesake of another time: the process that ran it is gone.
         runtime: ProcessKey { pid: std::process::id(), start_ticks: 1 },

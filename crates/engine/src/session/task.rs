@@ -403,6 +403,7 @@ impl Task {
     fn publish(&mut self, cause: Cause) {
         self.life.timer = None;
         let receipt = Arc::new(self.receipt(cause));
+        self.shared.confined.root_is_gone();
         self.shared.record_end(&receipt);
         let closed = self.outputs.is_closed();
         self.shared.send_life(|progress: &mut Progress| {
@@ -429,6 +430,7 @@ impl Task {
             bytes: self.shared.journal.account().bytes,
             cut_off: !self.outputs.is_closed(),
             undelivered_input: self.input.progress().undelivered,
+            denials: self.shared.confined.denials(),
             left_running: self.left_running(),
             ended: ended_processes,
             remaining,
@@ -436,17 +438,19 @@ impl Task {
     }
 
     fn left_running(&self) -> Vec<ProcessLine> {
-        let Prey { brand, whose: Whose::Session { mark, root, .. }, .. } = self.shared.prey() else {
+        let prey = self.shared.prey();
+        let Prey { brand, whose: Whose::Session { mark, root, .. }, .. } = prey else {
             return Vec::new();
         };
-        let exited = self.life.exit.is_some();
-        let adoption = &self.shared.adoption;
-        if self.life.swept || !adoption.has_orphans(brand, mark, (!exited).then_some(root)) {
+        let living_root = self.life.exit.is_none().then_some(root);
+        if self.life.swept || !prey.has_strays(mark, living_root) {
             return Vec::new();
         }
+        let watcher = self.shared.confined.watcher();
         let look = || tree::living(brand, |found| found == mark).collect::<Vec<_>>();
         let found = self.shared.spare.lend(look);
         let line = |found: &Result<Process, _>| match found {
+            Ok(process) if Some(process.pid()) == watcher => None,
             Ok(process) => terminate::describe(process.pid()),
             Err(_) => Some(terminate::unseen()),
         };

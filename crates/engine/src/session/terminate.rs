@@ -1,5 +1,6 @@
 //! The end of a tree: TERM, grace, KILL, sweep, verify. One path for stop, timeout, eviction, shutdown and drop.
 
+use crate::confined::Watchers;
 use crate::deadline::after;
 use crate::spare::Spare;
 use crate::{ProcessLine, reactor};
@@ -38,6 +39,10 @@ pub(crate) struct Prey {
     pub(crate) adoption: Arc<Adoption>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
+    /// Who watches a confined session. It is deaf to all but KILL, ends with what it watches, and takes that with it.
+    pub(crate) watcher: Option<Pid>,
+    /// Those of all sessions.
+    pub(crate) watchers: Arc<Watchers>,
 }
 
 #[derive(Clone, Debug)]
@@ -182,7 +187,7 @@ impl Prey {
                 }
             }
             Whose::Group { mark, .. } => {
-                if self.adoption.has_orphans(self.brand, *mark, None) {
+                if self.has_strays(*mark, None) {
                     self.strike_marked(seen, blow, &mut sight);
                 }
             }
@@ -198,7 +203,9 @@ impl Prey {
                     continue;
                 }
                 let known = seen.contains_key(&member.pid());
-                note(member.pid(), seen);
+                if !self.watchers.contains(member.pid()) {
+                    note(member.pid(), seen);
+                }
                 self.signal(member, if known { blow } else { blow.first() });
             }
             sight.add(found);
@@ -216,7 +223,15 @@ impl Prey {
     /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
         let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
-        !has_more && !self.adoption.has_orphans(self.brand, mark, held.then_some(root))
+        !has_more && !self.has_strays(mark, held.then_some(root))
+    }
+
+    /// Whether a session has members whose parent died. They hang on us or, in a process namespace of their own, on the
+    /// watcher.
+    pub(crate) fn has_strays(&self, mark: Mark, living_root: Option<Pid>) -> bool {
+        let known: Vec<Pid> = living_root.into_iter().chain(self.watcher).collect();
+        let has_children = |watcher| self.brand.on(watcher) == Some(mark) && tree::has_children(watcher);
+        self.watcher.is_some_and(has_children) || self.adoption.has_orphans(self.brand, mark, &known)
     }
 
     /// Whether it has left the group that is meant.

@@ -34,6 +34,8 @@ pub struct StartRecord {
     pub terminal: bool,
     /// What its life is tied to.
     pub lifetime: Lifetime,
+    /// What keeps it from things, in one line.
+    pub sandbox: Option<String>,
     /// When it was started.
     pub started: SystemTime,
     /// The process that runs it.

@@ -23,6 +23,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::record::{ProcessKey, SessionRecord, StartRecord};
 use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt, SessionId, StreamBytes};
+use windlass_sandbox::{Denial, Operation};
 
 pub(super) const VERSION: u32 = 1;
 
@@ -62,6 +63,9 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     block.line("cwd", start.cwd.as_os_str().as_bytes());
     block.line("terminal", if start.terminal { b"yes" } else { b"no" });
     block.line("lifetime", start.lifetime.name().as_bytes());
+    if let Some(sandbox) = &start.sandbox {
+        block.line("sandbox", sandbox.as_bytes());
+    }
     block.line("started", nanos_since_epoch(start.started).to_string().as_bytes());
     block.line("runtime", key_text(start.runtime).as_bytes());
     block.line("root", key_text(start.root).as_bytes());
@@ -84,6 +88,9 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
         block.line("cut_off", b"yes");
     }
     block.line("undelivered_input", receipt.undelivered_input.to_string().as_bytes());
+    for denial in &receipt.denials {
+        block.line("denied", denial_text(denial).as_bytes());
+    }
     block.processes("left_running", &receipt.left_running);
     block.processes("ended", &receipt.ended);
     block.processes("remaining", &receipt.remaining);
@@ -230,6 +237,7 @@ impl Fields {
             cwd: PathBuf::from(OsStr::from_bytes(self.value("cwd")?)),
             terminal: self.text("terminal")? == "yes",
             lifetime: Lifetime::from_name(self.text("lifetime")?)?,
+            sandbox: self.value("sandbox").map(|text| String::from_utf8_lossy(text).into_owned()),
             started: time_at(self.text("started")?.parse().ok()?)?,
             runtime: key_from(self.text("runtime")?)?,
             root: key_from(self.text("root")?)?,
@@ -251,6 +259,7 @@ impl Fields {
             },
             cut_off: self.value("cut_off").is_some(),
             undelivered_input: self.number("undelivered_input")?,
+            denials: self.values("denied").filter_map(denial_from).collect(),
             left_running: self.processes("left_running")?,
             ended: self.processes("ended")?,
             remaining: self.processes("remaining")?,
@@ -327,6 +336,24 @@ fn key_text(key: ProcessKey) -> String {
 fn key_from(text: &str) -> Option<ProcessKey> {
     let (pid, start_ticks) = text.split_once(' ')?;
     Some(ProcessKey { pid: pid.parse().ok()?, start_ticks: start_ticks.parse().ok()? })
+}
+
+/// How often, what, on what and by which rule, each after a tab; none of them holds one.
+fn denial_text(denial: &Denial) -> String {
+    let plain = |text: &str| text.replace('\t', " ");
+    let (target, rule) = (plain(&denial.target), plain(&denial.rule));
+    format!("{}\t{}\t{target}\t{rule}", denial.times, denial.operation.name())
+}
+
+fn denial_from(text: &[u8]) -> Option<Denial> {
+    let text = String::from_utf8_lossy(text);
+    let mut parts = text.splitn(4, '\t');
+    Some(Denial {
+        times: parts.next()?.parse().ok()?,
+        operation: Operation::from_name(parts.next()?)?,
+        target: parts.next()?.to_owned(),
+        rule: parts.next()?.to_owned(),
+    })
 }
 
 fn exit_text(exit: Exit) -> String {

@@ -31,12 +31,30 @@ pub struct Receipt {
     pub terminal_bytes: u64,
     /// Bytes of input that were taken for it and never reached it.
     pub undelivered_input: u64,
+    /// What its sandbox refused it.
+    #[serde(default)]
+    pub denials: Vec<Denial>,
     /// Processes it started that were still alive when it ended, and were left so until the connection ends.
     pub left_running: Vec<ProcessLine>,
     /// Processes other than its root process that the server ended.
     pub ended: Vec<ProcessLine>,
     /// Processes that could not be ended.
     pub remaining: Vec<ProcessLine>,
+}
+
+/// Something that a sandbox refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Denial {
+    /// What the command tried: `read`, `write`, `create`, `make directory`, `make node`, `remove`, `rename`, `link`,
+    /// `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`, `send` or `socket`.
+    pub operation: String,
+    /// On what: a path, an address or a kind of socket.
+    pub target: String,
+    /// Which rule of the policy said no.
+    pub rule: String,
+    /// How often.
+    pub times: u32,
 }
 
 /// Why a session ended.

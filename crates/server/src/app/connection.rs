@@ -239,6 +239,7 @@ impl Drop for Connection {
 
 #[cfg(test)]
 mod tests {
+    use windlass_engine::sandbox::Policy;
     use windlass_engine::{Cause, Engine, EngineOptions};
     use windlass_testkit::HANG;
 
@@ -253,6 +254,7 @@ mod tests {
             directory: "/".into(),
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             state_directory: "/state".into(),
+            sandbox: Policy::FullAccess,
         };
         let peer = Peer::new(Box::new(tokio::io::sink()), Framing::Lines, Stamping::Plain);
         let mut connection = Connection::new(AppServer::new(engine.clone(), options), peer, AfterLoss::Ends);

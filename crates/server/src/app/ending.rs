@@ -1,7 +1,7 @@
 //! How a process ended, in the words of the dialect.
 
 use windlass_engine::{self as engine, Cause, Exit, PeakMemory, SessionId};
-use windlass_protocol::app::{EndCause, ProcessLine, Receipt, SessionExit};
+use windlass_protocol::app::{Denial, EndCause, ProcessLine, Receipt, SessionExit};
 
 use super::process::Process;
 
@@ -46,6 +46,7 @@ fn receipt_of(id: SessionId, process: &Process, receipt: &engine::Receipt) -> Re
         stderr_bytes: receipt.bytes.stderr,
         terminal_bytes: receipt.bytes.terminal,
         undelivered_input: receipt.undelivered_input + discarded,
+        denials: denials(&receipt.denials),
         left_running: lines(&receipt.left_running),
         ended: lines(&receipt.ended),
         remaining: lines(&receipt.remaining),
@@ -62,6 +63,16 @@ fn cause_of(cause: Cause) -> EndCause {
         Cause::Evicted => EndCause::Evicted,
         Cause::Dropped => EndCause::Dropped,
     }
+}
+
+fn denials(denials: &[engine::sandbox::Denial]) -> Vec<Denial> {
+    let shape = |denial: &engine::sandbox::Denial| Denial {
+        operation: denial.operation.name().to_owned(),
+        target: denial.target.clone(),
+        rule: denial.rule.clone(),
+        times: denial.times,
+    };
+    denials.iter().map(shape).collect()
 }
 
 fn lines(processes: &[engine::ProcessLine]) -> Vec<ProcessLine> {

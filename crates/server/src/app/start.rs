@@ -10,6 +10,7 @@ use windlass_engine::{CommandSpec, Io, Lifetime, Pace, Queries, Session, Size, S
 use windlass_protocol::app::TerminalSize;
 
 use super::follow::WINDOW;
+use super::permissions::Permissions;
 use super::{AppOptions, AppServer};
 
 /// A command to start.
@@ -21,6 +22,8 @@ pub(super) struct Order {
     pub(super) timeout: Option<Duration>,
     /// Whether its output is followed to the end.
     pub(super) followed: bool,
+    /// What it may touch.
+    pub(super) permissions: Permissions,
 }
 
 /// What a command reads and writes.
@@ -72,7 +75,9 @@ pub(super) fn start(server: &AppServer, order: Order) -> Result<Session, String>
         let path = || path.clone().unwrap_or_else(inherited).unwrap_or_default();
         explain(error, &program, on_terminal.then(path))
     };
-    server.engine().start(spec(server.options(), order)).map_err(explain)
+    let sandbox = order.permissions.plan(server.engine(), server.options())?;
+    let spec = CommandSpec { sandbox, ..spec(server.options(), order) };
+    server.engine().start(spec).map_err(explain)
 }
 
 fn spec(options: &AppOptions, order: Order) -> CommandSpec {
@@ -118,7 +123,7 @@ pub(super) fn directory(options: &AppOptions, given: Option<&str>) -> PathBuf {
     }
 }
 
-fn variable<'a>(options: &'a AppOptions, name: &str) -> Option<&'a OsStr> {
+pub(super) fn variable<'a>(options: &'a AppOptions, name: &str) -> Option<&'a OsStr> {
     let found = options.environment.iter().find(|(found, _)| found == name);
     found.map(|(_, value)| value.as_os_str())
 }
@@ -150,6 +155,8 @@ fn explain(error: StartError, program: &str, terminal: Option<String>) -> String
 
 #[cfg(test)]
 mod tests {
+    use windlass_engine::sandbox::Policy;
+
     use super::*;
 
     fn options() -> AppOptions {
@@ -158,6 +165,7 @@ mod tests {
             directory: "/srv".into(),
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: "/state".into(),
+            sandbox: Policy::FullAccess,
         }
     }
 

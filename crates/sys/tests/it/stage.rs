@@ -13,7 +13,7 @@ use windlass_sys::evidence::{Reading, pipe_reading, terminal_reading};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{Pid, Process, reap_orphan};
 use windlass_sys::signal::Signal;
-use windlass_sys::spawn::{Launch, Stdio, launch};
+use windlass_sys::spawn::{Kinship, Launch, Stdio, launch};
 use windlass_sys::{pipes, pty, tree};
 use windlass_testkit::{Scratch, hang_deadline};
 
@@ -236,6 +236,8 @@ fn start(play: &Play, stdio: Stdio<'_>) -> (Process, Brand, Mark) {
         stdio,
         mark: Some((brand, mark)),
         open_files: None,
+        passed: &[],
+        kinship: Kinship::Child,
     });
     (launched.unwrap_or_else(|failure| panic!("{program:?}: {failure}")), brand, mark)
 }

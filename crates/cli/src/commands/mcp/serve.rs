@@ -51,14 +51,14 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
 fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let mut options = toolbox::options(&order.tools, Config::working_directory()?, config);
+    let mut options = toolbox::options(&order.tools, Config::working_directory()?, config)?;
     // Over HTTP there may be several clients, and none shall guess what another one runs.
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
     if let Some(store) = &store {
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }
-    Ok(Toolbox::new(engine(store, Patience::default())?, options))
+    Ok(Toolbox::new(engine(store, Patience::default(), order.tools.sandbox.sandbox_layers)?, options))
 }
 
 /// Serves whoever is there to be served.

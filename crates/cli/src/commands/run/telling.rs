@@ -82,6 +82,7 @@ impl Telling<'_> {
     /// Silence means that all is as the command itself told it.
     fn remark(&self) {
         self.remark_on_turn();
+        self.remark_on_refusals();
         self.remark_on_processes();
         self.remark_on_journal();
     }
@@ -104,6 +105,17 @@ impl Telling<'_> {
                 ));
             }
             Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
+        }
+    }
+
+    fn remark_on_refusals(&self) {
+        const SHOWN: usize = 5;
+        let denials = self.session.denials();
+        for denial in denials.iter().take(SHOWN) {
+            say(&format!("the sandbox refused: {denial}"));
+        }
+        if let Some(more) = denials.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            say(&format!("the sandbox refused {more} more; --json lists them all"));
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_engine::Size;
-use windlass_protocol::app::{CommandExecParams, SandboxPolicy, notification};
+use windlass_protocol::app::{CommandExecParams, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
 
 use crate::app::AppOptions;
@@ -12,6 +12,7 @@ use crate::app::connection::{Client, Connection, Request};
 use crate::app::follow::{Manner, Telling};
 use crate::app::launch::Launch;
 use crate::app::output::Cap;
+use crate::app::permissions::Permissions;
 use crate::app::process::Name;
 use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, Order};
 
@@ -34,7 +35,8 @@ fn plan(params: CommandExecParams, client: &Client, options: &AppOptions) -> Res
     check_profile_is_allowed(&params, client)?;
     check_combinations(&params)?;
     let timeout = timeout(&params)?;
-    check_permissions(&params)?;
+    let directory = start::directory(options, params.cwd.as_deref());
+    let permissions = Permissions::of(&params, &directory, options).map_err(refused)?;
     let size = size(&params)?;
     let streams = params.tty || params.stream_stdout_stderr;
     if (streams || params.stream_stdin) && params.process_id.is_none() {
@@ -46,11 +48,12 @@ fn plan(params: CommandExecParams, client: &Client, options: &AppOptions) -> Res
     Ok(Launch {
         order: Order {
             command: params.command,
-            directory: start::directory(options, params.cwd.as_deref()),
+            directory,
             environment: params.env,
             connection: Connected::new(params.tty.then_some(size), params.stream_stdin),
             timeout,
             followed: !matches!(manner, Manner::Untold),
+            permissions,
         },
         name,
         cap: match params.output_bytes_cap {
@@ -111,33 +114,5 @@ fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Refusal> {
                 Err(params_refused(format!("command/exec timeoutMs must be non-negative, got {given}")))
             }
         },
-    }
-}
-
-/// A restriction that is not enforced is refused: running without it would be a lie.
-fn check_permissions(params: &CommandExecParams) -> Result<(), Refusal> {
-    if let Some(profile) = &params.permission_profile {
-        return check_profile(profile).map_err(|why| refused(format!("invalid permission profile: {why}")));
-    }
-    let form = match &params.sandbox_policy {
-        None | Some(SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. }) => return Ok(()),
-        Some(SandboxPolicy::ReadOnly { .. }) => "readOnly",
-        Some(SandboxPolicy::WorkspaceWrite { .. }) => "workspaceWrite",
-    };
-    Err(refused(format!(
-        "invalid sandbox policy: this windlass does not enforce {form} yet; send {{\"type\":\"dangerFullAccess\"}} to run without a sandbox, or {{\"type\":\"externalSandbox\"}} inside one of your own"
-    )))
-}
-
-fn check_profile(profile: &str) -> Result<(), String> {
-    match profile {
-        ":danger-full-access" => Ok(()),
-        ":read-only" | ":workspace" => Err(format!(
-            "this windlass does not enforce `{profile}` yet; `:danger-full-access` runs without a sandbox"
-        )),
-        built_in if built_in.starts_with(':') => {
-            Err(format!("default_permissions refers to unknown built-in profile `{built_in}`"))
-        }
-        _ => Err("default_permissions requires a `[permissions]` table".to_owned()),
     }
 }

@@ -11,6 +11,7 @@ use crate::app::connection::{Client, Connection, Request};
 use crate::app::follow::{Manner, Telling};
 use crate::app::launch::Launch;
 use crate::app::output::Cap;
+use crate::app::permissions::Permissions;
 use crate::app::process::Name;
 use crate::app::start::{self, Connected, DEFAULT_TIMEOUT, Order};
 
@@ -83,6 +84,7 @@ fn plan(
             connection: Connected::new(params.tty.then_some(size), params.stream_stdin),
             timeout,
             followed: !matches!(manner, Manner::Untold),
+            permissions: Permissions::full(),
         },
         name: Some(name),
         cap: match params.output_bytes_cap {

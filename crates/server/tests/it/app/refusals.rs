@@ -188,22 +188,16 @@ async fn what_cannot_be_started_says_so_in_the_systems_words() {
 }
 
 #[tokio::test]
-async fn restrictions_that_are_not_enforced_are_refused_and_the_others_run() {
+async fn restrictions_that_cannot_be_enforced_are_refused_and_the_others_run() {
     let bench = Bench::new("app-sandbox");
     let mut client = bench.client().await;
-    for (policy, word) in [("readOnly", "readOnly"), ("workspaceWrite", "workspaceWrite")] {
-        let refused =
-            client.request("command/exec", exec(json!({ "sandboxPolicy": { "type": policy } }))).await;
+    let policies = ["readOnly", "workspaceWrite"].map(|form| json!({ "sandboxPolicy": { "type": form } }));
+    let profiles = [":read-only", ":workspace"].map(|profile| json!({ "permissionProfile": profile }));
+    // This engine has no helper for sandboxes; the program's own has.
+    for restriction in policies.into_iter().chain(profiles) {
+        let refused = client.request("command/exec", exec(restriction)).await;
         let message = refused["error"]["message"].as_str().expect("it is refused");
-        assert!(message.starts_with("invalid sandbox policy: ") && message.contains(word), "{message}");
-    }
-    for profile in [":read-only", ":workspace"] {
-        let refused = client.request("command/exec", exec(json!({ "permissionProfile": profile }))).await;
-        let message = refused["error"]["message"].as_str().expect("it is refused");
-        assert!(
-            message.starts_with("invalid permission profile: ") && message.contains(profile),
-            "{message}"
-        );
+        assert!(message.contains("without a helper for sandboxes"), "{message}");
     }
     for form in ["dangerFullAccess", "externalSandbox"] {
         let done = client.get("command/exec", exec(json!({ "sandboxPolicy": { "type": form } }))).await;

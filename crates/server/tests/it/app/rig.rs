@@ -42,6 +42,7 @@ impl Bench {
             directory: scratch.path().into(),
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: "/state".into(),
+            sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let server = AppServer::new(engine.clone(), options);
         Self { scratch, token, server, engine }

@@ -38,6 +38,7 @@ impl Place {
             directory: scratch.path().into(),
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: "/state".into(),
+            sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let server = AppServer::new(engine.clone(), options);
         let gate = Gate { access, origins: Vec::new(), names: Vec::new() };

@@ -1,0 +1,128 @@
+//! The words about what a command may touch, the same wherever commands are run.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What a command may touch.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SandboxWords {
+    /// What the command may touch: read-only, workspace-write, full-access, external, or a file that says it
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) sandbox: Option<String>,
+
+    /// Let it also change this file or directory; repeatable
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    pub(crate) writable: Vec<String>,
+
+    /// Let it read but not change what matches, inside writable directories; repeatable
+    #[arg(long, value_name = "PATTERN", requires = "sandbox")]
+    pub(crate) read_only: Vec<String>,
+
+    /// Do not even let it read what matches, such as ~/.ssh or '**/.env'; repeatable
+    #[arg(long, value_name = "PATTERN", requires = "sandbox")]
+    pub(crate) deny_read: Vec<String>,
+
+    /// What of the network it may use: off, loopback, on, or hosts such as 'crates.io,*.npmjs.org' [default: off]
+    #[arg(long, value_name = "NETWORK", requires = "sandbox")]
+    pub(crate) network: Option<String>,
+
+    /// Which of the machine's means to use
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    pub(crate) sandbox_layers: LayersName,
+}
+
+/// Which of the machine's means to use, by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayersName {
+    /// All there are
+    #[default]
+    All,
+    /// What is left without namespaces
+    Landlock,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxArgs {
+    #[command(subcommand)]
+    pub(crate) command: SandboxCommand,
+}
+
+/// What can be asked about sandboxes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Say what would be enforced for a command, by what, and what this machine cannot enforce
+    Explain(SandboxExplain),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct SandboxExplain {
+    /// The policy: a name, or a file that says it
+    #[arg(long, value_name = "POLICY", default_value = "workspace-write")]
+    pub(crate) policy: String,
+
+    /// Let it also change this file or directory; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub(crate) writable: Vec<String>,
+
+    /// Let it read but not change what matches; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) read_only: Vec<String>,
+
+    /// Do not even let it read what matches; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) deny_read: Vec<String>,
+
+    /// What of the network it may use
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) network: Option<String>,
+
+    /// Run it in this directory
+    #[arg(long, short = 'C', value_name = "DIRECTORY")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Which of the machine's means to use
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    pub(crate) sandbox_layers: LayersName,
+
+    /// The command. It is not run
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  windlass sandbox explain --policy workspace-write -- cargo build
+  windlass sandbox explain --policy read-only --deny-read ~/.ssh --network loopback";
+
+impl SandboxExplain {
+    /// The same words as `run` takes.
+    pub(crate) fn words(&self) -> SandboxWords {
+        SandboxWords {
+            sandbox: Some(self.policy.clone()),
+            writable: self.writable.clone(),
+            read_only: self.read_only.clone(),
+            deny_read: self.deny_read.clone(),
+            network: self.network.clone(),
+            sandbox_layers: self.sandbox_layers,
+        }
+    }
+}
+
+impl SandboxWords {
+    /// The same words again, for another process.
+    pub(crate) fn again(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut push = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+        self.sandbox.iter().for_each(|policy| push("--sandbox", policy));
+        self.writable.iter().for_each(|path| push("--writable", path));
+        self.read_only.iter().for_each(|pattern| push("--read-only", pattern));
+        self.deny_read.iter().for_each(|pattern| push("--deny-read", pattern));
+        self.network.iter().for_each(|network| push("--network", network));
+        if self.sandbox_layers == LayersName::Landlock {
+            push("--sandbox-layers", "landlock");
+        }
+        words
+    }
+}

@@ -1,0 +1,36 @@
+//! `windlass sandbox`: says what a policy comes to on this machine, without running anything.
+
+use anyhow::Result;
+use windlass_engine::sandbox::{Explanation, Policy, plan_for};
+
+use crate::args::{SandboxCommand, SandboxExplain};
+use crate::config::Config;
+use crate::confinement;
+use crate::failure::Exit;
+use crate::printing::print;
+
+pub(crate) fn run(order: &SandboxCommand, config: &Config) -> Result<Exit> {
+    match order {
+        SandboxCommand::Explain(order) => explain(order, config),
+    }
+}
+
+fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
+    let here = Config::working_directory()?;
+    let directory = order.cwd.as_ref().map_or(here.clone(), |directory| here.join(directory));
+    let words = order.words();
+    let text = match confinement::policy(&words)? {
+        Policy::Confined(confined) => {
+            let grounds = confinement::grounds(words.sandbox_layers);
+            let surroundings = confinement::surroundings(directory, config);
+            let plan = plan_for(&confined, &surroundings, &grounds)?;
+            Explanation(&plan).to_string()
+        }
+        open => format!(
+            "policy    {}\nnothing is enforced: the command may do all that its user may\n",
+            open.name()
+        ),
+    };
+    print(text)?;
+    Ok(Exit::SUCCESS)
+}

@@ -1,0 +1,226 @@
+//! From the words about a sandbox to a policy: names, files that say it, and what was added on the command line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use toml_edit::{DocumentMut, Item};
+use windlass_engine::Engine;
+use windlass_engine::sandbox::{
+    Access, Base, Confined, Grounds, Means, Network, Pattern, Plan, Policy, Rule, Surroundings,
+};
+
+use crate::args::{LayersName, SandboxWords};
+use crate::commands::confine;
+use crate::config::Config;
+use crate::failure::Usage;
+
+/// What an engine needs for confined commands; nothing is done before the first.
+pub(crate) fn grounds(layers: LayersName) -> Arc<Grounds> {
+    let means = match layers {
+        LayersName::All => Means::All,
+        LayersName::Landlock => Means::LandlockAlone,
+    };
+    Arc::new(Grounds::new(confine::program(), means))
+}
+
+/// The policy that was asked for; nothing is enforced without one.
+pub(crate) fn policy(words: &SandboxWords) -> Result<Policy> {
+    let Some(name) = &words.sandbox else { return Ok(Policy::FullAccess) };
+    let policy = match Policy::named(name) {
+        Some(policy) => policy,
+        None if name.contains(['/', '.']) => from_file(Path::new(name))?,
+        None => return Err(unknown(name).into()),
+    };
+    match policy {
+        Policy::Confined(confined) => Ok(Policy::Confined(with_words(confined, words)?)),
+        open => refuse_words(open, words),
+    }
+}
+
+fn unknown(name: &str) -> Usage {
+    Usage(format!(
+        "there is no policy `{name}`; there are {}, or give the path of a file",
+        Policy::NAMES.join(", ")
+    ))
+}
+
+fn refuse_words(policy: Policy, words: &SandboxWords) -> Result<Policy> {
+    let given = [
+        ("--writable", !words.writable.is_empty()),
+        ("--read-only", !words.read_only.is_empty()),
+        ("--deny-read", !words.deny_read.is_empty()),
+        ("--network", words.network.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => {
+            Err(Usage(format!("{name} does not go with --sandbox {}: nothing is enforced", policy.name()))
+                .into())
+        }
+        None => Ok(policy),
+    }
+}
+
+fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> {
+    let lists = [
+        (&words.writable, Access::Write),
+        (&words.read_only, Access::Read),
+        (&words.deny_read, Access::Deny),
+    ];
+    for (list, access) in lists {
+        confined.rules.extend(list.iter().map(|place| Rule { place: Pattern::new(place), access }));
+    }
+    if let Some(text) = &words.network {
+        confined.network = network(text)?;
+    }
+    Ok(confined)
+}
+
+fn network(text: &str) -> Result<Network> {
+    Ok(match text {
+        "off" => Network::Off,
+        "loopback" => Network::Loopback,
+        "on" => Network::On,
+        hosts => {
+            let hosts: Vec<String> =
+                hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+            // A word that could be a slip for one of the names is no host.
+            if hosts.is_empty() || hosts.iter().all(|host| !host.contains(['.', ':', '*'])) {
+                return Err(Usage(format!(
+                    "--network takes off, loopback, on, or hosts such as crates.io, not `{text}`"
+                ))
+                .into());
+            }
+            Network::Hosts(hosts)
+        }
+    })
+}
+
+/// A policy in a file:
+///
+/// ```toml
+/// base = "workspace-write"         # or read-only
+/// network = ["crates.io"]          # or "off", "loopback", "on"
+/// write = ["../cache"]
+/// read = ["vendor"]
+/// deny = ["~/.ssh", "**/.env"]
+/// ```
+fn from_file(path: &Path) -> Result<Policy> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the policy {}", path.display()))?;
+    from_text(&text).with_context(|| format!("the policy {}", path.display()))
+}
+
+fn from_text(text: &str) -> Result<Policy> {
+    const KEYS: [&str; 5] = ["base", "network", "write", "read", "deny"];
+    let document: DocumentMut = text.parse()?;
+    if let Some((key, _)) = document.iter().find(|(key, _)| !KEYS.contains(key)) {
+        bail!("there is no key `{key}`; there are {}", KEYS.join(", "));
+    }
+    let base = match document.get("base").and_then(Item::as_str) {
+        Some("read-only") => Base::ReadOnly,
+        Some("workspace-write") => Base::WorkspaceWrite,
+        _ => bail!("`base` must be \"read-only\" or \"workspace-write\""),
+    };
+    let mut confined = Confined::new(base);
+    for (key, access) in [("write", Access::Write), ("read", Access::Read), ("deny", Access::Deny)] {
+        for place in texts(&document, key)? {
+            confined = confined.with(Pattern::new(place), access);
+        }
+    }
+    match document.get("network") {
+        None => {}
+        Some(item) => match item.as_str() {
+            Some(name) => confined.network = network(name)?,
+            None => confined.network = Network::Hosts(texts(&document, "network")?),
+        },
+    }
+    Ok(Policy::Confined(confined))
+}
+
+fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
+    let Some(item) = document.get(key) else { return Ok(Vec::new()) };
+    let list = item.as_array().with_context(|| format!("`{key}` must be a list of strings"))?;
+    let text = |value: &toml_edit::Value| {
+        value.as_str().map(str::to_owned).with_context(|| format!("`{key}` must be a list of strings"))
+    };
+    list.iter().map(text).collect()
+}
+
+/// Where a command runs, as far as a policy speaks of it.
+pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> Surroundings {
+    let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    Surroundings {
+        workspace,
+        temporary: directory("TMPDIR"),
+        home: directory("HOME"),
+        kept: config.state_directory.iter().cloned().collect(),
+    }
+}
+
+/// The plan for a command that runs in this directory.
+pub(crate) fn plan(
+    words: &SandboxWords,
+    directory: &Path,
+    config: &Config,
+    engine: &Engine,
+) -> Result<Option<Arc<Plan>>> {
+    let surroundings = surroundings(directory.to_owned(), config);
+    Ok(engine.confine(&policy(words)?, &surroundings)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(sandbox: &str) -> SandboxWords {
+        SandboxWords { sandbox: Some(sandbox.to_owned()), ..SandboxWords::default() }
+    }
+
+    #[test]
+    fn words_are_added_to_a_named_policy() {
+        let words = SandboxWords {
+            writable: vec!["../cache".into()],
+            deny_read: vec!["~/.ssh".into()],
+            network: Some("crates.io, *.npmjs.org:443".into()),
+            ..words("workspace-write")
+        };
+        let expected = Confined::new(Base::WorkspaceWrite)
+            .with(Pattern::new("../cache"), Access::Write)
+            .with(Pattern::new("~/.ssh"), Access::Deny)
+            .with_network(Network::Hosts(vec!["crates.io".into(), "*.npmjs.org:443".into()]));
+        assert_eq!(policy(&words).unwrap(), Policy::Confined(expected));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_name() {
+        let check = |words: &SandboxWords, expected: &str| {
+            let error = policy(words).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check(&words("workspace"), "there is no policy `workspace`");
+        check(&SandboxWords { network: Some("none".into()), ..words("read-only") }, "not `none`");
+        check(
+            &SandboxWords { writable: vec!["x".into()], ..words("full-access") },
+            "--writable does not go with",
+        );
+    }
+
+    #[test]
+    fn a_file_says_the_same_as_words() {
+        let text = "base = \"read-only\"\nnetwork = \"loopback\"\nwrite = [\"out\"]\ndeny = [\"**/.env\"]\n";
+        let expected = Confined::new(Base::ReadOnly)
+            .with(Pattern::new("out"), Access::Write)
+            .with(Pattern::new("**/.env"), Access::Deny)
+            .with_network(Network::Loopback);
+        assert_eq!(from_text(text).unwrap(), Policy::Confined(expected));
+        for (text, expected) in [
+            ("base = \"read\"", "`base` must be"),
+            ("base = \"read-only\"\nwirte = []", "there is no key `wirte`"),
+            ("base = \"read-only\"\nwrite = \"x\"", "`write` must be a list"),
+        ] {
+            let error = from_text(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

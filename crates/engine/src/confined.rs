@@ -1,0 +1,85 @@
+//! What a session has of its sandbox: who watches it, and what it was refused so far.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use windlass_sandbox::{Denial, Line};
+use windlass_sys::mark::Brand;
+use windlass_sys::process::{Pid, Process};
+use windlass_sys::signal::Signal;
+use windlass_sys::tree;
+
+/// The watchers of one runtime: members of its sessions that nobody asked for, and that are named nowhere.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    numbers: Mutex<Vec<Pid>>,
+}
+
+impl Watchers {
+    /// Takes note of one. Those that are gone are forgotten on the way.
+    pub(crate) fn add(&self, watcher: Option<Pid>, brand: Brand) {
+        let Some(watcher) = watcher else { return };
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.retain(|number| brand.on(*number).is_some());
+        numbers.push(watcher);
+    }
+
+    pub(crate) fn contains(&self, pid: Pid) -> bool {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
+    }
+}
+
+/// The sandbox of one session, or none.
+#[derive(Debug, Default)]
+pub(crate) struct Confined {
+    watcher: Option<Pid>,
+    rest: Mutex<Rest>,
+}
+
+#[derive(Debug, Default)]
+struct Rest {
+    hold: Option<Process>,
+    line: Option<Line>,
+    told: Vec<Denial>,
+}
+
+impl Confined {
+    /// A command that runs, with who watches it and where that one tells of refusals.
+    pub(crate) fn new(watcher: Option<Process>, line: Line) -> Self {
+        let rest = Rest { line: Some(line), told: Vec::new(), hold: None };
+        Self { watcher: watcher.as_ref().map(Process::pid), rest: Mutex::new(Rest { hold: watcher, ..rest }) }
+    }
+
+    /// The process that watches: it belongs to the session, but nobody asked for it.
+    pub(crate) fn watcher(&self) -> Option<Pid> {
+        self.watcher
+    }
+
+    /// Everything that was refused, each thing once.
+    pub(crate) fn denials(&self) -> Vec<Denial> {
+        let mut rest = self.rest();
+        let news = rest.line.as_mut().map(Line::take).unwrap_or_default();
+        for denial in news {
+            let same = |it: &&mut Denial| it.operation == denial.operation && it.target == denial.target;
+            match rest.told.iter_mut().find(same) {
+                Some(known) => known.times = known.times.max(denial.times),
+                None => rest.told.push(denial),
+            }
+        }
+        rest.told.clone()
+    }
+
+    /// The root is gone. A watcher that nothing is left to watch for ends, and the session holds no descriptor of it.
+    pub(crate) fn root_is_gone(&self) {
+        let mut rest = self.rest();
+        if let Some(watcher) = &rest.hold
+            && !tree::has_children(watcher.pid())
+        {
+            // It is about to end by itself; this is for one that nobody can ask.
+            let _ = watcher.signal(Signal::KILL);
+        }
+        rest.hold = None;
+    }
+
+    fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,358 @@
+//! Which system calls a confined command may not make, and which are asked about before they are carried out.
+
+use crate::denial::Operation;
+use crate::order::NetworkKind;
+use rustix::io::Errno;
+use windlass_sys::lockdown::filter::{Rule, Test, Verdict};
+use windlass_sys::lockdown::number as n;
+
+/// What a call that is asked about is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A file that is opened, flags in this argument; nobody follows a link where they say so.
+    Opened { place: Place, flags: Flags },
+    /// A file or directory that is there.
+    Object { place: Place, links: Links },
+    /// A name in a directory that is to be made.
+    NewEntry { place: Place },
+    /// A name in a directory that is to go.
+    OldEntry { place: Place },
+    /// A name that goes, and one that comes.
+    Moved { from: Place, to: Place },
+    /// A file that is open already.
+    Descriptor { argument: usize },
+    /// An address: its argument, and that of its length.
+    Address { argument: usize },
+    /// A kind of socket.
+    Family { argument: usize },
+}
+
+/// Where a path is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The argument that holds the directory it begins at, if not the working directory.
+    pub(crate) directory: Option<usize>,
+    /// The argument that points at the text.
+    pub(crate) path: usize,
+}
+
+/// Where the flags of an open are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flags {
+    /// In this argument.
+    In(usize),
+    /// At the place that this argument points to.
+    At(usize),
+    /// Those of `creat`.
+    Creat,
+}
+
+/// Whether a link at the end of a path is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Links {
+    Followed,
+    Kept,
+    /// Unless this argument says otherwise (`AT_SYMLINK_NOFOLLOW`).
+    FollowedUnless(usize),
+}
+
+/// A call that is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) number: i64,
+    pub(crate) operation: Operation,
+    pub(crate) subject: Subject,
+}
+
+const fn at(directory: usize, path: usize) -> Place {
+    Place { directory: Some(directory), path }
+}
+
+const fn here(path: usize) -> Place {
+    Place { directory: None, path }
+}
+
+const fn told(number: i64, operation: Operation, subject: Subject) -> Told {
+    Told { number, operation, subject }
+}
+
+/// Opening.
+const OPENS: &[Told] = &[
+    told(n::OPENAT, Operation::Write, Subject::Opened { place: at(0, 1), flags: Flags::In(2) }),
+    told(n::OPENAT2, Operation::Write, Subject::Opened { place: at(0, 1), flags: Flags::At(2) }),
+    #[cfg(target_arch = "x86_64")]
+    told(n::OPEN, Operation::Write, Subject::Opened { place: here(0), flags: Flags::In(1) }),
+    #[cfg(target_arch = "x86_64")]
+    told(n::CREAT, Operation::Create, Subject::Opened { place: here(0), flags: Flags::Creat }),
+];
+
+/// Everything else that changes files.
+const CHANGES: &[Told] = &[
+    told(n::MKDIRAT, Operation::MakeDirectory, Subject::NewEntry { place: at(0, 1) }),
+    told(n::MKNODAT, Operation::MakeNode, Subject::NewEntry { place: at(0, 1) }),
+    told(n::SYMLINKAT, Operation::Link, Subject::NewEntry { place: at(1, 2) }),
+    told(n::LINKAT, Operation::Link, Subject::NewEntry { place: at(2, 3) }),
+    told(n::UNLINKAT, Operation::Remove, Subject::OldEntry { place: at(0, 1) }),
+    told(n::RENAMEAT2, Operation::Rename, Subject::Moved { from: at(0, 1), to: at(2, 3) }),
+    told(n::TRUNCATE, Operation::Truncate, Subject::Object { place: here(0), links: Links::Followed }),
+    told(n::FCHMOD, Operation::ChangeMode, Subject::Descriptor { argument: 0 }),
+    told(n::FCHMODAT, Operation::ChangeMode, Subject::Object { place: at(0, 1), links: Links::Followed }),
+    told(
+        n::FCHMODAT2,
+        Operation::ChangeMode,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
+    ),
+    told(n::FCHOWN, Operation::ChangeOwner, Subject::Descriptor { argument: 0 }),
+    told(
+        n::FCHOWNAT,
+        Operation::ChangeOwner,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
+    ),
+    told(
+        n::UTIMENSAT,
+        Operation::ChangeTimes,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(3) },
+    ),
+    told(
+        n::SETXATTR,
+        Operation::ChangeAttributes,
+        Subject::Object { place: here(0), links: Links::Followed },
+    ),
+    told(n::LSETXATTR, Operation::ChangeAttributes, Subject::Object { place: here(0), links: Links::Kept }),
+    told(n::FSETXATTR, Operation::ChangeAttributes, Subject::Descriptor { argument: 0 }),
+    told(
+        n::REMOVEXATTR,
+        Operation::ChangeAttributes,
+        Subject::Object { place: here(0), links: Links::Followed },
+    ),
+    told(
+        n::LREMOVEXATTR,
+        Operation::ChangeAttributes,
+        Subject::Object { place: here(0), links: Links::Kept },
+    ),
+    told(n::FREMOVEXATTR, Operation::ChangeAttributes, Subject::Descriptor { argument: 0 }),
+    told(
+        n::SETXATTRAT,
+        Operation::ChangeAttributes,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
+    ),
+    told(
+        n::REMOVEXATTRAT,
+        Operation::ChangeAttributes,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(2) },
+    ),
+    told(
+        n::FILE_SETATTR,
+        Operation::ChangeAttributes,
+        Subject::Object { place: at(0, 1), links: Links::FollowedUnless(4) },
+    ),
+];
+
+#[cfg(target_arch = "x86_64")]
+const OLD_CHANGES: &[Told] = &[
+    told(n::MKDIR, Operation::MakeDirectory, Subject::NewEntry { place: here(0) }),
+    told(n::MKNOD, Operation::MakeNode, Subject::NewEntry { place: here(0) }),
+    told(n::SYMLINK, Operation::Link, Subject::NewEntry { place: here(1) }),
+    told(n::LINK, Operation::Link, Subject::NewEntry { place: here(1) }),
+    told(n::UNLINK, Operation::Remove, Subject::OldEntry { place: here(0) }),
+    told(n::RMDIR, Operation::Remove, Subject::OldEntry { place: here(0) }),
+    told(n::RENAME, Operation::Rename, Subject::Moved { from: here(0), to: here(1) }),
+    told(n::RENAMEAT, Operation::Rename, Subject::Moved { from: at(0, 1), to: at(2, 3) }),
+    told(n::CHMOD, Operation::ChangeMode, Subject::Object { place: here(0), links: Links::Followed }),
+    told(n::CHOWN, Operation::ChangeOwner, Subject::Object { place: here(0), links: Links::Followed }),
+    told(n::LCHOWN, Operation::ChangeOwner, Subject::Object { place: here(0), links: Links::Kept }),
+    told(n::UTIME, Operation::ChangeTimes, Subject::Object { place: here(0), links: Links::Followed }),
+    told(n::UTIMES, Operation::ChangeTimes, Subject::Object { place: here(0), links: Links::Followed }),
+    told(n::FUTIMESAT, Operation::ChangeTimes, Subject::Object { place: at(0, 1), links: Links::Followed }),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CHANGES: &[Told] = &[];
+
+/// The network, where addresses are looked at.
+const ADDRESSES: &[Told] = &[
+    told(n::CONNECT, Operation::Connect, Subject::Address { argument: 1 }),
+    told(n::SENDTO, Operation::Send, Subject::Address { argument: 4 }),
+];
+const SOCKETS: Told = told(n::SOCKET, Operation::Socket, Subject::Family { argument: 0 });
+
+/// What a call that was asked about means.
+pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
+    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, std::slice::from_ref(&SOCKETS)];
+    lists.into_iter().flatten().find(|told| told.number == number)
+}
+
+/// What decides which calls are refused and asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) network: NetworkKind,
+    /// Whether the network is a namespace of its own.
+    pub(crate) own_network: bool,
+    pub(crate) supervised: bool,
+    /// Whether opening for reading is asked about as well.
+    pub(crate) reads: bool,
+}
+
+/// The rules of the filter.
+pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    add_refused(&mut rules);
+    add_network(wanted, &mut rules);
+    if wanted.supervised {
+        add_told(wanted, &mut rules);
+    }
+    rules
+}
+
+fn add_refused(rules: &mut Vec<Rule>) {
+    const NOT_THERE: [i64; 4] = [n::CLONE3, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
+    const FORBIDDEN: &[i64] = &[
+        n::SETNS,
+        n::MOUNT,
+        n::UMOUNT2,
+        n::PIVOT_ROOT,
+        n::CHROOT,
+        n::OPEN_TREE,
+        n::OPEN_TREE_ATTR,
+        n::MOVE_MOUNT,
+        n::FSOPEN,
+        n::FSCONFIG,
+        n::FSMOUNT,
+        n::FSPICK,
+        n::MOUNT_SETATTR,
+        n::KEYCTL,
+        n::ADD_KEY,
+        n::REQUEST_KEY,
+        n::BPF,
+        n::PERF_EVENT_OPEN,
+        n::USERFAULTFD,
+        n::INIT_MODULE,
+        n::FINIT_MODULE,
+        n::DELETE_MODULE,
+        n::KEXEC_LOAD,
+        n::REBOOT,
+        n::SWAPON,
+        n::SWAPOFF,
+        n::ACCT,
+        n::QUOTACTL,
+        n::QUOTACTL_FD,
+        n::SYSLOG,
+        n::SETHOSTNAME,
+        n::SETDOMAINNAME,
+        n::OPEN_BY_HANDLE_AT,
+        n::FANOTIFY_INIT,
+        n::VHANGUP,
+        n::SETTIMEOFDAY,
+        n::CLOCK_SETTIME,
+        #[cfg(target_arch = "x86_64")]
+        n::KEXEC_FILE_LOAD,
+        #[cfg(target_arch = "x86_64")]
+        n::IOPL,
+        #[cfg(target_arch = "x86_64")]
+        n::IOPERM,
+        #[cfg(target_arch = "x86_64")]
+        n::MODIFY_LDT,
+        #[cfg(target_arch = "x86_64")]
+        n::USELIB,
+    ];
+    const PERM: Verdict = Verdict::Fail(Errno::PERM);
+    // Programs that find these missing do without; told that they are forbidden, some give up.
+    rules.extend(NOT_THERE.map(|number| Rule::always(number, Verdict::Fail(Errno::NOSYS))));
+    rules.extend(FORBIDDEN.iter().map(|number| Rule::always(*number, PERM)));
+    rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], PERM));
+    rules.push(Rule::when(n::UNSHARE, [Test::HasAny { argument: 0, bits: NEW_SPACES | NEW_TIME }], PERM));
+    for command in [TIOCSTI, TIOCLINUX, TIOCSETD] {
+        rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
+    }
+    // The session's mark, by which its processes are found.
+    rules.push(Rule::when(
+        n::PRLIMIT64,
+        [Test::Is { argument: 1, value: RLIMIT_LOCKS }, Test::IsGiven { argument: 2 }],
+        PERM,
+    ));
+    #[cfg(target_arch = "x86_64")]
+    rules.push(Rule::when(n::SETRLIMIT, [Test::Is { argument: 0, value: RLIMIT_LOCKS }], PERM));
+}
+
+const NEW_SPACES: u32 = 0x7e02_0000;
+const NEW_TIME: u32 = 0x80;
+const TIOCSTI: u32 = 0x5412;
+const TIOCLINUX: u32 = 0x541c;
+const TIOCSETD: u32 = 0x5423;
+const RLIMIT_LOCKS: u32 = 10;
+
+fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
+    const UNIX: u32 = 1;
+    const INTERNET: [u32; 2] = [2, 10];
+    const NETLINK: u32 = 16;
+    const ROUTES: u32 = 0;
+    let family = |family| Test::Is { argument: 0, value: family };
+    rules.push(Rule::when(n::SOCKET, [family(UNIX)], Verdict::Allow));
+    rules.push(Rule::when(
+        n::SOCKET,
+        [family(NETLINK), Test::Is { argument: 2, value: ROUTES }],
+        Verdict::Allow,
+    ));
+    let internet = if wanted.own_network || wanted.network == NetworkKind::On {
+        Verdict::Allow
+    } else if wanted.supervised {
+        Verdict::Tell
+    } else {
+        Verdict::Fail(Errno::ACCESS)
+    };
+    rules.extend(INTERNET.map(|number| Rule::when(n::SOCKET, [family(number)], internet)));
+    rules.push(Rule::always(n::SOCKET, Verdict::Fail(Errno::AFNOSUPPORT)));
+    if wanted.supervised && wanted.own_network {
+        rules.push(Rule::always(n::CONNECT, Verdict::Tell));
+        rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], Verdict::Tell));
+    }
+}
+
+fn add_told(wanted: Wanted, rules: &mut Vec<Rule>) {
+    for told in OPENS {
+        let tests = match told.subject {
+            Subject::Opened { flags: Flags::In(argument), .. } if !wanted.reads => {
+                vec![Test::HasAny { argument: argument as u8, bits: WRITING }]
+            }
+            _ => Vec::new(),
+        };
+        rules.push(Rule::when(told.number, tests, Verdict::Tell));
+    }
+    for told in CHANGES.iter().chain(OLD_CHANGES) {
+        rules.push(Rule::always(told.number, Verdict::Tell));
+    }
+}
+
+/// Flags of an open that is for more than reading what is there: `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC` and, told from
+/// `O_DIRECTORY`, `O_TMPFILE`.
+pub(crate) const WRITING: u32 = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_sys::lockdown::filter::Program;
+
+    fn wanted(network: NetworkKind, own_network: bool) -> Wanted {
+        Wanted { network, own_network, supervised: true, reads: true }
+    }
+
+    #[test]
+    fn the_largest_filter_fits_into_the_kernel_with_room_to_spare() {
+        let length = Program::of(&rules(wanted(NetworkKind::Off, true))).length();
+        assert!(length < 1024, "{length}");
+    }
+
+    #[test]
+    fn everything_that_is_asked_about_has_a_meaning() {
+        for own_network in [false, true] {
+            for rule in rules(wanted(NetworkKind::Off, own_network)) {
+                assert!(rule.verdict != Verdict::Tell || meaning(rule.number).is_some(), "{rule:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_supervisor_nothing_is_asked() {
+        let wanted = Wanted { supervised: false, ..wanted(NetworkKind::Off, false) };
+        assert!(rules(wanted).iter().all(|rule| rule.verdict != Verdict::Tell));
+    }
+}

@@ -1,0 +1,124 @@
+//! What was refused: an operation, what it was about, and the rule that said no. Always from the place that refused, never
+//! from what a program printed.
+
+use std::fmt;
+
+/// One thing that a command tried and was kept from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// What it tried.
+    pub operation: Operation,
+    /// On what: a path, an address or a kind of socket.
+    pub target: String,
+    /// Who said no, in the words of the policy.
+    pub rule: String,
+    /// How often.
+    pub times: u32,
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
+        /// What a command can be kept from.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operation {
+            $($(#[$doc])* $variant),*
+        }
+
+        impl Operation {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// In a word or two.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    /// Opening a file for reading.
+    Read = "read",
+    /// Opening a file for writing.
+    Write = "write",
+    /// Making a file.
+    Create = "create",
+    /// Making a directory.
+    MakeDirectory = "make directory",
+    /// Making a pipe, socket or device.
+    MakeNode = "make node",
+    /// Removing a file or directory.
+    Remove = "remove",
+    /// Moving a file or directory.
+    Rename = "rename",
+    /// Giving a file one more name.
+    Link = "link",
+    /// Changing the mode of a file.
+    ChangeMode = "change mode",
+    /// Changing the owner of a file.
+    ChangeOwner = "change owner",
+    /// Changing the times of a file.
+    ChangeTimes = "change times",
+    /// Changing attributes of a file.
+    ChangeAttributes = "change attributes",
+    /// Cutting a file off.
+    Truncate = "truncate",
+    /// Connecting to an address.
+    Connect = "connect",
+    /// Sending to an address.
+    Send = "send",
+    /// Making a socket.
+    Socket = "socket",
+}
+
+impl Operation {
+    pub(crate) fn code(self) -> u8 {
+        let place = Self::ALL.iter().position(|it| *it == self);
+        place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+    }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    /// The operation of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.name() == name)
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.operation.name(), self.target)?;
+        if self.times > 1 {
+            write!(f, " ({} times)", self.times)?;
+        }
+        write!(f, " [{}]", self.rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_known_by_its_code_and_its_name() {
+        for operation in Operation::ALL {
+            assert_eq!(Operation::from_code(operation.code()), Some(*operation));
+            assert_eq!(Operation::from_name(operation.name()), Some(*operation));
+        }
+        assert_eq!(Operation::from_code(200), None);
+    }
+
+    #[test]
+    fn a_denial_reads_as_a_sentence_fragment() {
+        let denial = Denial {
+            operation: Operation::Write,
+            target: "/etc/hosts".into(),
+            rule: "read-only: everything else".into(),
+            times: 2,
+        };
+        assert_eq!(denial.to_string(), "write /etc/hosts (2 times) [read-only: everything else]");
+    }
+}

@@ -1,0 +1,32 @@
+//! What a plan has to know about the tree of files, so that plans can be made of a tree that exists only in a test.
+
+use std::path::{Path, PathBuf};
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// Anything else.
+    File,
+}
+
+/// A tree of files that can be looked at.
+pub trait Files {
+    /// What is at this path itself, links not followed; `None`: nothing.
+    fn kind(&self, path: &Path) -> Option<Kind>;
+
+    /// The path without any link in it, if there is something at it.
+    fn real(&self, path: &Path) -> Option<PathBuf>;
+
+    /// The names in a directory. One that cannot be read has none.
+    fn names(&self, directory: &Path) -> Vec<String>;
+
+    /// The beginning of a small file, as text.
+    fn text(&self, file: &Path) -> Option<String>;
+
+    /// Sockets that somebody waits at, by path.
+    fn sockets(&self) -> Vec<PathBuf>;
+}

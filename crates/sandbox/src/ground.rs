@@ -1,0 +1,122 @@
+//! What a runtime keeps for its confined commands: what the machine can do, and the ground for each kind of network, made
+//! when it is first needed and entered by every command after that.
+
+use crate::machine::Machine;
+use crate::order::{Failure, NetworkKind, Report, Stage, Task};
+use crate::policy::Network;
+use crate::start::{HelperProgram, StartFailure, Talk};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use windlass_sys::lockdown::namespace::{self, Users};
+
+/// Namespaces that commands with the same network share.
+#[derive(Debug)]
+pub struct Ground {
+    users: OwnedFd,
+    network: Option<OwnedFd>,
+    door: Mutex<Option<OwnedFd>>,
+}
+
+impl Ground {
+    /// What a helper has to be passed.
+    pub(crate) fn spaces(&self) -> Vec<BorrowedFd<'_>> {
+        std::iter::once(&self.users).chain(&self.network).map(AsFd::as_fd).collect()
+    }
+
+    pub(crate) fn has_network(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
+    /// Given once.
+    pub fn take_door(&self) -> Option<OwnedFd> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Which of the machine's means are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Means {
+    /// All there are.
+    #[default]
+    All,
+    /// What is left without namespaces, for those who want to see it.
+    LandlockAlone,
+}
+
+/// All that one runtime has.
+#[derive(Debug)]
+pub struct Grounds {
+    helper: HelperProgram,
+    means: Means,
+    machine: OnceLock<Machine>,
+    made: Mutex<Vec<(Network, Arc<Ground>)>>,
+}
+
+impl Grounds {
+    /// Nothing yet.
+    pub fn new(helper: HelperProgram, means: Means) -> Self {
+        Self { helper, means, machine: OnceLock::new(), made: Mutex::default() }
+    }
+
+    pub(crate) fn helper(&self) -> &HelperProgram {
+        &self.helper
+    }
+
+    /// What this machine can enforce, tried out the first time.
+    pub fn machine(&self) -> &Machine {
+        self.machine.get_or_init(|| {
+            let namespaces = match self.means {
+                Means::All => try_namespaces(&self.helper).map_err(|failure| failure.to_string()),
+                Means::LandlockAlone => Err("they were left out on request".to_owned()),
+            };
+            Machine::with_namespaces(namespaces)
+        })
+    }
+
+    /// The ground for a kind of network.
+    pub fn ground(&self, network: &Network) -> Result<Arc<Ground>, StartFailure> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ground)) = made.iter().find(|(kind, _)| kind == network) {
+            return Ok(Arc::clone(ground));
+        }
+        let ground = Arc::new(make(&self.helper, network.into())?);
+        made.push((network.clone(), Arc::clone(&ground)));
+        Ok(ground)
+    }
+}
+
+fn try_namespaces(helper: &HelperProgram) -> Result<(), StartFailure> {
+    let talk = Talk::begin(helper, &Task::Try)?;
+    match talk.next()?.0 {
+        Report::Made => Ok(()),
+        report => Err(talk.unexpected(report)),
+    }
+}
+
+fn make(helper: &HelperProgram, network: NetworkKind) -> Result<Ground, StartFailure> {
+    let users_from_outside = rustix::process::geteuid().is_root();
+    let talk = Talk::begin(helper, &Task::Ground { network, users_from_outside })?;
+    loop {
+        match talk.next()? {
+            (Report::NameUsers, _) => {
+                let named = namespace::map_users(&talk.helper_number(), Users::Everybody);
+                // Who may not name everybody still has itself.
+                talk.say(&if named.is_ok() { Report::NameUsers } else { Report::Made })?;
+            }
+            (Report::Made, descriptors) => return ground_of(descriptors),
+            (report, _) => return Err(talk.unexpected(report)),
+        }
+    }
+}
+
+fn ground_of(descriptors: Vec<OwnedFd>) -> Result<Ground, StartFailure> {
+    let mut descriptors = descriptors.into_iter();
+    let missing = || Failure { stage: Stage::Namespaces, place: String::new(), errno: Errno::BADF };
+    Ok(Ground {
+        users: descriptors.next().ok_or_else(missing)?,
+        network: descriptors.next(),
+        door: Mutex::new(descriptors.next()),
+    })
+}

@@ -1,0 +1,202 @@
+//! The helper: this program, started anew as a small process with one thread, which confines itself and becomes the
+//! command. It finds its orders in a file that only it and the runtime have, and answers on a channel.
+//!
+//! What would surprise: the command is not its child but its sibling, so that the runtime itself is the command's parent
+//! and is told of its end; the helper is gone by then. What stays is the watcher, which is the init of the command's own
+//! process namespace where there is one, and answers for the supervised system calls.
+
+mod ground;
+mod judge;
+mod rules;
+mod view;
+mod watcher;
+
+use crate::order::{Failure, Order, Report, Stage, Task};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Read, Seek};
+use windlass_sys::channel::{self, Waiting};
+use windlass_sys::descriptor;
+use windlass_sys::lockdown::filter::{Listening, Program};
+use windlass_sys::lockdown::namespace::{self, Spaces};
+use windlass_sys::lockdown::privilege::{self, Capabilities};
+use windlass_sys::lockdown::{Twin, fork};
+use windlass_sys::process::Process;
+use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, Step};
+
+/// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
+pub fn run() {
+    let Some(channel) = descriptor::inherited(FIRST_PASSED) else { return };
+    let report = |report: &Report, with: &[BorrowedFd<'_>]| {
+        // A runtime that is gone needs no answer: its guardian ends what is left.
+        let _ = channel::send(&channel, &report.write(), with, Waiting::Yes);
+    };
+    let order = descriptor::inherited(FIRST_PASSED + 1).and_then(read_task);
+    match order {
+        Some(Task::Confine(order)) => match confine(&order, &channel) {
+            Ok(command) => report(&command.report(), &command.holds()),
+            Err(Stopped { failure, uncollected }) => report(&Report::Failed { failure, uncollected }, &[]),
+        },
+        Some(Task::Ground { network, users_from_outside }) => {
+            match ground::make(network, users_from_outside, &channel) {
+                Ok(made) => report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>()),
+                Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
+            }
+        }
+        Some(Task::Try) => match ground::try_everything() {
+            Ok(()) => report(&Report::Made, &[]),
+            Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
+        },
+        None => {
+            let failure = Failure { stage: Stage::Order, place: String::new(), errno: Errno::INVAL };
+            report(&Report::Failed { failure, uncollected: None }, &[]);
+        }
+    }
+}
+
+fn read_task(file: OwnedFd) -> Option<Task> {
+    let mut file = File::from(file);
+    let mut bytes = Vec::new();
+    file.rewind().ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    Task::read(&bytes)
+}
+
+/// A command that runs.
+struct Running {
+    command: Process,
+    watcher: Option<Process>,
+}
+
+impl Running {
+    fn report(&self) -> Report {
+        let number = |process: &Process| process.pid().get();
+        Report::Started { pid: number(&self.command), watcher: self.watcher.as_ref().map_or(0, number) }
+    }
+
+    fn holds(&self) -> Vec<BorrowedFd<'_>> {
+        std::iter::once(&self.command).chain(&self.watcher).map(AsFd::as_fd).collect()
+    }
+}
+
+/// Why there is no command.
+struct Stopped {
+    failure: Failure,
+    uncollected: Option<u32>,
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self { failure, uncollected: None }
+    }
+}
+
+/// What failed, about no place in particular.
+fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
+    move |errno| Failure { stage, place: String::new(), errno }
+}
+
+fn confine(order: &Order, channel: &OwnedFd) -> Result<Running, Stopped> {
+    if order.namespaces {
+        enter_namespaces(order).map_err(at(Stage::Namespaces))?;
+        view::build(order)?;
+    }
+    let watcher =
+        if order.namespaces || order.supervisor { Some(start_watcher(order, channel)?) } else { None };
+    privilege::gain_nothing().map_err(at(Stage::Privileges))?;
+    privilege::keep_only(privileges()).map_err(at(Stage::Privileges))?;
+    rules::enforce_landlock(order)?;
+    let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
+    if let Some(watcher) = &watcher {
+        watcher.hand_over(listener).map_err(at(Stage::Watcher))?;
+    }
+    Ok(Running { command: start_command(order)?, watcher: watcher.map(|watcher| watcher.process) })
+}
+
+/// The runtime passes the users, and a network if the command has its own.
+fn enter_namespaces(order: &Order) -> Result<(), Errno> {
+    let users = descriptor::inherited(FIRST_PASSED + 2).ok_or(Errno::BADF)?;
+    let network = order.own_network.then(|| descriptor::inherited(FIRST_PASSED + 3).ok_or(Errno::BADF));
+    namespace::enter(users, Spaces::USER)?;
+    if let Some(network) = network {
+        namespace::enter(network?, Spaces::NETWORK)?;
+    }
+    namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
+}
+
+/// An administrator keeps what concerns files and users, which its programs take for granted; nobody else has anything.
+fn privileges() -> Capabilities {
+    if rustix::process::geteuid().is_root() { Capabilities::OF_FILES_AND_USERS } else { Capabilities::NONE }
+}
+
+fn enforce_filter(order: &Order) -> Result<Option<OwnedFd>, Errno> {
+    let program = Program::of(&rules::of_filter(order));
+    program.enforce(if order.supervisor { Listening::Yes } else { Listening::No })
+}
+
+/// The watcher as the helper knows it.
+struct Watcher {
+    process: Process,
+    line: OwnedFd,
+}
+
+impl Watcher {
+    /// From now on it answers for the calls that are asked about.
+    fn hand_over(&self, listener: Option<OwnedFd>) -> Result<(), Errno> {
+        let with: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+        channel::send(&self.line, b"listen", &with, Waiting::Yes)
+    }
+}
+
+fn start_watcher(order: &Order, channel: &OwnedFd) -> Result<Watcher, Failure> {
+    let failed = at(Stage::Watcher);
+    let (line, its_line) = channel::pair().map_err(&failed)?;
+    match fork().map_err(&failed)? {
+        Twin::Child => watcher::run(order, channel, &its_line),
+        Twin::Parent(process) => {
+            drop(its_line);
+            let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;
+            match Report::read(&answer.bytes) {
+                Some(Report::Made) => Ok(Watcher { process, line }),
+                Some(Report::Failed { failure, .. }) => Err(failure),
+                _ => Err(failed(Errno::IO)),
+            }
+        }
+    }
+}
+
+fn start_command(order: &Order) -> Result<Process, Stopped> {
+    let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+    let launch = Launch {
+        program: &order.program,
+        arguments: &order.arguments,
+        environment: &order.environment,
+        directory: &order.directory,
+        stdio: if order.terminal {
+            Stdio::Terminal { slave: stdin }
+        } else {
+            Stdio::Pipes { stdin, stdout, stderr }
+        },
+        mark: None,
+        open_files: None,
+        passed: &[],
+        kinship: Kinship::Sibling,
+    };
+    spawn::launch(&launch).map_err(|failure| explain(order, failure))
+}
+
+fn explain(order: &Order, failure: LaunchFailure) -> Stopped {
+    let stage = match failure.step {
+        Step::Directory => Stage::Directory,
+        Step::Execute => Stage::Execute,
+        Step::Clone | Step::Session | Step::Terminal | Step::Descriptors | Step::Limits => Stage::Command,
+    };
+    let place = match stage {
+        Stage::Directory => order.directory.to_string_lossy().into_owned(),
+        Stage::Execute => order.program.to_string_lossy().into_owned(),
+        _ => format!("{:?}", failure.step).to_lowercase(),
+    };
+    let uncollected = failure.uncollected.map(windlass_sys::process::Pid::get);
+    Stopped { failure: Failure { stage, place, errno: failure.errno }, uncollected }
+}

@@ -1,0 +1,81 @@
+//! The ground that commands of one kind stand on: users and a network of their own, made once and entered by each. Making a
+//! network takes the kernel milliseconds, entering one takes it none.
+
+use super::at;
+use crate::order::{Failure, NetworkKind, Report, Stage};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use windlass_sys::channel::{self, Waiting};
+use windlass_sys::lockdown::mount;
+use windlass_sys::lockdown::namespace::{self, Own, Spaces, Users};
+use windlass_sys::lockdown::{Twin, fork};
+
+/// The namespaces of users and, but for the open network, of the network; with a list of hosts also the door to them.
+pub(super) fn make(
+    network: NetworkKind,
+    users_from_outside: bool,
+    channel: &OwnedFd,
+) -> Result<Vec<OwnedFd>, Failure> {
+    make_spaces(network, users_from_outside, channel).map_err(at(Stage::Namespaces))
+}
+
+fn make_spaces(
+    network: NetworkKind,
+    users_from_outside: bool,
+    channel: &OwnedFd,
+) -> Result<Vec<OwnedFd>, Errno> {
+    let own = Own::now();
+    namespace::separate(Spaces::USER)?;
+    if users_from_outside {
+        channel::send(channel, &Report::NameUsers.write(), &[], Waiting::Yes)?;
+        let named = channel::receive(channel, Waiting::Yes)?;
+        if Report::read(&named.bytes) != Some(Report::NameUsers) {
+            namespace::map_users("self", Users::Only(own))?;
+        }
+    } else {
+        namespace::map_users("self", Users::Only(own))?;
+    }
+    let mut spaces = vec![namespace::hold(Spaces::USER)?];
+    if network != NetworkKind::On {
+        namespace::separate(Spaces::NETWORK)?;
+        if network != NetworkKind::Off {
+            namespace::raise_loopback()?;
+        }
+        spaces.push(namespace::hold(Spaces::NETWORK)?);
+    }
+    if network == NetworkKind::Hosts {
+        spaces.push(open_door()?);
+    }
+    Ok(spaces)
+}
+
+/// A place on the loopback device of this network behind which the runtime lets through what it will.
+fn open_door() -> Result<OwnedFd, Errno> {
+    use std::net::{Ipv4Addr, TcpListener};
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    listener.map(OwnedFd::from).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// Everything that a confined command needs of namespaces, done once for nobody.
+pub(super) fn try_everything() -> Result<(), Failure> {
+    let own = Own::now();
+    namespace::separate(Spaces::USER).map_err(at(Stage::Namespaces))?;
+    namespace::map_users("self", Users::Only(own)).map_err(at(Stage::Namespaces))?;
+    let spaces = Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC).and(Spaces::NETWORK);
+    namespace::separate(spaces).map_err(at(Stage::Namespaces))?;
+    mount::freeze_everything().map_err(at(Stage::Tree))?;
+    mount::terminals().map_err(at(Stage::Devices))?;
+    match fork().map_err(at(Stage::Watcher))? {
+        Twin::Child => std::process::exit(mount::process_table().map_or_else(Errno::raw_os_error, |_| 0)),
+        Twin::Parent(child) => {
+            let ended = child.reap_blocking().map_err(at(Stage::Watcher))?;
+            match ended.how {
+                windlass_sys::process::How::Exited(0) => Ok(()),
+                windlass_sys::process::How::Exited(errno) => {
+                    Err(at(Stage::Processes)(Errno::from_raw_os_error(errno)))
+                }
+                _ => Err(at(Stage::Processes)(Errno::IO)),
+            }
+        }
+    }
+}

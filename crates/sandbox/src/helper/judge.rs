@@ -1,0 +1,243 @@
+//! Whether a call that is asked about would be refused, and by which rule.
+//!
+//! What the kernel refuses by itself (a read-only place, a missing network) is recognised and written down; what only this
+//! judge refuses are names that must not come into being and, without namespaces, changes outside writable places. A call
+//! that is not understood goes on: whatever must not happen is kept by the kernel.
+
+mod place;
+
+use self::place::{Entry, Located, Seen};
+use crate::calls::{Flags, Links, Place, Subject, Told, WRITING, meaning};
+use crate::denial::{Denial, Operation};
+use crate::order::{NetworkKind, Order};
+use crate::plan::{Ruling, ruling_at};
+use crate::policy::Access;
+use rustix::io::Errno;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use windlass_sys::lockdown::notice::{Notice, read_memory};
+
+/// What a caller is told.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// The kernel decides.
+    GoOn,
+    /// No.
+    Refuse(Errno, Denial),
+}
+
+/// One command's rules.
+pub(super) struct Judge<'a> {
+    pub(super) order: &'a Order,
+}
+
+const CREATE: u32 = 0o100;
+const EXCLUSIVE: u32 = 0o200;
+const TRUNCATE: u32 = 0o1000;
+const NO_FOLLOW: u32 = 0o400_000;
+const UNNAMED: u32 = 0o20_000_000;
+const ACCESS_MODE: u32 = 0o3;
+const AT_NO_FOLLOW: u64 = 0x100;
+
+impl Judge<'_> {
+    pub(super) fn answer(&self, notice: &Notice) -> Answer {
+        let Some(told) = meaning(notice.number) else { return Answer::GoOn };
+        let refused = match told.subject {
+            Subject::Opened { place, flags } => self.opened(notice, place, flags),
+            Subject::Object { place, links } => self.object(notice, told, place, links),
+            Subject::NewEntry { place } => {
+                self.entry(notice, place).and_then(|entry| self.new_entry(told.operation, &entry))
+            }
+            Subject::OldEntry { place } => {
+                self.entry(notice, place).and_then(|entry| self.old_entry(told.operation, &entry))
+            }
+            Subject::Moved { from, to } => self.moved(notice, from, to),
+            Subject::Descriptor { argument } => self.descriptor(notice, told.operation, argument),
+            Subject::Address { argument } => self.address(notice, told.operation, argument),
+            Subject::Family { .. } => {
+                Some(self.no_network(told.operation, "an internet socket".into(), Errno::ACCESS))
+            }
+        };
+        refused.map_or(Answer::GoOn, |(errno, denial)| Answer::Refuse(errno, denial))
+    }
+
+    fn opened(&self, notice: &Notice, place: Place, flags: Flags) -> Option<Refused> {
+        let flags = match flags {
+            Flags::In(argument) => notice.arguments[argument] as u32,
+            Flags::At(argument) => pointed_at(notice, argument)?,
+            Flags::Creat => 0o1 | CREATE | TRUNCATE,
+        };
+        let located = Located::of(notice, place)?;
+        let follows = flags & (NO_FOLLOW | EXCLUSIVE) == 0;
+        match located.look(follows) {
+            Some(seen) => self.opened_there(&seen, flags),
+            None if flags & CREATE != 0 => self.new_entry(Operation::Create, &located.entry()?),
+            None => self.denied_to_read(&located.entry()?.path()),
+        }
+    }
+
+    fn opened_there(&self, seen: &Seen, flags: u32) -> Option<Refused> {
+        if let Some(refused) = self.denied_to_read(&seen.path) {
+            return Some(refused);
+        }
+        let unnamed = flags & UNNAMED != 0;
+        if flags & WRITING == 0 || seen.is_directory && !unnamed || !seen.is_directory && !seen.is_regular {
+            return None;
+        }
+        if flags & ACCESS_MODE == 0 && flags & TRUNCATE == 0 {
+            return None;
+        }
+        let operation = if unnamed { Operation::Create } else { Operation::Write };
+        // Who could not write to the file anyway is not refused by a rule.
+        (self.is_kept(seen) && seen.owner_lets_write()).then(|| self.refused(operation, &seen.path))
+    }
+
+    fn denied_to_read(&self, path: &Path) -> Option<Refused> {
+        let ruling = ruling_at(&self.order.rulings, path)?;
+        (ruling.access == Access::Deny).then(|| (Errno::ACCESS, denial(Operation::Read, path, ruling)))
+    }
+
+    fn object(&self, notice: &Notice, told: &Told, place: Place, links: Links) -> Option<Refused> {
+        let follows = match links {
+            Links::Followed => true,
+            Links::Kept => false,
+            Links::FollowedUnless(argument) => notice.arguments[argument] & AT_NO_FOLLOW == 0,
+        };
+        let seen = Located::of(notice, place)?.look(follows)?;
+        self.changed(told.operation, &seen)
+    }
+
+    fn descriptor(&self, notice: &Notice, operation: Operation, argument: usize) -> Option<Refused> {
+        let seen = Located::descriptor(notice, argument).look(true)?;
+        self.changed(operation, &seen)
+    }
+
+    fn changed(&self, operation: Operation, seen: &Seen) -> Option<Refused> {
+        let named = seen.is_regular || seen.is_directory || self.order.namespaces;
+        (named && self.is_kept(seen)).then(|| self.refused(operation, &seen.path))
+    }
+
+    fn entry(&self, notice: &Notice, place: Place) -> Option<Entry> {
+        Located::of(notice, place)?.entry()
+    }
+
+    fn new_entry(&self, operation: Operation, entry: &Entry) -> Option<Refused> {
+        if entry.exists() {
+            return None;
+        }
+        let path = entry.path();
+        if let Some(unborn) = self.order.unborn.iter().find(|unborn| {
+            unborn.directory == entry.directory.path && Path::new(&unborn.name) == Path::new(&entry.name)
+        }) {
+            let target = path.display().to_string();
+            return Some((Errno::PERM, Denial { operation, target, rule: unborn.origin.clone(), times: 1 }));
+        }
+        self.is_kept(&entry.directory).then(|| self.refused(operation, &path))
+    }
+
+    fn old_entry(&self, operation: Operation, entry: &Entry) -> Option<Refused> {
+        if !entry.exists() {
+            return None;
+        }
+        let path = entry.path();
+        let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path);
+        (fixed || self.is_kept(&entry.directory)).then(|| self.refused(operation, &path))
+    }
+
+    fn moved(&self, notice: &Notice, from: Place, to: Place) -> Option<Refused> {
+        let (from, to) = (self.entry(notice, from)?, self.entry(notice, to)?);
+        if !from.exists() {
+            return None;
+        }
+        let check = |entry: &Entry| {
+            if entry.exists() {
+                self.old_entry(Operation::Rename, entry)
+            } else {
+                self.new_entry(Operation::Rename, entry)
+            }
+        };
+        check(&from).or_else(|| check(&to))
+    }
+
+    /// Whether a place may not be changed: the kernel says so of a mount, the rules say so where there are no mounts.
+    fn is_kept(&self, seen: &Seen) -> bool {
+        if self.order.namespaces {
+            return seen.is_on_read_only_mount();
+        }
+        let ruling = ruling_at(&self.order.rulings, &seen.path);
+        let shared = ["/dev", "/proc"].iter().any(|shared| seen.path.starts_with(shared));
+        !shared && ruling.is_some_and(|ruling| ruling.access != Access::Write)
+    }
+
+    fn refused(&self, operation: Operation, path: &Path) -> Refused {
+        let rule =
+            ruling_at(&self.order.rulings, path).map_or_else(String::new, |ruling| ruling.origin.clone());
+        let target = path.display().to_string();
+        (Errno::ROFS, Denial { operation, target, rule, times: 1 })
+    }
+
+    fn address(&self, notice: &Notice, operation: Operation, argument: usize) -> Option<Refused> {
+        let address = read_address(notice, argument)?;
+        let allowed = match self.order.network {
+            NetworkKind::On => true,
+            NetworkKind::Off => false,
+            NetworkKind::Loopback | NetworkKind::Hosts => is_own(address.ip()),
+        };
+        (!allowed).then(|| self.no_network(operation, address.to_string(), Errno::NETUNREACH))
+    }
+
+    fn no_network(&self, operation: Operation, target: String, errno: Errno) -> Refused {
+        let rule = match self.order.network {
+            NetworkKind::Off | NetworkKind::On => "network off",
+            NetworkKind::Loopback => "network loopback",
+            NetworkKind::Hosts => "network hosts: others are reached through the proxy alone",
+        };
+        (errno, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+    }
+}
+
+type Refused = (Errno, Denial);
+
+fn denial(operation: Operation, path: &Path, ruling: &Ruling) -> Denial {
+    Denial { operation, target: path.display().to_string(), rule: ruling.origin.clone(), times: 1 }
+}
+
+/// The first word of the structure that an argument points to: the flags of `openat2` fit into it.
+fn pointed_at(notice: &Notice, argument: usize) -> Option<u32> {
+    let mut word = [0; 4];
+    let read = read_memory(notice.pid, notice.arguments[argument], &mut word).ok()?;
+    (read == word.len()).then(|| u32::from_ne_bytes(word))
+}
+
+/// An address of the internet. Whoever connects to nothing, or to a path, is not asked about here.
+fn read_address(notice: &Notice, argument: usize) -> Option<SocketAddr> {
+    const INET: u16 = 2;
+    const INET6: u16 = 10;
+    let mut bytes = [0; 28];
+    let length = usize::try_from(notice.arguments[argument + 1]).ok()?.min(bytes.len());
+    let read = read_memory(notice.pid, notice.arguments[argument], &mut bytes[..length]).ok()?;
+    if read < 8 {
+        return None;
+    }
+    let port = u16::from_be_bytes([bytes[2], bytes[3]]);
+    match u16::from_ne_bytes([bytes[0], bytes[1]]) {
+        INET => {
+            let octets: [u8; 4] = bytes[4..8].try_into().ok()?;
+            Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(octets)), port))
+        }
+        INET6 if read >= 24 => {
+            let octets: [u8; 16] = bytes[8..24].try_into().ok()?;
+            Some(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), port))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback device.
+fn is_own(address: IpAddr) -> bool {
+    let address = match address {
+        IpAddr::V6(six) => six.to_ipv4_mapped().map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
+    };
+    address.is_loopback() || address.is_unspecified()
+}

@@ -1,0 +1,92 @@
+//! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
+
+use crate::calls::{self, Wanted};
+use crate::order::{Failure, NetworkKind, Order, Stage};
+use crate::policy::Access;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use windlass_sys::lockdown::filter::Rule;
+use windlass_sys::lockdown::landlock::{Beyond, Rights, Ruleset, Version};
+
+pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
+    calls::rules(Wanted {
+        network: order.network,
+        own_network: order.own_network,
+        supervised: order.supervisor,
+        reads: order.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+    })
+}
+
+pub(super) fn enforce_landlock(order: &Order) -> Result<(), Failure> {
+    if order.landlock == 0 {
+        return Ok(());
+    }
+    let failed = |errno| Failure { stage: Stage::Landlock, place: String::new(), errno };
+    let handled = match order.readable {
+        Some(_) => Rights::WRITE.and(Rights::READ).and(Rights::EXECUTE),
+        None => Rights::WRITE,
+    };
+    let no_tcp = !order.own_network && order.network != NetworkKind::On;
+    let beyond = Beyond { no_tcp, scoped: true };
+    let rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
+    for (path, rights) in allowed(order) {
+        allow(&rules, &path, rights)
+            .map_err(|errno| Failure { place: path.display().to_string(), ..failed(errno) })?;
+    }
+    rules.enforce().map_err(failed)
+}
+
+fn allow(rules: &Ruleset, path: &Path, rights: Rights) -> Result<(), Errno> {
+    let place = match open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(place) => place,
+        // What is not there, or not for us, needs no rule.
+        Err(Errno::NOENT | Errno::ACCESS) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    let rights = if path.is_dir() { rights } else { rights.of_files() };
+    rules.allow(place, rights)
+}
+
+fn allowed(order: &Order) -> Vec<(PathBuf, Rights)> {
+    let mut allowed = Vec::new();
+    for path in order.readable.iter().flatten() {
+        allowed.push((path.clone(), Rights::READ.and(Rights::EXECUTE)));
+    }
+    let writable = order.rulings.iter().filter(|ruling| ruling.access == Access::Write);
+    allowed.extend(writable.map(|ruling| (ruling.path.clone(), Rights::WRITE)));
+    let own: &[(&str, Rights)] = if order.namespaces { &OWN_PLACES } else { &COMMON_PLACES };
+    allowed.extend(own.iter().map(|(path, rights)| (PathBuf::from(path), *rights)));
+    if !order.namespaces {
+        allowed.extend(own_terminal().map(|path| (path, Rights::WRITE_INTO)));
+        // Settings of the kernel are the administrator's to write, and nothing else would keep it from that.
+        if !rustix::process::geteuid().is_root() {
+            allowed.push((PathBuf::from("/proc"), Rights::WRITE_INTO));
+        }
+    }
+    allowed
+}
+
+/// Places that exist for the command alone.
+const OWN_PLACES: [(&str, Rights); 4] = [
+    ("/dev", Rights::WRITE_INTO),
+    ("/dev/shm", Rights::WRITE),
+    ("/proc", Rights::WRITE_INTO),
+    ("/run", Rights::WRITE),
+];
+
+/// Places that everybody shares. Terminals of others are not among them.
+const COMMON_PLACES: [(&str, Rights); 8] = [
+    ("/dev/null", Rights::WRITE_INTO),
+    ("/dev/zero", Rights::WRITE_INTO),
+    ("/dev/full", Rights::WRITE_INTO),
+    ("/dev/random", Rights::WRITE_INTO),
+    ("/dev/urandom", Rights::WRITE_INTO),
+    ("/dev/tty", Rights::WRITE_INTO),
+    ("/dev/ptmx", Rights::WRITE_INTO),
+    ("/dev/shm", Rights::WRITE),
+];
+
+fn own_terminal() -> Option<PathBuf> {
+    std::fs::read_link("/proc/self/fd/0").ok().filter(|path| path.starts_with("/dev/pts"))
+}

@@ -1,0 +1,238 @@
+//! The tree of files as the command will see it: everything read-only, what is writable put back in its place, what is
+//! denied replaced by nothing, and devices, terminals and run-time files of its own.
+
+use crate::order::{Failure, Order, Stage};
+use crate::plan::{Ruling, ruling_at};
+use crate::policy::Access;
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use windlass_sys::lockdown::mount::{self, Piece, Writing};
+
+/// Puts the tree together. Pieces of it are copied before anything is changed, and put in their places from the root down.
+pub(super) fn build(order: &Order) -> Result<(), Failure> {
+    let pieces = copy_pieces(order)?;
+    let devices = Devices::copy(order)?;
+    let names = copy_name_files();
+    mount::freeze_everything().map_err(|errno| failed(Stage::Tree, Path::new("/"), errno))?;
+    devices.put()?;
+    put_run_time_files(names)?;
+    for (ruling, piece) in order.rulings.iter().zip(pieces) {
+        if is_needed(&order.rulings, ruling) {
+            put(&order.rulings, ruling, piece)?;
+        }
+    }
+    for hidden in order.rulings.iter().filter(|ruling| ruling.access == Access::Deny && ruling.path.is_dir())
+    {
+        mount::freeze(&c_path(&hidden.path)).map_err(|errno| failed(Stage::Place, &hidden.path, errno))?;
+    }
+    for socket in &order.sockets {
+        // One that is gone meanwhile needs no hiding.
+        if let Ok(nothing) = mount::copy(c"/dev/null") {
+            let _ = nothing.put_at(&c_path(socket));
+        }
+    }
+    Ok(())
+}
+
+fn failed(stage: Stage, place: &Path, errno: Errno) -> Failure {
+    Failure { stage, place: place.display().to_string(), errno }
+}
+
+fn io_failed(stage: Stage, place: &Path) -> impl Fn(std::io::Error) -> Failure {
+    move |error| failed(stage, place, Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+pub(super) fn c_path(path: &Path) -> CString {
+    // A path that the kernel gave, or that it would refuse anyway.
+    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+/// Whether a ruling changes anything against the one above it.
+fn is_needed(rulings: &[Ruling], ruling: &Ruling) -> bool {
+    match above(rulings, &ruling.path) {
+        Some(above) => ruling.pinned || above.access != ruling.access,
+        // The root of the tree: it is read-only by now.
+        None => false,
+    }
+}
+
+fn above<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
+    ruling_at(rulings, path.parent()?)
+}
+
+/// A part of the tree on its way to its place.
+struct Copied {
+    piece: Piece,
+    is_directory: bool,
+}
+
+/// Copies of what is to stay visible in a way of its own.
+fn copy_pieces(order: &Order) -> Result<Vec<Option<Copied>>, Failure> {
+    let copy = |ruling: &Ruling| {
+        if !is_needed(&order.rulings, ruling) || ruling.access == Access::Deny {
+            return Ok(None);
+        }
+        let place = |errno| failed(Stage::Place, &ruling.path, errno);
+        let piece = mount::copy(&c_path(&ruling.path)).map_err(place)?;
+        if ruling.access == Access::Read {
+            piece.set_writing(Writing::Refused).map_err(place)?;
+        }
+        Ok(Some(Copied { piece, is_directory: ruling.path.is_dir() }))
+    };
+    order.rulings.iter().map(copy).collect()
+}
+
+fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<(), Failure> {
+    let path = &ruling.path;
+    let place = |errno| failed(Stage::Place, path, errno);
+    match copied {
+        Some(Copied { piece, is_directory }) => {
+            if is_out_of_sight(rulings, path) {
+                make_place(path, is_directory).map_err(io_failed(Stage::Place, path))?;
+            }
+            piece.put_at(&c_path(path)).map_err(place)
+        }
+        None if path.is_dir() => nothing().map_err(place)?.put_at(&c_path(path)).map_err(place),
+        None => mount::copy(&c_path(Path::new(NO_FILE))).map_err(place)?.put_at(&c_path(path)).map_err(place),
+    }
+}
+
+/// Whether the directory above was replaced, so that the place is no longer there to be covered.
+fn is_out_of_sight(rulings: &[Ruling], path: &Path) -> bool {
+    let denied = above(rulings, path).is_some_and(|above| above.access == Access::Deny);
+    (denied || path.starts_with(RUN)) && !path.exists()
+}
+
+fn make_place(path: &Path, directory: bool) -> std::io::Result<()> {
+    if directory {
+        return fs::create_dir_all(path);
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::File::create(path).map(drop)
+}
+
+/// An empty directory that cannot be read.
+fn nothing() -> Result<Piece, Errno> {
+    mount::empty_directory(c"64k", c"64", c"0")
+}
+
+const RUN: &str = "/run";
+/// An empty file that cannot be read; it stands for every denied one.
+const NO_FILE: &str = "/run/.nothing";
+
+/// Files from which programs learn where names are looked up, and two directories of programs.
+const KEPT_IN_RUN: [&str; 6] = [
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/NetworkManager/resolv.conf",
+    "/run/current-system",
+    "/run/opengl-driver",
+];
+
+fn copy_name_files() -> Vec<(PathBuf, Piece)> {
+    let present = KEPT_IN_RUN.iter().map(PathBuf::from).filter(|path| path.exists());
+    present.filter_map(|path| mount::copy(&c_path(&path)).ok().map(|piece| (path, piece))).collect()
+}
+
+/// `/run` is full of sockets at which others wait to do things for us. The command gets an empty one of its own.
+fn put_run_time_files(kept: Vec<(PathBuf, Piece)>) -> Result<(), Failure> {
+    let run = Path::new(RUN);
+    if !run.is_dir() {
+        return Ok(());
+    }
+    let place = |errno| failed(Stage::Devices, run, errno);
+    let own = mount::empty_directory(c"16m", c"4096", c"0755").map_err(place)?;
+    own.put_at(c"/run").map_err(place)?;
+    make_run_time_files().map_err(io_failed(Stage::Devices, run))?;
+    for (path, piece) in kept {
+        let is_directory = path.ends_with("current-system") || path.ends_with("opengl-driver");
+        make_place(&path, is_directory).map_err(io_failed(Stage::Devices, &path))?;
+        piece.set_writing(Writing::Refused).map_err(place)?;
+        piece.put_at(&c_path(&path)).map_err(|errno| failed(Stage::Devices, &path, errno))?;
+    }
+    Ok(())
+}
+
+fn make_run_time_files() -> std::io::Result<()> {
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0).open(NO_FILE)?;
+    fs::create_dir("/run/lock")?;
+    fs::set_permissions("/run/lock", fs::Permissions::from_mode(0o1777))?;
+    let own = format!("/run/user/{}", rustix::process::getuid().as_raw());
+    fs::DirBuilder::new().recursive(true).mode(0o755).create("/run/user")?;
+    fs::DirBuilder::new().mode(0o700).create(own)
+}
+
+/// Devices that every program may use.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const LINKS: [(&str, &str); 5] = [
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+    ("pts/ptmx", "ptmx"),
+];
+
+/// Copies of the devices a command gets.
+struct Devices {
+    files: Vec<(PathBuf, Piece)>,
+    terminals: Piece,
+    /// The terminal the command runs on: it belongs to the terminals outside, and is found under this name.
+    console: Option<Piece>,
+}
+
+impl Devices {
+    fn copy(order: &Order) -> Result<Self, Failure> {
+        let dev = Path::new("/dev");
+        let mut files = Vec::new();
+        for path in DEVICES.map(|name| dev.join(name)).into_iter().filter(|path| path.exists()) {
+            let piece = mount::copy(&c_path(&path)).map_err(|errno| failed(Stage::Devices, &path, errno))?;
+            files.push((path, piece));
+        }
+        let console = if order.terminal { fs::read_link("/proc/self/fd/0").ok() } else { None };
+        Ok(Self {
+            files,
+            terminals: mount::terminals().map_err(|errno| failed(Stage::Devices, &dev.join("pts"), errno))?,
+            console: console.and_then(|path| mount::copy(&c_path(&path)).ok()),
+        })
+    }
+
+    fn put(self) -> Result<(), Failure> {
+        let dev = Path::new("/dev");
+        let failed = |errno| failed(Stage::Devices, dev, errno);
+        mount::empty_directory(c"64k", c"256", c"0755")
+            .and_then(|own| own.put_at(c"/dev"))
+            .map_err(failed)?;
+        self.make_places(dev).map_err(io_failed(Stage::Devices, dev))?;
+        for (path, piece) in &self.files {
+            piece.put_at(&c_path(path)).map_err(failed)?;
+        }
+        if let Some(console) = &self.console {
+            console.put_at(c"/dev/console").map_err(failed)?;
+        }
+        self.terminals.put_at(c"/dev/pts").map_err(failed)?;
+        let shared = mount::empty_directory(c"50%", c"65536", c"1777").map_err(failed)?;
+        shared.put_at(c"/dev/shm").map_err(failed)?;
+        mount::freeze(c"/dev").map_err(failed)
+    }
+
+    fn make_places(&self, dev: &Path) -> std::io::Result<()> {
+        for (path, _) in &self.files {
+            fs::File::create(path)?;
+        }
+        if self.console.is_some() {
+            fs::File::create(dev.join("console"))?;
+        }
+        for (target, name) in LINKS {
+            symlink(target, dev.join(name))?;
+        }
+        fs::create_dir(dev.join("pts"))?;
+        fs::create_dir(dev.join("shm"))
+    }
+}

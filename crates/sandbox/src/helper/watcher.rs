@@ -1,0 +1,189 @@
+//! The watcher: what stays of a helper beside the command. In a process namespace of its own it is the init, which orphans
+//! fall to and with which everything ends; everywhere it answers for the calls that are asked about.
+//!
+//! It holds no descriptor of the command's, has one thread, cannot be looked into, and ends by itself when nobody is left
+//! who could ask. It only ever says no, or leaves the decision to the kernel: whoever got the better of it would gain nothing.
+
+use super::at;
+use super::judge::{Answer, Judge};
+use crate::denial::{Denial, Operation};
+use crate::order::{Failure, Order, Report, Stage};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::inotify;
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::process::exit;
+use windlass_sys::channel::{self, Waiting};
+use windlass_sys::descriptor;
+use windlass_sys::lockdown::mount;
+use windlass_sys::lockdown::notice::Listener;
+use windlass_sys::lockdown::privilege::{self, Capabilities};
+use windlass_sys::signal::{self, Signal};
+
+/// The watcher's whole life.
+pub(super) fn run(order: &Order, channel: &OwnedFd, line: &OwnedFd) -> ! {
+    descriptor::keep_only(&[channel, line]);
+    signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE, Signal::CHLD]);
+    let ready = match prepare(order) {
+        Ok(()) => Report::Made,
+        Err(failure) => Report::Failed { failure, uncollected: None },
+    };
+    if channel::send(line, &ready.write(), &[], Waiting::Yes).is_err() || ready != Report::Made {
+        exit(1);
+    }
+    let Ok(message) = channel::receive(line, Waiting::Yes) else { exit(1) };
+    if message.bytes.is_empty() {
+        // The helper has given up.
+        exit(1);
+    }
+    match message.descriptors.into_iter().next() {
+        Some(listener) => Watch::new(order, channel, listener.into()).run(),
+        // Nobody asks: there is nothing to do but to be there until somebody ends us.
+        None => loop {
+            let _ = poll(&mut [], None);
+        },
+    }
+    exit(0);
+}
+
+fn prepare(order: &Order) -> Result<(), Failure> {
+    if order.namespaces {
+        put_process_table().map_err(at(Stage::Processes))?;
+    }
+    privilege::hide_memory().map_err(at(Stage::Watcher))?;
+    privilege::gain_nothing().map_err(at(Stage::Watcher))?;
+    let kept = super::privileges().and(Capabilities::OF_LOOKING);
+    privilege::keep_only(kept).map_err(at(Stage::Privileges))
+}
+
+/// Settings of the kernel that the administrator may write, wherever its process is.
+const SETTINGS: [&std::ffi::CStr; 5] =
+    [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/proc/fs"];
+
+fn put_process_table() -> Result<(), Errno> {
+    mount::process_table()?.put_at(c"/proc")?;
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    for path in SETTINGS {
+        match mount::copy(path) {
+            Ok(piece) => {
+                piece.set_writing(mount::Writing::Refused)?;
+                piece.put_at(path)?;
+            }
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// One command, watched.
+struct Watch<'a> {
+    judge: Judge<'a>,
+    channel: &'a OwnedFd,
+    listener: Listener,
+    births: Option<OwnedFd>,
+    /// Which directory a watch of births is about, by its number.
+    cradles: HashMap<i32, usize>,
+    told: HashMap<(u8, String), u32>,
+}
+
+/// More different denials than anybody reads; what comes after them is refused without being told.
+const MOST_TOLD: usize = 256;
+
+impl<'a> Watch<'a> {
+    fn new(order: &'a Order, channel: &'a OwnedFd, listener: Listener) -> Self {
+        let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
+        let mut cradles = HashMap::new();
+        for (place, unborn) in order.unborn.iter().enumerate() {
+            let flags = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO;
+            let watch = births.as_ref().map(|births| inotify::add_watch(births, &unborn.directory, flags));
+            if let Some(Ok(watch)) = watch {
+                cradles.insert(watch, place);
+            }
+        }
+        Self { judge: Judge { order }, channel, listener, births, cradles, told: HashMap::new() }
+    }
+
+    /// Until nobody is left who could ask.
+    fn run(mut self) {
+        loop {
+            let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
+            fds.extend(self.births.as_ref().map(|births| PollFd::new(births, PollFlags::IN)));
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let asked = fds[0].revents();
+            let born = fds.get(1).is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+            if asked.contains(PollFlags::IN) {
+                self.answer();
+            } else if asked.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+                return;
+            }
+            if born {
+                self.look_at_births();
+            }
+        }
+    }
+
+    fn answer(&mut self) {
+        let Ok(Some(notice)) = self.listener.next() else { return };
+        match self.judge.answer(&notice) {
+            // Its number may be another's by now, and what was read another's too.
+            Answer::Refuse(errno, denial) if self.listener.still_asks(&notice) => {
+                self.tell(denial);
+                self.listener.refuse(&notice, errno);
+            }
+            Answer::Refuse(..) => {}
+            Answer::GoOn => self.listener.go_on(&notice),
+        }
+    }
+
+    /// Tells the runtime, before the caller knows: when the command has ended, everything was told. Of what happens again
+    /// and again every doubling is told.
+    fn tell(&mut self, denial: Denial) {
+        let key = (denial.operation.code(), denial.target.clone());
+        if self.told.len() >= MOST_TOLD && !self.told.contains_key(&key) {
+            return;
+        }
+        let times = self.told.entry(key).or_insert(0);
+        *times = times.saturating_add(1);
+        if times.is_power_of_two() {
+            let report = Report::Denied(Denial { times: *times, ..denial });
+            // A runtime that does not read has more urgent things to do than we have.
+            let _ = channel::send(self.channel.as_fd(), &report.write(), &[], Waiting::No);
+        }
+    }
+
+    /// A protected name has come into being although nobody was let make it: somebody outside did, or somebody inside won
+    /// a race against us. Which of the two cannot be told, so it is reported and left alone.
+    fn look_at_births(&mut self) {
+        let Some(births) = &self.births else { return };
+        let mut space = [MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(births, &mut space);
+        let mut born = Vec::new();
+        while let Ok(event) = reader.next() {
+            let Some(place) = self.cradles.get(&event.wd()) else { continue };
+            let directory = &self.judge.order.unborn[*place].directory;
+            let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let found =
+                self.judge.order.unborn.iter().find(|it| it.directory == *directory && it.name == name);
+            born.extend(found.map(|unborn| Denial {
+                operation: Operation::Create,
+                target: directory.join(&name).display().to_string(),
+                rule: format!(
+                    "{}; it has come into being all the same, from outside or by a race",
+                    unborn.origin
+                ),
+                times: 1,
+            }));
+        }
+        for denial in born {
+            self.tell(denial);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What a command may touch, and how that is enforced. Policy is data; a plan says what becomes of it on this machine; a
+//! helper, a small process of its own, carries the plan out and becomes the command. Knows nothing of sessions or async.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod denial;
+mod disk;
+mod explain;
+mod files;
+mod ground;
+pub mod helper;
+mod machine;
+mod order;
+mod pattern;
+mod plan;
+mod policy;
+mod protect;
+mod start;
+
+pub use denial::{Denial, Operation};
+pub use disk::Disk;
+pub use explain::Explanation;
+pub use files::{Files, Kind};
+pub use ground::{Ground, Grounds, Means};
+pub use machine::Machine;
+pub use order::{Failure, Stage};
+pub use pattern::Pattern;
+pub use plan::{Layer, Plan, PlanError, Ruling, Surroundings, plan, plan_for};
+pub use policy::{Access, Base, Confined, Network, Policy, Rule, Temporary};
+pub use protect::Unborn;
+pub use start::{Command, HelperProgram, Line, StartFailure, Started, launch};

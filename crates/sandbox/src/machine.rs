@@ -1,0 +1,118 @@
+//! What this machine can enforce, found out by trying, and what follows from that for a policy.
+
+use crate::plan::{Layer, Plan, PlanError};
+use crate::policy::{Access, Confined, Network};
+use windlass_sys::lockdown::landlock::Version;
+
+/// What a machine can enforce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Namespaces with a tree of files of their own; why not, otherwise.
+    pub namespaces: Result<(), String>,
+    /// The version of Landlock's interface; 0: none.
+    pub landlock: u32,
+    /// Whether system calls can be filtered.
+    pub filter: bool,
+    /// Whether somebody can be asked about system calls.
+    pub supervisor: bool,
+}
+
+impl Machine {
+    /// This machine. Whether it has namespaces is the helper's to try; the rest can be asked.
+    pub(crate) fn with_namespaces(namespaces: Result<(), String>) -> Self {
+        Self {
+            namespaces,
+            landlock: Version::offered().0,
+            filter: windlass_sys::probe::has_filters(),
+            supervisor: windlass_sys::probe::has_filter_listeners(),
+        }
+    }
+
+    /// Whether the policy can be enforced at all.
+    pub(crate) fn check(&self, confined: &Confined) -> Result<(), PlanError> {
+        let missing = |need: &str, missing: String, remedy: &str| {
+            Err(PlanError::Missing { need: need.to_owned(), missing, remedy: remedy.to_owned() })
+        };
+        if !self.filter {
+            return missing(confined.base.name(), "system call filters (seccomp)".to_owned(), FILTER_REMEDY);
+        }
+        let Err(why) = &self.namespaces else { return Ok(()) };
+        if self.landlock < LEAST_LANDLOCK {
+            let said = format!("namespaces ({why}) or Landlock 2 (found: {})", self.landlock);
+            return missing(confined.base.name(), said, NAMESPACE_REMEDY);
+        }
+        if !self.supervisor {
+            let said =
+                format!("namespaces ({why}) or a supervisor of system calls (seccomp user notification)");
+            return missing("protecting .git and settings", said, NAMESPACE_REMEDY);
+        }
+        match confined.network {
+            Network::Loopback | Network::Hosts(_) => {
+                let need = format!("network {}", confined.network.name());
+                missing(&need, format!("a network namespace ({why})"), NETWORK_REMEDY)
+            }
+            Network::Off | Network::On => Ok(()),
+        }
+    }
+
+    pub(crate) fn layers(&self, network: &Network) -> Vec<Layer> {
+        let mut layers = Vec::new();
+        if self.namespaces.is_ok() {
+            layers.push(Layer::Namespaces);
+            if *network != Network::On {
+                layers.push(Layer::Network);
+            }
+        }
+        if self.landlock >= LEAST_LANDLOCK {
+            layers.push(Layer::Landlock(self.landlock));
+        }
+        layers.push(Layer::Filter);
+        if self.supervisor {
+            layers.push(Layer::Supervisor);
+        }
+        layers
+    }
+
+    /// What holds less than the policy says, in sentences.
+    pub(crate) fn differences(&self, plan: &Plan) -> Vec<String> {
+        let mut said = Vec::new();
+        let Err(why) = &self.namespaces else {
+            if !self.supervisor && !plan.unborn.is_empty() {
+                said.push(
+                    "nobody can be asked about system calls here: protected names that do not exist yet can be made, \
+                     and what was refused is not written down"
+                        .to_owned(),
+                );
+            }
+            return said;
+        };
+        said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
+        said.push(
+            "modes, owners and times of files outside, and protected places inside writable ones, are kept by \
+             supervision alone: a program that races against it can change them"
+                .to_owned(),
+        );
+        if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {
+            said.push(
+                "names beside denied places that come into being later cannot be read either".to_owned(),
+            );
+        }
+        if self.landlock < 6 {
+            said.push(
+                "signals and abstract sockets reach processes outside that belong to the same user"
+                    .to_owned(),
+            );
+        }
+        said.push("sockets of others at paths can be connected to".to_owned());
+        said
+    }
+}
+
+/// Moving files between directories cannot be allowed by an older one.
+const LEAST_LANDLOCK: u32 = 2;
+
+const FILTER_REMEDY: &str =
+    "use a kernel with CONFIG_SECCOMP_FILTER, or a container that does not forbid seccomp";
+const NAMESPACE_REMEDY: &str = "allow user namespaces (`windlass doctor` says how), use a kernel from 5.19 on with \
+                                Landlock switched on, or run with --sandbox external inside a sandbox of your own";
+const NETWORK_REMEDY: &str = "allow user namespaces (`windlass doctor` says how), or use --network off or on";

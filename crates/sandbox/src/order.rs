@@ -1,0 +1,468 @@
+//! What the runtime tells the helper, and what the helper tells back: plain bytes between two processes of one program, so
+//! without versions. Reading never trusts a length.
+
+use crate::denial::{Denial, Operation};
+use crate::plan::Ruling;
+use crate::policy::{Access, Network};
+use crate::protect::Unborn;
+use rustix::io::Errno;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What a helper is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Make a place for commands of one kind of network, and hand it over.
+    Ground { network: NetworkKind, users_from_outside: bool },
+    /// Find out whether namespaces with a tree of their own can be had.
+    Try,
+    /// Confine a command and become it.
+    Confine(Box<Order>),
+}
+
+/// Everything about one confined command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) rulings: Vec<Ruling>,
+    pub(crate) unborn: Vec<Unborn>,
+    pub(crate) sockets: Vec<PathBuf>,
+    pub(crate) readable: Option<Vec<PathBuf>>,
+    pub(crate) network: NetworkKind,
+    pub(crate) namespaces: bool,
+    /// A network of its own came with the ground.
+    pub(crate) own_network: bool,
+    pub(crate) landlock: u32,
+    pub(crate) supervisor: bool,
+    pub(crate) program: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    pub(crate) directory: CString,
+    pub(crate) terminal: bool,
+}
+
+/// What of the network may be used, without the list of hosts, which concerns the runtime alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NetworkKind {
+    Off,
+    Loopback,
+    Hosts,
+    On,
+}
+
+impl From<&Network> for NetworkKind {
+    fn from(network: &Network) -> Self {
+        match network {
+            Network::Off => Self::Off,
+            Network::Loopback => Self::Loopback,
+            Network::Hosts(_) => Self::Hosts,
+            Network::On => Self::On,
+        }
+    }
+}
+
+/// What a helper, or whoever it left to watch, says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The command runs, and its watcher, if any, under these numbers; with this come holds on them.
+    Started { pid: u32, watcher: u32 },
+    /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to collect.
+    Failed { failure: Failure, uncollected: Option<u32> },
+    /// The ground is made; its namespaces come with this.
+    Made,
+    /// The users of the ground have to be named from outside; then the same channel says so.
+    NameUsers,
+    /// Something was refused.
+    Denied(Denial),
+}
+
+/// A start that did not happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What was being done.
+    pub stage: Stage,
+    /// About which place, if about one.
+    pub place: String,
+    /// What the kernel said.
+    pub errno: Errno,
+}
+
+/// The steps of confining a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Understanding what to do.
+    Order,
+    /// Entering or making namespaces.
+    Namespaces,
+    /// Making the tree read-only.
+    Tree,
+    /// Putting a writable, read-only or hidden place into it.
+    Place,
+    /// Devices and terminals of its own.
+    Devices,
+    /// The table of its processes.
+    Processes,
+    /// The watcher.
+    Watcher,
+    /// Giving up privileges.
+    Privileges,
+    /// Landlock.
+    Landlock,
+    /// The filter of system calls.
+    Filter,
+    /// Starting the command: making its process and what belongs to it.
+    Command,
+    /// Entering the working directory.
+    Directory,
+    /// Executing the program.
+    Execute,
+}
+
+const STAGES: [(Stage, &str); 13] = [
+    (Stage::Order, "understand what to confine"),
+    (Stage::Namespaces, "make namespaces"),
+    (Stage::Tree, "make the tree of files read-only"),
+    (Stage::Place, "put a place into the tree of files"),
+    (Stage::Devices, "make devices of its own"),
+    (Stage::Processes, "make a table of its processes"),
+    (Stage::Watcher, "start the watcher"),
+    (Stage::Privileges, "give up privileges"),
+    (Stage::Landlock, "enforce the rules of Landlock"),
+    (Stage::Filter, "filter system calls"),
+    (Stage::Command, "start the process"),
+    (Stage::Directory, "enter the working directory"),
+    (Stage::Execute, "execute the program"),
+];
+
+impl Stage {
+    /// As the end of a sentence that begins with "cannot".
+    pub fn text(self) -> &'static str {
+        STAGES.iter().find(|(stage, _)| *stage == self).map_or("", |(_, text)| text)
+    }
+
+    fn code(self) -> u8 {
+        STAGES.iter().position(|(stage, _)| *stage == self).map_or(0, |place| place as u8)
+    }
+
+    fn from_code(code: u8) -> Option<Self> {
+        STAGES.get(usize::from(code)).map(|(stage, _)| *stage)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.stage.text())?;
+        if !self.place.is_empty() {
+            write!(f, " ({})", self.place)?;
+        }
+        write!(f, ": {}", self.errno)
+    }
+}
+
+impl Task {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        match self {
+            Self::Ground { network, users_from_outside } => {
+                out.byte(0);
+                out.byte(network.code());
+                out.flag(*users_from_outside);
+            }
+            Self::Try => out.byte(1),
+            Self::Confine(order) => {
+                out.byte(2);
+                order.write(&mut out);
+            }
+        }
+        out.bytes
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader { bytes };
+        Some(match from.byte()? {
+            0 => Self::Ground {
+                network: NetworkKind::from_code(from.byte()?)?,
+                users_from_outside: from.flag()?,
+            },
+            1 => Self::Try,
+            2 => Self::Confine(Box::new(Order::read(&mut from)?)),
+            _ => return None,
+        })
+    }
+}
+
+impl Order {
+    fn write(&self, out: &mut Writer) {
+        out.list(&self.rulings, |out, ruling| {
+            out.path(&ruling.path);
+            out.byte(ruling.access as u8);
+            out.block(ruling.origin.as_bytes());
+            out.flag(ruling.pinned);
+        });
+        out.list(&self.unborn, |out, unborn| {
+            out.path(&unborn.directory);
+            out.block(unborn.name.as_bytes());
+            out.block(unborn.origin.as_bytes());
+        });
+        out.list(&self.sockets, |out, path| out.path(path));
+        out.flag(self.readable.is_some());
+        out.list(self.readable.as_deref().unwrap_or_default(), |out, path| out.path(path));
+        out.byte(self.network.code());
+        out.flag(self.namespaces);
+        out.flag(self.own_network);
+        out.number(self.landlock);
+        out.flag(self.supervisor);
+        out.block(self.program.as_bytes());
+        out.list(&self.arguments, |out, text| out.block(text.as_bytes()));
+        out.list(&self.environment, |out, text| out.block(text.as_bytes()));
+        out.block(self.directory.as_bytes());
+        out.flag(self.terminal);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            rulings: from.list(|from| {
+                Some(Ruling {
+                    path: from.path()?,
+                    access: access_from(from.byte()?)?,
+                    origin: from.text()?,
+                    pinned: from.flag()?,
+                })
+            })?,
+            unborn: from.list(|from| {
+                Some(Unborn { directory: from.path()?, name: from.text()?, origin: from.text()? })
+            })?,
+            sockets: from.list(Reader::path)?,
+            readable: {
+                let given = from.flag()?;
+                Some(from.list(Reader::path)?).filter(|_| given)
+            },
+            network: NetworkKind::from_code(from.byte()?)?,
+            namespaces: from.flag()?,
+            own_network: from.flag()?,
+            landlock: from.number()?,
+            supervisor: from.flag()?,
+            program: from.c_string()?,
+            arguments: from.list(Reader::c_string)?,
+            environment: from.list(Reader::c_string)?,
+            directory: from.c_string()?,
+            terminal: from.flag()?,
+        })
+    }
+}
+
+impl Report {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        match self {
+            Self::Started { pid, watcher } => {
+                out.byte(0);
+                out.number(*pid);
+                out.number(*watcher);
+            }
+            Self::Failed { failure, uncollected } => {
+                out.byte(1);
+                out.byte(failure.stage.code());
+                out.block(failure.place.as_bytes());
+                out.number(failure.errno.raw_os_error().unsigned_abs());
+                out.number(uncollected.unwrap_or(0));
+            }
+            Self::Made => out.byte(2),
+            Self::NameUsers => out.byte(3),
+            Self::Denied(denial) => {
+                out.byte(4);
+                out.byte(denial.operation.code());
+                out.block(denial.target.as_bytes());
+                out.block(denial.rule.as_bytes());
+                out.number(denial.times);
+            }
+        }
+        out.bytes
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader { bytes };
+        Some(match from.byte()? {
+            0 => Self::Started { pid: from.number()?, watcher: from.number()? },
+            1 => Self::Failed {
+                failure: Failure {
+                    stage: Stage::from_code(from.byte()?)?,
+                    place: from.text()?,
+                    errno: Errno::from_raw_os_error(i32::try_from(from.number()?).ok()?),
+                },
+                uncollected: Some(from.number()?).filter(|pid| *pid != 0),
+            },
+            2 => Self::Made,
+            3 => Self::NameUsers,
+            4 => Self::Denied(Denial {
+                operation: Operation::from_code(from.byte()?)?,
+                target: from.text()?,
+                rule: from.text()?,
+                times: from.number()?,
+            }),
+            _ => return None,
+        })
+    }
+}
+
+impl NetworkKind {
+    const ALL: [Self; 4] = [Self::Off, Self::Loopback, Self::Hosts, Self::On];
+
+    fn code(self) -> u8 {
+        Self::ALL.iter().position(|it| *it == self).map_or(0, |place| place as u8)
+    }
+
+    fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+}
+
+fn access_from(code: u8) -> Option<Access> {
+    [Access::Deny, Access::Read, Access::Write].into_iter().find(|access| *access as u8 == code)
+}
+
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.byte(u8::from(flag));
+    }
+
+    fn number(&mut self, number: u32) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn block(&mut self, block: &[u8]) {
+        self.number(u32::try_from(block.len()).unwrap_or(u32::MAX));
+        self.bytes.extend_from_slice(block);
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.block(path.as_os_str().as_bytes());
+    }
+
+    fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) {
+        self.number(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        for item in items {
+            write(self, item);
+        }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take(&mut self, length: usize) -> Option<&[u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        self.byte().map(|byte| byte != 0)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    fn block(&mut self) -> Option<&[u8]> {
+        let length = self.number()?;
+        self.take(usize::try_from(length).ok()?)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.block().map(|block| String::from_utf8_lossy(block).into_owned())
+    }
+
+    fn path(&mut self) -> Option<PathBuf> {
+        self.block().map(|block| PathBuf::from(OsStr::from_bytes(block)))
+    }
+
+    fn c_string(&mut self) -> Option<CString> {
+        CString::new(self.block()?).ok()
+    }
+
+    fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.number()?;
+        // No room is made for a count that may be a lie: the list grows as its items are found.
+        (0..count).map(|_| read(self)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn order() -> Order {
+        Order {
+            rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
+            unborn: vec![Unborn { directory: "/w".into(), name: ".git".into(), origin: "protected".into() }],
+            sockets: vec!["/tmp/s".into()],
+            readable: Some(vec!["/usr".into()]),
+            network: NetworkKind::Hosts,
+            namespaces: true,
+            own_network: true,
+            landlock: 7,
+            supervisor: true,
+            program: c"/bin/true".into(),
+            arguments: vec![c"true".into(), c"".into()],
+            environment: vec![c"A=1".into()],
+            directory: c"/w".into(),
+            terminal: true,
+        }
+    }
+
+    #[test]
+    fn orders_and_reports_read_back_as_they_were_written() {
+        let ground = Task::Ground { network: NetworkKind::Loopback, users_from_outside: true };
+        for task in [ground, Task::Try, Task::Confine(Box::new(order()))] {
+            assert_eq!(Task::read(&task.write()), Some(task));
+        }
+        let failure = Failure { stage: Stage::Execute, place: "/x".into(), errno: Errno::NOENT };
+        let denial = Denial {
+            operation: Operation::Connect,
+            target: "1.2.3.4:80".into(),
+            rule: "network off".into(),
+            times: 3,
+        };
+        for report in [
+            Report::Started { pid: 77, watcher: 78 },
+            Report::Failed { failure, uncollected: Some(5) },
+            Report::Made,
+            Report::NameUsers,
+            Report::Denied(denial),
+        ] {
+            assert_eq!(Report::read(&report.write()), Some(report));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_mean_nothing_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Task::read(&bytes);
+            let _ = Report::read(&bytes);
+        }
+
+        #[test]
+        fn an_order_that_is_cut_is_no_order(cut in 0_usize..100) {
+            let whole = Task::Confine(Box::new(order())).write();
+            let length = whole.len().saturating_sub(cut + 1);
+            prop_assert_eq!(Task::read(&whole[..length]), None);
+        }
+    }
+}

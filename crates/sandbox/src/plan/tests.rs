@@ -1,0 +1,281 @@
+//! Plans of trees that exist only here: what holds where, what must not come into being, what is refused.
+
+use super::*;
+use crate::pattern::Pattern;
+use std::collections::BTreeMap;
+
+/// A tree of files that exists only here: paths that end with `/` are directories, with `->` links.
+struct Tree {
+    entries: BTreeMap<PathBuf, Entry>,
+    sockets: Vec<PathBuf>,
+}
+
+enum Entry {
+    Directory,
+    File(String),
+    Link(PathBuf),
+}
+
+impl Tree {
+    fn of(lines: &[&str]) -> Self {
+        let mut tree = Self { entries: BTreeMap::new(), sockets: Vec::new() };
+        for line in lines {
+            let (path, entry) = match (line.split_once(" -> "), line.split_once(" = ")) {
+                (Some((path, target)), _) => (path, Entry::Link(PathBuf::from(target))),
+                (_, Some((path, text))) => (path, Entry::File(text.to_owned())),
+                _ if line.ends_with('/') => (*line, Entry::Directory),
+                _ => (*line, Entry::File(String::new())),
+            };
+            let path = PathBuf::from(path.trim_end_matches('/'));
+            for above in path.ancestors().skip(1) {
+                tree.entries.entry(above.to_owned()).or_insert(Entry::Directory);
+            }
+            tree.entries.insert(path, entry);
+        }
+        tree
+    }
+}
+
+impl Files for Tree {
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        let path = if path == Path::new("/") { path } else { &path.components().collect::<PathBuf>() };
+        self.entries.get(path).map(|entry| match entry {
+            Entry::Directory => Kind::Directory,
+            Entry::File(_) => Kind::File,
+            Entry::Link(_) => Kind::Link,
+        })
+    }
+
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        match self.entries.get(path)? {
+            Entry::Link(target) => self.real(target),
+            Entry::Directory | Entry::File(_) => Some(path.to_owned()),
+        }
+    }
+
+    fn names(&self, directory: &Path) -> Vec<String> {
+        let inside = self.entries.keys().filter(|path| path.parent() == Some(directory));
+        inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
+    }
+
+    fn text(&self, file: &Path) -> Option<String> {
+        match self.entries.get(file)? {
+            Entry::File(text) => Some(text.clone()),
+            Entry::Directory | Entry::Link(_) => None,
+        }
+    }
+
+    fn sockets(&self) -> Vec<PathBuf> {
+        self.sockets.clone()
+    }
+}
+
+fn machine() -> Machine {
+    Machine { namespaces: Ok(()), landlock: 7, filter: true, supervisor: true }
+}
+
+fn without_namespaces() -> Machine {
+    Machine { namespaces: Err("not permitted".into()), ..machine() }
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings { workspace: "/w".into(), home: Some("/h".into()), ..Surroundings::default() }
+}
+
+fn write() -> Confined {
+    Confined::new(Base::WorkspaceWrite)
+}
+
+fn planned(confined: &Confined, tree: &Tree) -> Plan {
+    plan(confined, &surroundings(), &machine(), tree).unwrap()
+}
+
+/// What holds at each of these places.
+fn check(plan: &Plan, expected: &[(&str, Access)]) {
+    for (path, access) in expected {
+        let ruling = plan.ruling_at(Path::new(path)).unwrap();
+        assert_eq!(ruling.access, *access, "{path}: {ruling:?}");
+    }
+}
+
+fn unborn(plan: &Plan) -> Vec<String> {
+    plan.unborn.iter().map(|unborn| unborn.directory.join(&unborn.name).display().to_string()).collect()
+}
+
+use Access::{Deny, Read, Write};
+
+#[test]
+fn read_only_lets_nothing_be_written() {
+    let tree = Tree::of(&["/w/", "/tmp/", "/etc/hosts"]);
+    let plan = planned(&Confined::new(Base::ReadOnly), &tree);
+    check(&plan, &[("/w", Read), ("/tmp/x", Read), ("/etc/hosts", Read), ("/", Read)]);
+    assert!(plan.unborn.is_empty());
+}
+
+#[test]
+fn workspace_write_lets_the_workspace_and_temporary_directories_be_written() {
+    let tree = Tree::of(&["/w/src/", "/tmp/", "/own-tmp/", "/etc/hosts"]);
+    let surroundings = Surroundings { temporary: Some("/own-tmp".into()), ..surroundings() };
+    let plan = |confined: &Confined| plan(confined, &surroundings, &machine(), &tree).unwrap();
+    check(&plan(&write()), &[("/w/src/a", Write), ("/tmp/x", Write), ("/own-tmp/y", Write), ("/etc", Read)]);
+    let mut confined = write();
+    confined.temporary = crate::policy::Temporary { common: false, own: false };
+    check(&plan(&confined), &[("/w/src/a", Write), ("/tmp/x", Read), ("/own-tmp/y", Read)]);
+}
+
+#[test]
+fn the_most_specific_rule_wins_and_of_two_for_one_place_the_later() {
+    let tree = Tree::of(&["/w/vendor/ours/x", "/w/secret/public/y", "/h/.ssh/id"]);
+    let confined = write()
+        .with(Pattern::new("vendor"), Read)
+        .with(Pattern::new("vendor/ours"), Write)
+        .with(Pattern::new("secret"), Deny)
+        .with(Pattern::new("secret/public"), Read)
+        .with(Pattern::new("~/.ssh"), Write)
+        .with(Pattern::new("~/.ssh"), Deny);
+    let expected = [
+        ("/w/vendor/a", Read),
+        ("/w/vendor/ours/x", Write),
+        ("/w/secret/key", Deny),
+        ("/w/secret/public/y", Read),
+        ("/h/.ssh/id", Deny),
+    ];
+    check(&planned(&confined, &tree), &expected);
+}
+
+#[test]
+fn a_pattern_covers_what_fits_it_now() {
+    let tree = Tree::of(&["/w/.env", "/w/a/b/.env", "/w/a/.env.example", "/h/x.pem", "/h/link -> /w/a"]);
+    let confined = write().with(Pattern::new("**/.env"), Deny).with(Pattern::new("~/*.pem"), Deny);
+    let expected =
+        [("/w/.env", Deny), ("/w/a/b/.env", Deny), ("/w/a/.env.example", Write), ("/h/x.pem", Deny)];
+    check(&planned(&confined, &tree), &expected);
+}
+
+#[test]
+fn a_rule_over_a_link_is_about_where_it_leads() {
+    let tree = Tree::of(&["/w/", "/h/real/keys/", "/h/keys -> /h/real/keys"]);
+    check(&planned(&write().with(Pattern::new("~/keys"), Deny), &tree), &[("/h/real/keys/a", Deny)]);
+}
+
+#[test]
+fn what_is_to_be_writable_must_be_there() {
+    let tree = Tree::of(&["/w/"]);
+    let confined = write().with(Pattern::new("/nowhere"), Write);
+    let error = plan(&confined, &surroundings(), &machine(), &tree).unwrap_err();
+    assert_eq!(error, PlanError::NoSuchPlace { path: "/nowhere".into() });
+}
+
+#[test]
+fn settings_of_agents_stay_as_they_are_and_do_not_come_into_being() {
+    let tree = Tree::of(&["/w/.codex/config.toml"]);
+    let plan = planned(&write(), &tree);
+    check(&plan, &[("/w/.codex/config.toml", Read), ("/w/other", Write)]);
+    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/.git"]);
+}
+
+#[test]
+fn in_a_repository_only_what_gives_orders_is_protected() {
+    let tree = Tree::of(&["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/", "/w/.git/objects/"]);
+    let plan = planned(&write(), &tree);
+    let expected = [
+        ("/w/.git/objects/ab/cd", Write),
+        ("/w/.git/index", Write),
+        ("/w/.git/config", Read),
+        ("/w/.git/hooks/pre-commit", Read),
+    ];
+    check(&plan, &expected);
+    assert!(plan.rulings.iter().any(|ruling| ruling.path == Path::new("/w/.git") && ruling.pinned));
+    let unborn = unborn(&plan);
+    for name in ["/w/.git/commondir", "/w/.git/config.worktree"] {
+        assert!(unborn.iter().any(|it| it == name), "{unborn:?}");
+    }
+    assert!(!unborn.iter().any(|it| it == "/w/.git"), "{unborn:?}");
+}
+
+#[test]
+fn repositories_within_a_repository_are_protected_too() {
+    let lines = ["/w/.git/HEAD", "/w/.git/modules/lib/a/HEAD", "/w/.git/modules/lib/a/config"];
+    let plan = planned(&write(), &Tree::of(&lines));
+    check(&plan, &[("/w/.git/modules/lib/a/config", Read), ("/w/.git/modules/lib/a/index", Write)]);
+    assert!(unborn(&plan).iter().any(|it| it == "/w/.git/modules/lib/a/hooks"));
+}
+
+#[test]
+fn a_repository_elsewhere_is_found_through_its_file() {
+    let lines = ["/w/.git = gitdir: /w/store/main\n", "/w/store/main/HEAD", "/w/store/main/config"];
+    let plan = planned(&write(), &Tree::of(&lines));
+    check(&plan, &[("/w/.git", Read), ("/w/store/main/config", Read), ("/w/store/main/index", Write)]);
+}
+
+#[test]
+fn a_link_to_a_repository_cannot_be_replaced() {
+    let lines = ["/w/.git -> /w/elsewhere", "/w/elsewhere/HEAD", "/w/elsewhere/config"];
+    let plan = planned(&write(), &Tree::of(&lines));
+    check(&plan, &[("/w/elsewhere/config", Read)]);
+    assert!(unborn(&plan).iter().any(|it| it == "/w/.git"));
+}
+
+#[test]
+fn what_the_runtime_keeps_is_nobodys_to_change() {
+    let tree = Tree::of(&["/w/state/"]);
+    let surroundings = Surroundings { kept: vec!["/w/state".into()], ..surroundings() };
+    let plan = plan(&write(), &surroundings, &machine(), &tree).unwrap();
+    check(&plan, &[("/w/state/1001.out", Read), ("/w/x", Write)]);
+}
+
+#[test]
+fn sockets_of_others_are_hidden_and_those_of_the_workspace_are_not() {
+    let mut tree = Tree::of(&["/w/own.sock", "/tmp/agent.1", "/h/s.sock", "/run/docker.sock"]);
+    tree.sockets =
+        ["/w/own.sock", "/tmp/agent.1", "/h/s.sock", "/run/docker.sock", "/gone"].map(PathBuf::from).into();
+    let expected = ["/tmp/agent.1", "/h/s.sock"].map(PathBuf::from);
+    assert_eq!(planned(&write(), &tree).sockets, expected);
+}
+
+#[test]
+fn without_namespaces_the_rest_of_the_tree_is_listed_where_something_may_not_be_read() {
+    let tree = Tree::of(&["/w/", "/h/.ssh/id", "/h/.bashrc", "/usr/", "/tmp/"]);
+    let confined = write().with(Pattern::new("~/.ssh"), Deny);
+    let plan = plan(&confined, &surroundings(), &without_namespaces(), &tree).unwrap();
+    let expected = ["/h/.bashrc", "/tmp", "/usr", "/w"].map(PathBuf::from);
+    assert_eq!(plan.readable, Some(expected.to_vec()));
+    assert!(!plan.differences.is_empty());
+}
+
+#[test]
+fn a_policy_that_the_machine_cannot_enforce_is_refused_with_what_is_missing() {
+    let tree = Tree::of(&["/w/"]);
+    let check = |machine: Machine, network: Network, words: &[&str]| {
+        let confined = write().with_network(network);
+        let error = plan(&confined, &surroundings(), &machine, &tree).unwrap_err().to_string();
+        for word in words {
+            assert!(error.contains(word), "{error}");
+        }
+    };
+    check(Machine { filter: false, ..machine() }, Network::Off, &["seccomp"]);
+    check(Machine { landlock: 1, ..without_namespaces() }, Network::Off, &["Landlock 2", "not permitted"]);
+    check(Machine { supervisor: false, ..without_namespaces() }, Network::Off, &["supervisor"]);
+    check(
+        without_namespaces(),
+        Network::Loopback,
+        &["network loopback", "network namespace", "--network off"],
+    );
+    assert!(plan(&write().with_network(Network::On), &surroundings(), &without_namespaces(), &tree).is_ok());
+}
+
+#[test]
+fn a_plan_is_explained_line_by_line() {
+    let tree = Tree::of(&["/w/.git/HEAD", "/w/.git/config", "/tmp/"]);
+    let text = crate::explain::Explanation(&planned(&write(), &tree)).to_string();
+    for line in [
+        "policy    workspace-write",
+        "layers    namespaces, network namespace, landlock 7, seccomp, supervisor",
+        "writable  /w  [workspace-write: the workspace; namespaces, landlock]",
+        "read only /w/.git/config  [protected: /w/.git/config; namespaces, landlock]",
+        "not made  /w/.git/hooks  [protected: /w/.git/hooks; supervisor]",
+        "network   off  [network namespace]",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line}\n{text}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Policies: what a command may touch, as plain data that can be put together, compared and explained.
+
+use crate::pattern::Pattern;
+
+/// What a command may touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Everything that its user may.
+    FullAccess,
+    /// Everything: somebody around the runtime enforces what there is to enforce.
+    External,
+    /// Only what is said.
+    Confined(Confined),
+}
+
+/// Limits on what a command may touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confined {
+    /// What holds where no rule says otherwise.
+    pub base: Base,
+    /// What holds for particular places. The most specific one wins; of two for the same place, the later.
+    pub rules: Vec<Rule>,
+    /// What of the network it may use.
+    pub network: Network,
+    /// Which temporary directories it may write to.
+    pub temporary: Temporary,
+}
+
+/// What holds where no rule says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// It may read everything and change nothing.
+    ReadOnly,
+    /// It may read everything and change its workspace and temporary directories.
+    WorkspaceWrite,
+}
+
+/// What holds for one place, or for all that fit a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Where, with everything below.
+    pub place: Pattern,
+    /// What may be done there.
+    pub access: Access,
+}
+
+/// What may be done with files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Nothing, not even reading.
+    Deny,
+    /// Reading and executing.
+    Read,
+    /// Everything that the files' owners allow.
+    Write,
+}
+
+/// What of the network may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing, not even this machine's own addresses.
+    Off,
+    /// Addresses of the loopback device, shared by the commands of one runtime and by nobody else.
+    Loopback,
+    /// Hosts of a list, through the runtime, beside the loopback device.
+    Hosts(Vec<String>),
+    /// Everything.
+    On,
+}
+
+/// Which temporary directories may be written to, where the base lets any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Temporary {
+    /// `/tmp`.
+    pub common: bool,
+    /// That of the environment, `$TMPDIR`.
+    pub own: bool,
+}
+
+impl Default for Temporary {
+    fn default() -> Self {
+        Self { common: true, own: true }
+    }
+}
+
+impl Confined {
+    /// Nothing but a base, without the network.
+    pub fn new(base: Base) -> Self {
+        Self { base, rules: Vec::new(), network: Network::Off, temporary: Temporary::default() }
+    }
+
+    /// The same with one more rule.
+    #[must_use]
+    pub fn with(mut self, place: Pattern, access: Access) -> Self {
+        self.rules.push(Rule { place, access });
+        self
+    }
+
+    /// The same with another network.
+    #[must_use]
+    pub fn with_network(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+}
+
+impl Policy {
+    /// The policies that have a name.
+    pub const NAMES: [&'static str; 4] = ["read-only", "workspace-write", "full-access", "external"];
+
+    /// The policy of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "read-only" => Self::Confined(Confined::new(Base::ReadOnly)),
+            "workspace-write" => Self::Confined(Confined::new(Base::WorkspaceWrite)),
+            "full-access" => Self::FullAccess,
+            "external" => Self::External,
+            _ => return None,
+        })
+    }
+
+    /// The name of the policy, or of what it builds on.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::FullAccess => "full-access",
+            Self::External => "external",
+            Self::Confined(confined) => confined.base.name(),
+        }
+    }
+}
+
+impl Base {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+        }
+    }
+}
+
+impl Network {
+    /// In one word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Loopback => "loopback",
+            Self::Hosts(_) => "hosts",
+            Self::On => "on",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_policy_knows_its_name() {
+        for name in Policy::NAMES {
+            assert_eq!(Policy::named(name).map(|policy| policy.name()), Some(name));
+        }
+        assert_eq!(Policy::named("workspace"), None);
+    }
+}

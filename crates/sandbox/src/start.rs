@@ -1,0 +1,275 @@
+//! The runtime's side of a confined start: the helper is launched, told what to do, and heard. Blocks for the time that the
+//! helper takes, a millisecond or two.
+
+use crate::denial::Denial;
+use crate::ground::Grounds;
+use crate::order::{Failure, Order, Report, Task};
+use crate::plan::{Layer, Plan};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::io::Errno;
+use std::ffi::CString;
+use windlass_sys::channel::{self, Waiting};
+use windlass_sys::limits::OpenFiles;
+use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::signal::Signal;
+use windlass_sys::spawn::{self, Kinship, Launch, LaunchFailure, Stdio};
+
+/// How to start a helper: a program that calls [`crate::helper::run`] when it finds these arguments.
+#[derive(Clone, Debug)]
+pub struct HelperProgram {
+    /// The executable.
+    pub program: CString,
+    /// Its arguments, the name first.
+    pub arguments: Vec<CString>,
+}
+
+/// A command that is to be confined.
+#[derive(Debug)]
+pub struct Command<'a> {
+    /// The file to execute, already found.
+    pub program: CString,
+    /// Its arguments, the name first.
+    pub arguments: Vec<CString>,
+    /// Its whole environment.
+    pub environment: Vec<CString>,
+    /// Where it runs.
+    pub directory: CString,
+    /// What it reads and writes.
+    pub stdio: Stdio<'a>,
+    /// The mark of its session.
+    pub mark: Option<(Brand, Mark)>,
+    /// The open-file limit to give back.
+    pub open_files: Option<OpenFiles>,
+}
+
+/// A confined command that runs.
+#[derive(Debug)]
+pub struct Started {
+    /// The command. A child of this process.
+    pub process: Process,
+    /// Who watches it: ends with the command and all that it started, or when it is killed, and they with it.
+    pub watcher: Option<Process>,
+    /// Where the watcher tells what was refused.
+    pub line: Line,
+}
+
+/// Why a confined command did not start. Nothing is left of it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFailure {
+    /// The helper itself could not be started.
+    #[error("cannot start the sandbox's helper: {0}")]
+    Helper(LaunchFailure),
+    /// The helper could not be spoken to.
+    #[error("cannot speak to the sandbox's helper: {0}")]
+    Channel(Errno),
+    /// The helper stopped at a step.
+    #[error("cannot {0}")]
+    Confining(Failure),
+    /// The helper died without a word, or said what made no sense.
+    #[error("the sandbox's helper gave no answer")]
+    Silent,
+}
+
+impl From<Failure> for StartFailure {
+    fn from(failure: Failure) -> Self {
+        Self::Confining(failure)
+    }
+}
+
+/// Starts a command under a plan.
+pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<Started, StartFailure> {
+    let namespaces = plan.has(Layer::Namespaces);
+    let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
+    let (stdio, mark, open_files) = (command.stdio, command.mark, command.open_files);
+    let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
+    let task = Task::Confine(Box::new(order(plan, command, own_network)));
+    let spaces = ground.as_ref().map(|ground| ground.spaces()).unwrap_or_default();
+    let surroundings = Surroundings { stdio, mark, open_files, spaces: &spaces };
+    let talk = Talk::begin_in(grounds.helper(), &task, &surroundings)?;
+    let mut denials = Vec::new();
+    loop {
+        match talk.next()? {
+            (Report::Denied(denial), _) => denials.push(denial),
+            (Report::Started { pid, watcher }, holds) => {
+                let mut holds = holds.into_iter();
+                let mut held = |pid: u32| holds.next().map(|hold| Process::held(Pid::new(pid), hold));
+                let process = held(pid).ok_or(StartFailure::Silent)?;
+                let watcher = if watcher == 0 { None } else { held(watcher) };
+                return Ok(Started { process, watcher, line: Line { end: talk.finish(), first: denials } });
+            }
+            (report, _) => return Err(talk.unexpected(report)),
+        }
+    }
+}
+
+fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
+    let landlock = plan.layers.iter().find_map(|layer| match layer {
+        Layer::Landlock(version) => Some(*version),
+        _ => None,
+    });
+    Order {
+        rulings: plan.rulings.clone(),
+        unborn: plan.unborn.clone(),
+        sockets: plan.sockets.clone(),
+        readable: plan.readable.clone(),
+        network: (&plan.network).into(),
+        namespaces: plan.has(Layer::Namespaces),
+        own_network,
+        landlock: landlock.unwrap_or(0),
+        supervisor: plan.has(Layer::Supervisor),
+        program: command.program,
+        arguments: command.arguments,
+        environment: command.environment,
+        directory: command.directory,
+        terminal: matches!(command.stdio, Stdio::Terminal { .. }),
+    }
+}
+
+/// What was refused to a command, as the watcher tells it.
+#[derive(Debug)]
+pub struct Line {
+    end: OwnedFd,
+    first: Vec<Denial>,
+}
+
+impl Line {
+    /// What has been told since the last time, without waiting.
+    pub fn take(&mut self) -> Vec<Denial> {
+        let mut taken = std::mem::take(&mut self.first);
+        while let Ok(message) = channel::receive(&self.end, Waiting::No) {
+            match Report::read(&message.bytes) {
+                Some(Report::Denied(denial)) => taken.push(denial),
+                // The watcher is gone.
+                None if message.bytes.is_empty() => break,
+                _ => {}
+            }
+        }
+        taken
+    }
+}
+
+/// What a helper is started with beside its orders.
+struct Surroundings<'a> {
+    stdio: Stdio<'a>,
+    mark: Option<(Brand, Mark)>,
+    open_files: Option<OpenFiles>,
+    spaces: &'a [BorrowedFd<'a>],
+}
+
+/// A helper that is at work. When this goes, so does the helper.
+pub(crate) struct Talk {
+    helper: Helper,
+    end: OwnedFd,
+}
+
+/// A helper's process, which does not outlive this.
+struct Helper(Process);
+
+/// Longer than any helper takes on a machine that works at all.
+const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
+
+impl Talk {
+    /// Starts a helper that concerns no command.
+    pub(crate) fn begin(helper: &HelperProgram, task: &Task) -> Result<Self, StartFailure> {
+        let nothing =
+            rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty());
+        let nothing = nothing.map_err(StartFailure::Channel)?;
+        let nothing =
+            rustix::io::fcntl_dupfd_cloexec(nothing, spawn::FIRST_PASSED).map_err(StartFailure::Channel)?;
+        let (stdin, stdout, stderr) = (nothing.as_fd(), nothing.as_fd(), nothing.as_fd());
+        let stdio = Stdio::Pipes { stdin, stdout, stderr };
+        Self::begin_in(helper, task, &Surroundings { stdio, mark: None, open_files: None, spaces: &[] })
+    }
+
+    fn begin_in(
+        helper: &HelperProgram,
+        task: &Task,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Self, StartFailure> {
+        let (ours, theirs) = channel::pair().map_err(StartFailure::Channel)?;
+        let orders = written(&task.write()).map_err(StartFailure::Channel)?;
+        let passed: Vec<BorrowedFd<'_>> =
+            [theirs.as_fd(), orders.as_fd()].into_iter().chain(surroundings.spaces.iter().copied()).collect();
+        let launch = Launch {
+            program: &helper.program,
+            arguments: &helper.arguments,
+            environment: &[],
+            directory: c"/",
+            // The terminal is the command's to take, in a session of its own.
+            stdio: match surroundings.stdio {
+                Stdio::Terminal { slave } => Stdio::Pipes { stdin: slave, stdout: slave, stderr: slave },
+                pipes => pipes,
+            },
+            mark: surroundings.mark,
+            open_files: surroundings.open_files,
+            passed: &passed,
+            kinship: Kinship::Child,
+        };
+        let helper = spawn::launch(&launch).map_err(StartFailure::Helper)?;
+        Ok(Self { helper: Helper(helper), end: ours })
+    }
+
+    pub(crate) fn helper_number(&self) -> String {
+        self.helper.0.pid().to_string()
+    }
+
+    pub(crate) fn say(&self, report: &Report) -> Result<(), StartFailure> {
+        channel::send(&self.end, &report.write(), &[], Waiting::Yes).map_err(StartFailure::Channel)
+    }
+
+    pub(crate) fn next(&self) -> Result<(Report, Vec<OwnedFd>), StartFailure> {
+        let mut fds = [PollFd::new(&self.end, PollFlags::IN)];
+        let came = loop {
+            match poll(&mut fds, Some(&PATIENCE)) {
+                Err(Errno::INTR) => {}
+                answer => break answer.map_err(StartFailure::Channel)?,
+            }
+        };
+        if came == 0 {
+            return Err(StartFailure::Silent);
+        }
+        let message = channel::receive(&self.end, Waiting::Yes).map_err(StartFailure::Channel)?;
+        let report = Report::read(&message.bytes).ok_or(StartFailure::Silent)?;
+        Ok((report, message.descriptors))
+    }
+
+    /// What a report that ends the talk means.
+    pub(crate) fn unexpected(&self, report: Report) -> StartFailure {
+        match report {
+            Report::Failed { failure, uncollected } => {
+                if let Some(pid) = uncollected {
+                    process::reap_orphan(Pid::new(pid));
+                }
+                StartFailure::Confining(failure)
+            }
+            _ => StartFailure::Silent,
+        }
+    }
+
+    /// The helper is done; what is left of the channel belongs to the watcher.
+    fn finish(self) -> OwnedFd {
+        self.end
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // One that has said its last word is about to exit, and one that has not is not wanted any more.
+        let _ = self.0.signal(Signal::KILL);
+        let _ = self.0.reap_blocking();
+    }
+}
+
+/// Orders in a file that has no name.
+fn written(bytes: &[u8]) -> Result<OwnedFd, Errno> {
+    let file = memfd_create("orders", MemfdFlags::CLOEXEC)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let count = rustix::io::write(&file, rest)?;
+        rest = &rest[count..];
+    }
+    Ok(file)
+}

@@ -1,0 +1,91 @@
+//! What a client lets a command touch, in the words of the dialect, and what becomes of it here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_engine::Engine;
+use windlass_engine::sandbox::{
+    Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings, Temporary,
+};
+use windlass_protocol::app::{CommandExecParams, SandboxPolicy};
+
+use super::AppOptions;
+use super::start::variable;
+
+/// A policy and the directory it is about.
+#[derive(Clone, Debug)]
+pub(super) struct Permissions {
+    policy: Policy,
+    workspace: PathBuf,
+}
+
+impl Permissions {
+    /// No limits: `process/spawn` has none in this dialect.
+    pub(super) fn full() -> Self {
+        Self { policy: Policy::FullAccess, workspace: PathBuf::from("/") }
+    }
+
+    /// What a command may touch: what its client says, or what the server was started with. A policy is about the server's
+    /// own directory, a profile about the command's.
+    pub(super) fn of(
+        params: &CommandExecParams,
+        directory: &Path,
+        options: &AppOptions,
+    ) -> Result<Self, String> {
+        if let Some(profile) = &params.permission_profile {
+            let policy = profile_of(profile).map_err(|why| format!("invalid permission profile: {why}"))?;
+            return Ok(Self { policy, workspace: directory.to_owned() });
+        }
+        let policy = params.sandbox_policy.as_ref().map_or_else(|| options.sandbox.clone(), policy_of);
+        Ok(Self { policy, workspace: options.directory.clone() })
+    }
+
+    /// What that comes to on this machine. What cannot be enforced is refused: running without it would be a lie.
+    pub(super) fn plan(&self, engine: &Engine, options: &AppOptions) -> Result<Option<Arc<Plan>>, String> {
+        let path = |name: &str| variable(options, name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let surroundings = Surroundings {
+            workspace: self.workspace.clone(),
+            temporary: path("TMPDIR"),
+            home: path("HOME"),
+            kept: vec![options.state_directory.clone()],
+        };
+        engine.confine(&self.policy, &surroundings).map_err(|error| error.to_string())
+    }
+}
+
+fn policy_of(policy: &SandboxPolicy) -> Policy {
+    let network = |access: &bool| if *access { Network::On } else { Network::Off };
+    match policy {
+        SandboxPolicy::DangerFullAccess => Policy::FullAccess,
+        SandboxPolicy::ExternalSandbox { .. } => Policy::External,
+        SandboxPolicy::ReadOnly { network_access } => {
+            Policy::Confined(Confined::new(Base::ReadOnly).with_network(network(network_access)))
+        }
+        SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        } => {
+            let mut confined = Confined::new(Base::WorkspaceWrite).with_network(network(network_access));
+            confined.temporary = Temporary { common: !exclude_slash_tmp, own: !exclude_tmpdir_env_var };
+            for root in writable_roots {
+                let place = Pattern::plain(&root.to_path());
+                confined = confined.with(place, Access::Write);
+            }
+            Policy::Confined(confined)
+        }
+    }
+}
+
+fn profile_of(profile: &str) -> Result<Policy, String> {
+    match profile {
+        ":danger-full-access" => Ok(Policy::FullAccess),
+        ":read-only" => Ok(Policy::Confined(Confined::new(Base::ReadOnly))),
+        ":workspace" => Ok(Policy::Confined(Confined::new(Base::WorkspaceWrite))),
+        built_in if built_in.starts_with(':') => {
+            Err(format!("default_permissions refers to unknown built-in profile `{built_in}`"))
+        }
+        _ => Err("default_permissions requires a `[permissions]` table".to_owned()),
+    }
+}

@@ -1,0 +1,289 @@
+//! System call filters: a list of rules becomes a program that the kernel runs before every system call of a process and
+//! all that it starts.
+//!
+//! Rules are tried in order and the first that fits decides; what none fits is allowed. Calls of a foreign architecture
+//! end the process, because their numbers mean other things.
+
+use super::call::{call, last_errno};
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::Errno;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is carried out.
+    Allow,
+    /// It fails with this error.
+    Fail(Errno),
+    /// Whoever listens is asked first.
+    Tell,
+}
+
+/// What an argument must be for a rule to fit. Arguments are looked at as the kernel's 32-bit flags and numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// It has one of these bits.
+    HasAny {
+        /// Which argument, from 0.
+        argument: u8,
+        /// The bits.
+        bits: u32,
+    },
+    /// It is this number.
+    Is {
+        /// Which argument.
+        argument: u8,
+        /// The number.
+        value: u32,
+    },
+    /// It is not this number.
+    IsNot {
+        /// Which argument.
+        argument: u8,
+        /// The number.
+        value: u32,
+    },
+    /// It points somewhere.
+    IsGiven {
+        /// Which argument.
+        argument: u8,
+    },
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The number of the system call.
+    pub number: i64,
+    /// All of these must hold.
+    pub tests: Vec<Test>,
+    /// What then becomes of it.
+    pub verdict: Verdict,
+}
+
+impl Rule {
+    /// A rule about a call, whatever its arguments.
+    pub fn always(number: i64, verdict: Verdict) -> Self {
+        Self { number, tests: Vec::new(), verdict }
+    }
+
+    /// A rule about a call with such arguments.
+    pub fn when(number: i64, tests: impl Into<Vec<Test>>, verdict: Verdict) -> Self {
+        Self { number, tests: tests.into(), verdict }
+    }
+}
+
+/// Rules as the kernel takes them.
+#[derive(Clone, Debug)]
+pub struct Program {
+    instructions: Vec<libc::sock_filter>,
+}
+
+/// Whether somebody is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listening {
+    /// Nobody: there is no rule that asks.
+    No,
+    /// Whoever holds the descriptor that is returned.
+    Yes,
+}
+
+impl Program {
+    /// Makes a program of rules.
+    pub fn of(rules: &[Rule]) -> Self {
+        let mut instructions = vec![
+            load(ARCHITECTURE_AT),
+            jump(IS, OWN_ARCHITECTURE, 1, 0),
+            give(libc::SECCOMP_RET_KILL_PROCESS),
+            load(NUMBER_AT),
+            // The second set of numbers of x86-64, whose meanings nobody would look up below.
+            jump(AT_LEAST, FIRST_FOREIGN_NUMBER, 0, 1),
+            give(fail(Errno::NOSYS)),
+        ];
+        for rule in rules {
+            add_rule(rule, &mut instructions);
+        }
+        instructions.push(give(libc::SECCOMP_RET_ALLOW));
+        Self { instructions }
+    }
+
+    /// How many instructions it has; the kernel takes 4096.
+    pub fn length(&self) -> usize {
+        self.instructions.len()
+    }
+
+    /// Binds this process by it, and all that it becomes or starts. It must not be able to gain privileges.
+    pub fn enforce(&self, listening: Listening) -> Result<Option<OwnedFd>, Errno> {
+        let length = u16::try_from(self.instructions.len()).map_err(|_| Errno::TOOBIG)?;
+        let program = libc::sock_fprog { len: length, filter: self.instructions.as_ptr().cast_mut() };
+        match listening {
+            Listening::No => install(&program, 0).map(|_| None),
+            Listening::Yes => {
+                let wait = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+                let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+                // A kernel before 5.19 does not know how to let only a deadly signal interrupt a call that is asked about.
+                let answer = match install(&program, listen | wait) {
+                    Err(Errno::INVAL) => install(&program, listen),
+                    answer => answer,
+                };
+                // SAFETY: with this flag the kernel answers with a new descriptor that nobody else owns.
+                answer.map(|fd| Some(unsafe { OwnedFd::from_raw_fd(fd) }))
+            }
+        }
+    }
+}
+
+fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errno> {
+    let operation = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: the program and its instructions outlive the call, and the kernel only reads them.
+    let answer = unsafe { call!(libc::SYS_seccomp, operation, flags, std::ptr::from_ref(program)) }?;
+    i32::try_from(answer).map_err(|_| last_errno())
+}
+
+fn add_rule(rule: &Rule, instructions: &mut Vec<libc::sock_filter>) {
+    let Ok(number) = u32::try_from(rule.number) else { return };
+    let tests: usize = rule.tests.iter().map(|test| test.length()).sum();
+    let mut rest = tests + 1;
+    instructions.push(load(NUMBER_AT));
+    instructions.push(jump(IS, number, 0, short(rest)));
+    for test in &rule.tests {
+        rest -= test.length();
+        test.add(instructions, short(rest));
+    }
+    instructions.push(give(match rule.verdict {
+        Verdict::Allow => libc::SECCOMP_RET_ALLOW,
+        Verdict::Fail(errno) => fail(errno),
+        Verdict::Tell => libc::SECCOMP_RET_USER_NOTIF,
+    }));
+}
+
+/// A rule has a handful of instructions.
+fn short(distance: usize) -> u8 {
+    u8::try_from(distance).unwrap_or(u8::MAX)
+}
+
+fn fail(errno: Errno) -> u32 {
+    libc::SECCOMP_RET_ERRNO | errno.raw_os_error().unsigned_abs() & libc::SECCOMP_RET_DATA
+}
+
+impl Test {
+    fn length(self) -> usize {
+        match self {
+            Self::HasAny { .. } | Self::Is { .. } | Self::IsNot { .. } => 2,
+            Self::IsGiven { .. } => 4,
+        }
+    }
+
+    /// `past`: how many instructions of the rule come after this test, to be skipped when it does not hold.
+    fn add(self, instructions: &mut Vec<libc::sock_filter>, past: u8) {
+        match self {
+            Self::HasAny { argument, bits } => {
+                instructions.extend([load(low(argument)), jump(HAS_ANY, bits, 0, past)]);
+            }
+            Self::Is { argument, value } => {
+                instructions.extend([load(low(argument)), jump(IS, value, 0, past)]);
+            }
+            Self::IsNot { argument, value } => {
+                instructions.extend([load(low(argument)), jump(IS, value, past, 0)]);
+            }
+            Self::IsGiven { argument } => instructions.extend([
+                load(low(argument)),
+                jump(HAS_ANY, u32::MAX, 2, 0),
+                load(low(argument) + 4),
+                jump(HAS_ANY, u32::MAX, 0, past),
+            ]),
+        }
+    }
+}
+
+/// Where the lower half of an argument lies: every architecture of ours puts it first.
+fn low(argument: u8) -> u32 {
+    ARGUMENTS_AT + u32::from(argument) * 8
+}
+
+fn load(at: u32) -> libc::sock_filter {
+    libc::sock_filter { code: LOAD, jt: 0, jf: 0, k: at }
+}
+
+fn jump(code: u16, value: u32, if_so: u8, if_not: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt: if_so, jf: if_not, k: value }
+}
+
+fn give(answer: u32) -> libc::sock_filter {
+    libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: answer }
+}
+
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+const LOAD: u16 = 0x20;
+const IS: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const HAS_ANY: u16 = 0x45;
+const RETURN: u16 = 0x06;
+const FIRST_FOREIGN_NUMBER: u32 = 0x4000_0000;
+
+#[cfg(target_arch = "x86_64")]
+const OWN_ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const OWN_ARCHITECTURE: u32 = 0xc000_00b7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would make of a call: the few instructions that we use, carried out.
+    fn judge(program: &Program, number: u32, arguments: [u64; 6]) -> u32 {
+        let word = |at: u32| match at {
+            NUMBER_AT => number,
+            ARCHITECTURE_AT => OWN_ARCHITECTURE,
+            at => {
+                let argument = arguments[((at - ARGUMENTS_AT) / 8) as usize];
+                if at % 8 == 0 { argument as u32 } else { (argument >> 32) as u32 }
+            }
+        };
+        let (mut place, mut loaded) = (0, 0);
+        loop {
+            let instruction = program.instructions[place];
+            place += 1;
+            let holds = match instruction.code {
+                LOAD => {
+                    loaded = word(instruction.k);
+                    continue;
+                }
+                RETURN => return instruction.k,
+                IS => loaded == instruction.k,
+                AT_LEAST => loaded >= instruction.k,
+                _ => loaded & instruction.k != 0,
+            };
+            place += usize::from(if holds { instruction.jt } else { instruction.jf });
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let program = Program::of(&[
+            Rule::when(7, [Test::Is { argument: 0, value: 1 }], Verdict::Allow),
+            Rule::when(
+                7,
+                [Test::HasAny { argument: 1, bits: 6 }, Test::IsGiven { argument: 2 }],
+                Verdict::Tell,
+            ),
+            Rule::when(7, [Test::IsNot { argument: 0, value: 3 }], Verdict::Fail(Errno::PERM)),
+            Rule::always(9, Verdict::Fail(Errno::NOSYS)),
+        ]);
+        let check = |number, arguments, expected| {
+            assert_eq!(judge(&program, number, arguments), expected, "{number} {arguments:?}");
+        };
+        let refused = fail(Errno::PERM);
+        check(7, [1, 2, 1, 0, 0, 0], libc::SECCOMP_RET_ALLOW);
+        check(7, [0, 2, 1, 0, 0, 0], libc::SECCOMP_RET_USER_NOTIF);
+        check(7, [0, 4, 1 << 40, 0, 0, 0], libc::SECCOMP_RET_USER_NOTIF);
+        check(7, [0, 2, 0, 0, 0, 0], refused);
+        check(7, [0, 1, 1, 0, 0, 0], refused);
+        check(7, [3, 1, 1, 0, 0, 0], libc::SECCOMP_RET_ALLOW);
+        check(9, [0; 6], fail(Errno::NOSYS));
+        check(8, [0; 6], libc::SECCOMP_RET_ALLOW);
+        check(FIRST_FOREIGN_NUMBER + 8, [0; 6], fail(Errno::NOSYS));
+    }
+}

@@ -1,0 +1,173 @@
+//! The tree of files as one process sees it: pieces of it copied, made read-only, replaced and hidden.
+//!
+//! A piece is copied first and put in its place later. In between it belongs to nobody's tree, so what is done to the tree
+//! meanwhile does not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
+
+use super::call::call;
+use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::ffi::{CStr, c_int};
+
+/// A copy of a part of the tree that has no place yet.
+#[derive(Debug)]
+pub struct Piece(OwnedFd);
+
+/// What is laid over a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// Files in it can be changed, as far as their owners let.
+    Allowed,
+    /// Nothing in it can be changed, whoever asks.
+    Refused,
+}
+
+/// Makes the whole tree read-only and this process's own: what is mounted elsewhere later does not show here, and the
+/// other way round. Fails where a part of it cannot be: then nothing is kept from anybody.
+pub fn freeze_everything() -> Result<(), Errno> {
+    let attributes = Attributes { set: RDONLY, clear: 0, propagation: PRIVATE, user_space: 0 };
+    set_attributes(None, c"/", RECURSIVE, &attributes)
+}
+
+/// A copy of what is at this path, with all that is mounted below.
+pub fn copy(path: &CStr) -> Result<Piece, Errno> {
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | RECURSIVE.cast_unsigned();
+    // SAFETY: the path ends with a zero, and the answer is a descriptor that nobody else owns.
+    unsafe {
+        let fd = call!(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)?;
+        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+    }
+}
+
+/// A new, empty directory in memory, not larger than this many bytes and files.
+pub fn empty_directory(bytes: &CStr, files: &CStr, mode: &CStr) -> Result<Piece, Errno> {
+    let tmpfs = FileSystem::open(c"tmpfs")?;
+    tmpfs.set(c"size", bytes)?;
+    tmpfs.set(c"nr_inodes", files)?;
+    tmpfs.set(c"mode", mode)?;
+    tmpfs.make(NOSUID | NODEV)
+}
+
+/// The table of this process's processes.
+pub fn process_table() -> Result<Piece, Errno> {
+    FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
+}
+
+/// Terminals that nobody outside has.
+pub fn terminals() -> Result<Piece, Errno> {
+    let devpts = FileSystem::open(c"devpts")?;
+    devpts.set(c"ptmxmode", c"0666")?;
+    devpts.set(c"mode", c"0620")?;
+    devpts.make(NOSUID | NOEXEC)
+}
+
+impl Piece {
+    /// Whether what is in it can be changed.
+    pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
+        let (set, clear) = match writing {
+            Writing::Allowed => (0, RDONLY),
+            Writing::Refused => (RDONLY, 0),
+        };
+        let attributes = Attributes { set, clear, propagation: 0, user_space: 0 };
+        set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
+    }
+
+    /// Puts it over what is at this path.
+    pub fn put_at(&self, path: &CStr) -> Result<(), Errno> {
+        // SAFETY: both paths end with a zero, and the descriptor is open.
+        unsafe {
+            call!(
+                libc::SYS_move_mount,
+                self.0.as_raw_fd(),
+                c"".as_ptr(),
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                MOVE_FROM_EMPTY_PATH,
+            )
+        }
+        .map(drop)
+    }
+}
+
+/// Makes what is mounted at exactly this path read-only, and nothing that is mounted below it.
+pub fn freeze(path: &CStr) -> Result<(), Errno> {
+    let attributes = Attributes { set: RDONLY, clear: 0, propagation: 0, user_space: 0 };
+    set_attributes(None, path, 0, &attributes)
+}
+
+/// A file system that is being set up.
+struct FileSystem(OwnedFd);
+
+impl FileSystem {
+    fn open(kind: &CStr) -> Result<Self, Errno> {
+        // SAFETY: the name ends with a zero, and the answer is a descriptor that nobody else owns.
+        unsafe {
+            let fd = call!(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC)?;
+            Ok(Self(OwnedFd::from_raw_fd(fd as c_int)))
+        }
+    }
+
+    fn set(&self, key: &CStr, value: &CStr) -> Result<(), Errno> {
+        let fd = self.0.as_raw_fd();
+        // SAFETY: both texts end with a zero.
+        unsafe { call!(libc::SYS_fsconfig, fd, FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0) }
+            .map(drop)
+    }
+
+    fn make(self, attributes: u64) -> Result<Piece, Errno> {
+        let fd = self.0.as_raw_fd();
+        let nothing = std::ptr::null::<u8>();
+        // SAFETY: creating takes neither key nor value; the answer of the second call is a descriptor of our own.
+        unsafe {
+            call!(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, nothing, nothing, 0)?;
+            let mount = call!(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes)?;
+            Ok(Piece(OwnedFd::from_raw_fd(mount as c_int)))
+        }
+    }
+}
+
+/// The kernel's `struct mount_attr`.
+#[repr(C)]
+struct Attributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_space: u64,
+}
+
+fn set_attributes(
+    from: Option<&OwnedFd>,
+    path: &CStr,
+    extent: c_int,
+    attributes: &Attributes,
+) -> Result<(), Errno> {
+    let (fd, empty) = match from {
+        Some(fd) => (fd.as_raw_fd(), libc::AT_EMPTY_PATH),
+        None => (libc::AT_FDCWD, 0),
+    };
+    let size = size_of::<Attributes>();
+    // SAFETY: the path ends with a zero, and the structure has the size that is given.
+    unsafe {
+        call!(
+            libc::SYS_mount_setattr,
+            fd,
+            path.as_ptr(),
+            extent | empty,
+            std::ptr::from_ref(attributes),
+            size
+        )
+    }
+    .map(drop)
+}
+
+const RDONLY: u64 = 1;
+const NOSUID: u64 = 2;
+const NODEV: u64 = 4;
+const NOEXEC: u64 = 8;
+const PRIVATE: u64 = 1 << 18;
+const RECURSIVE: c_int = 0x8000;
+const OPEN_TREE_CLONE: u32 = 1;
+const MOVE_FROM_EMPTY_PATH: u32 = 4;
+const FSOPEN_CLOEXEC: u32 = 1;
+const FSMOUNT_CLOEXEC: u32 = 1;
+const FSCONFIG_SET_STRING: u32 = 1;
+const FSCONFIG_CMD_CREATE: u32 = 6;

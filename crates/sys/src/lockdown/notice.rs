@@ -1,0 +1,97 @@
+//! System calls that are asked about: reading who wants to do what, and answering.
+//!
+//! While a call is asked about, its caller stands still, but other threads of it do not: what its pointers lead to may
+//! change after it was read. An answer that refuses is therefore sound, one that lets a call go on is only an opinion, and
+//! whatever must be kept from happening is kept by something else.
+
+use super::call::{call, last_errno};
+use crate::process::Pid;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+
+/// The right to be asked.
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+/// A call that somebody wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice {
+    id: u64,
+    /// Who, as this process sees it.
+    pub pid: Pid,
+    /// The number of the call.
+    pub number: i64,
+    /// Its arguments as they are in the registers.
+    pub arguments: [u64; 6],
+}
+
+impl From<OwnedFd> for Listener {
+    fn from(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+}
+
+impl Listener {
+    /// The next call that is asked about. `None`: the one that woke us has gone meanwhile.
+    pub fn next(&self) -> Result<Option<Notice>, Errno> {
+        // SAFETY: the structure is plain data that the kernel wants to be all zeroes, and fills.
+        let (answer, notice) = unsafe {
+            let mut notice: libc::seccomp_notif = std::mem::zeroed();
+            let answer = libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut notice);
+            (answer, notice)
+        };
+        match (answer, last_errno()) {
+            (0, _) => Ok(Some(Notice {
+                id: notice.id,
+                pid: Pid::new(notice.pid),
+                number: i64::from(notice.data.nr),
+                arguments: notice.data.args,
+            })),
+            (_, Errno::NOENT | Errno::INTR) => Ok(None),
+            (_, errno) => Err(errno),
+        }
+    }
+
+    /// Lets a call be carried out.
+    pub fn go_on(&self, notice: &Notice) {
+        self.answer(notice, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32);
+    }
+
+    /// Lets a call fail.
+    pub fn refuse(&self, notice: &Notice, errno: Errno) {
+        self.answer(notice, -errno.raw_os_error(), 0);
+    }
+
+    /// Whether the caller still stands where it asked: what was read from it before is its own.
+    pub fn still_asks(&self, notice: &Notice) -> bool {
+        // SAFETY: the kernel reads one number.
+        let answer = unsafe {
+            libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const notice.id)
+        };
+        answer == 0
+    }
+
+    fn answer(&self, notice: &Notice, error: i32, flags: u32) {
+        let answer = libc::seccomp_notif_resp { id: notice.id, val: 0, error, flags };
+        // A caller that was killed meanwhile needs no answer.
+        // SAFETY: the structure is complete, and the kernel only reads it.
+        let _ = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Reads another process's memory; how much of it there was.
+pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
+    // SAFETY: the local piece is ours and of that length; the remote address is only ever used in the other process.
+    let read = unsafe {
+        call!(libc::SYS_process_vm_readv, pid.raw(), &raw const local, 1, &raw const remote, 1, 0)
+    }?;
+    Ok(usize::try_from(read).unwrap_or(0))
+}

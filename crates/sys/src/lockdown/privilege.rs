@@ -1,0 +1,125 @@
+//! What a process may do beyond its user: capabilities, and gaining more by executing a program.
+
+use super::call::call;
+use rustix::io::Errno;
+
+/// A set of capabilities by their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(u64);
+
+impl Capabilities {
+    /// None at all.
+    pub const NONE: Self = Self(0);
+
+    /// What programs of the administrator take for granted about files, users and their own processes. None of it reaches
+    /// beyond the space of users that the process is in.
+    pub const OF_FILES_AND_USERS: Self = Self(
+        1 << CHOWN
+            | 1 << DAC_OVERRIDE
+            | 1 << FOWNER
+            | 1 << FSETID
+            | 1 << KILL
+            | 1 << SETGID
+            | 1 << SETUID
+            | 1 << NET_BIND_SERVICE,
+    );
+
+    /// Reading the memory of other processes.
+    pub const OF_LOOKING: Self = Self(1 << SYS_PTRACE);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+const CHOWN: u32 = 0;
+const DAC_OVERRIDE: u32 = 1;
+const FOWNER: u32 = 3;
+const FSETID: u32 = 4;
+const KILL: u32 = 5;
+const SETGID: u32 = 6;
+const SETUID: u32 = 7;
+const NET_BIND_SERVICE: u32 = 10;
+const SYS_PTRACE: u32 = 19;
+/// Numbers from here on are known to no kernel.
+const PAST_THE_LAST: u32 = 64;
+
+/// Gives up every capability but these, for this process and all that it becomes or starts. Whoever has the space of users
+/// to itself needs nothing for that; elsewhere what cannot be given up was not there.
+pub fn keep_only(kept: Capabilities) -> Result<(), Errno> {
+    for capability in 0..PAST_THE_LAST {
+        if kept.0 & 1 << capability == 0 && !drop_from_bounds(capability)? {
+            break;
+        }
+    }
+    clear_ambient()?;
+    set(kept)
+}
+
+/// From now on no program that is executed gets more rights than this process has: a setuid bit means nothing.
+pub fn gain_nothing() -> Result<(), Errno> {
+    prctl(libc::PR_SET_NO_NEW_PRIVS, 1)
+}
+
+/// Nobody without privilege may look into this process, not even its own user.
+pub fn hide_memory() -> Result<(), Errno> {
+    prctl(libc::PR_SET_DUMPABLE, 0)
+}
+
+/// `false`: the kernel does not know this one, nor any after it.
+fn drop_from_bounds(capability: u32) -> Result<bool, Errno> {
+    match prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL) => Ok(false),
+        // Without the right to, nothing can be dropped; with no new privileges the bounds are never reached again.
+        Err(Errno::PERM) => Ok(true),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn clear_ambient() -> Result<(), Errno> {
+    const CLEAR_ALL: libc::c_ulong = 4;
+    match prctl(libc::PR_CAP_AMBIENT, CLEAR_ALL) {
+        // A kernel before 4.3 has none.
+        Err(Errno::INVAL) => Ok(()),
+        answer => answer,
+    }
+}
+
+fn prctl(option: libc::c_int, value: libc::c_ulong) -> Result<(), Errno> {
+    let none: libc::c_ulong = 0;
+    // SAFETY: the options used here take one number and change no memory.
+    unsafe { call!(libc::SYS_prctl, option, value, none, none, none) }.map(drop)
+}
+
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: libc::c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Half {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+fn set(kept: Capabilities) -> Result<(), Errno> {
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = Header { version: VERSION_3, pid: 0 };
+    let none = Half { effective: 0, permitted: 0, inheritable: 0 };
+    let mut had = [none; 2];
+    // SAFETY: version 3 reads a header and fills two halves, which both are.
+    unsafe { call!(libc::SYS_capget, &raw const header, had.as_mut_ptr()) }?;
+    let half = |shift: u32, had: Half| {
+        let both = (kept.0 >> shift) as u32 & had.permitted;
+        Half { effective: both, permitted: both, inheritable: 0 }
+    };
+    let halves = [half(0, had[0]), half(32, had[1])];
+    // SAFETY: as above, with two halves to read.
+    unsafe { call!(libc::SYS_capset, &raw const header, halves.as_ptr()) }.map(drop)
+}
