@@ -248,6 +248,7 @@ impl Engine {
             },
             progress: watch::Sender::new(Progress::at_start(started)),
             life: watch::Sender::new(()),
+            story: watch::Sender::new(()),
             started,
             timeout: spec.timeout,
             pace: spec.pace,

@@ -57,6 +57,9 @@ pub(crate) struct Shared {
     /// Told after every change of progress but those of output and input: whoever waits for an end need not be woken for
     /// every line of a flood.
     pub(crate) life: watch::Sender<()>,
+    /// Told after every change of progress but those of input: whoever passes output on need not be woken for every line
+    /// that is typed.
+    pub(crate) story: watch::Sender<()>,
     pub(crate) started: Instant,
     pub(crate) timeout: Option<Duration>,
     pub(crate) pace: Pace,
@@ -149,6 +152,12 @@ impl Session {
     pub fn watch(&self) -> watch::Receiver<Progress> {
         self.shared.touch();
         self.shared.progress.subscribe()
+    }
+
+    /// A sign of every change of its output and its life, and of none of its input. Look at the progress after it.
+    pub fn watch_output(&self) -> watch::Receiver<()> {
+        self.shared.touch();
+        self.shared.story.subscribe()
     }
 
     /// The receipt, once there is one.
@@ -340,6 +349,7 @@ impl Shared {
     pub(crate) fn send_life(&self, change: impl FnOnce(&mut Progress)) {
         self.progress.send_modify(change);
         self.life.send_replace(());
+        self.story.send_replace(());
     }
 
     pub(crate) fn prey(&self) -> Prey {

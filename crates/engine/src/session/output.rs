@@ -223,5 +223,6 @@ impl Shared {
             progress.end = span.to();
             progress.last_output = now;
         });
+        self.story.send_replace(());
     }
 }

@@ -53,6 +53,24 @@ async fn a_child_that_never_reads_holds_up_neither_stop_nor_timeout_nor_other_se
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
+/// Whoever passed output on was woken for every line that was typed, and found nothing to pass on.
+#[tokio::test]
+async fn input_is_no_news_to_who_follows_the_output() {
+    let engine = engine();
+    let session = open(&engine, "echo ready; read line; echo \"got $line\"; exec sleep 1000");
+    printed(&session, "ready").await;
+    let (progress, mut output) = (session.watch(), session.watch_output());
+    session.write_until("a", hang_deadline()).await.unwrap();
+    assert!(progress.has_changed().unwrap());
+    assert!(!output.has_changed().unwrap());
+    session.write("\n").await.unwrap();
+    tokio::time::timeout(HANG, output.changed()).await.expect("output is news").unwrap();
+    printed(&session, "got a").await;
+    output.mark_unchanged();
+    session.stop().await;
+    assert!(output.has_changed().unwrap(), "so is the end");
+}
+
 #[tokio::test]
 async fn what_exceeds_the_queue_is_refused_with_the_count() {
     let engine = engine();

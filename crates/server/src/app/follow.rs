@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{Offset, Piece, Receipt, Session, Span, Stream};
+use windlass_engine::{Offset, Piece, Progress, Receipt, Session, Span, Stream};
 use windlass_protocol::app::{CommandExecResult, ProcessExited, notification};
 use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal, RequestId};
 
@@ -109,13 +109,11 @@ impl Follow {
     async fn follow(&mut self) -> Result<Option<Arc<Receipt>>, Gone> {
         let mut allowance = Allowance::new(self.cap);
         let session = self.process.session.clone();
-        let mut progress = session.watch();
+        let mut story = session.watch_output();
         let (mut position, mut confirmed) = (Offset::ZERO, Offset::ZERO);
         while !self.has_enough(&allowance) {
-            let (end, receipt, closed) = {
-                let level = progress.borrow_and_update();
-                (level.end, level.receipt.clone(), level.closed)
-            };
+            story.mark_unchanged();
+            let Progress { end, receipt, closed, .. } = session.progress();
             while position < end && !allowance.is_used_up() {
                 if let Some(later) = unwanted_up_to(&session, &allowance) {
                     session.confirm(later).await;
@@ -135,7 +133,7 @@ impl Follow {
                 return Ok(receipt);
             }
             // The sender lives as long as the session.
-            let _ = progress.changed().await;
+            let _ = story.changed().await;
         }
         // What it prints from now on concerns nobody here, and must not hold it up.
         session.confirm(Offset::new(u64::MAX)).await;

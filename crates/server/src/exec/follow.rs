@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use tokio::sync::watch;
-use windlass_engine::{Exit, Offset, Progress, Stream};
+use windlass_engine::{Exit, Offset, Stream};
 use windlass_protocol::exec::{ExecClosedNotification, ExecExitedNotification};
 
 use super::process::Process;
@@ -31,9 +31,13 @@ const KEPT: Duration = Duration::from_secs(30);
 /// Follows a process to its end and forgets it.
 pub(super) async fn follow(process: Arc<Process>, exec: Arc<ExecSession>) {
     let mut attachment = exec.attachment();
-    let told =
-        Teller { process: &process, progress: process.session().watch(), told: 0, confirmed: Offset::ZERO }
-            .tell(&mut attachment);
+    let told = Teller {
+        process: &process,
+        story: process.session().watch_output(),
+        told: 0,
+        confirmed: Offset::ZERO,
+    }
+    .tell(&mut attachment);
     if told.await.is_err() {
         return;
     }
@@ -55,7 +59,8 @@ struct Over;
 
 struct Teller<'a> {
     process: &'a Arc<Process>,
-    progress: watch::Receiver<Progress>,
+    /// Whether anything happened since the last turn.
+    story: watch::Receiver<()>,
     /// The number of the last event that was told.
     told: u64,
     /// Up to where the process was let off.
@@ -80,7 +85,7 @@ impl Teller<'_> {
                 Turn::Ended => return Ok(()),
                 Turn::More => {}
                 Turn::Done => tokio::select! {
-                    changed = self.progress.changed() => changed.map_err(|_| Over)?,
+                    changed = self.story.changed() => changed.map_err(|_| Over)?,
                     changed = attachment.changed() => changed.map_err(|_| Over)?,
                 },
             }
@@ -88,7 +93,7 @@ impl Teller<'_> {
     }
 
     async fn turn(&mut self, peer: &Peer) -> Turn {
-        self.progress.mark_unchanged();
+        self.story.mark_unchanged();
         let batch = self.process.collect(Wanted { after: self.told, most: TURN });
         let Some(last) = batch.last() else { return Turn::Done };
         for event in &batch.events {

@@ -51,16 +51,16 @@ impl Drop for OnPanic {
 async fn wait(process: &Process, params: &ReadParams) {
     let after = params.after_seq.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(params.wait_ms.unwrap_or(0)).min(LONGEST);
-    let mut progress = process.session().watch();
+    let mut story = process.session().watch_output();
     loop {
-        progress.mark_unchanged();
+        story.mark_unchanged();
         // One byte is enough to know that there is something.
         let batch = process.collect(Wanted { after, most: 0 });
         if !batch.events.is_empty() || process.sequence().is_closed() {
             return;
         }
         // timer: the client says how long it wants to wait.
-        match tokio::time::timeout_at(deadline, progress.changed()).await {
+        match tokio::time::timeout_at(deadline, story.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }
