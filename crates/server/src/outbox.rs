@@ -29,6 +29,8 @@ struct Shared<W> {
     state: Mutex<State<W>>,
     work: Notify,
     level: watch::Sender<Level>,
+    /// Whether the client takes nothing any more: whoever waits for that need not be woken for every message.
+    broken: watch::Sender<bool>,
 }
 
 struct State<W> {
@@ -75,6 +77,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
             state: Mutex::new(state),
             work: Notify::new(),
             level: watch::Sender::new(Level::default()),
+            broken: watch::Sender::new(false),
         });
         let pump = tokio::spawn(pump(Arc::clone(&shared))).abort_handle();
         Self { shared, pump }
@@ -119,7 +122,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
             state.pumping = true;
             self.shared.work.notify_one();
         }
-        self.shared.level.send_replace(state.level());
+        self.shared.publish(state.level());
         Receipt(state.accepted)
     }
 
@@ -166,13 +169,13 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outbox<W> {
         // A sink that cannot be ended has ended.
         let _ = ending.await;
         let level = self.shared.lock().level();
-        self.shared.level.send_replace(level);
+        self.shared.publish(level);
     }
 
     /// Waits until the client takes nothing any more.
     pub(crate) async fn broken(&self) {
-        let mut level = self.shared.level.subscribe();
-        let _ = level.wait_for(|level| level.broken).await;
+        let mut broken = self.shared.broken.subscribe();
+        let _ = broken.wait_for(|broken| *broken).await;
     }
 }
 
@@ -184,7 +187,7 @@ async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
             let mut state = shared.lock();
             let drained = state.poll_drain(cx);
             state.pumping = drained.is_pending();
-            shared.level.send_replace(state.level());
+            shared.publish(state.level());
             drained
         })
         .await;
@@ -192,6 +195,14 @@ async fn pump<W: AsyncWrite + Unpin>(shared: Arc<Shared<W>>) {
 }
 
 impl<W> Shared<W> {
+    /// Says how far the client has got.
+    fn publish(&self, level: Level) {
+        self.level.send_replace(level);
+        if level.broken {
+            self.broken.send_replace(true);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,6 +275,9 @@ impl From<Broken> for io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
     use tokio::io::AsyncReadExt;
 
     use super::*;
@@ -369,6 +383,33 @@ mod tests {
         }
         let held = outbox.shared.lock().waiting.capacity();
         assert!(held <= 4 * KEPT, "{held}");
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Every connection waits for its client to go. It was woken for each message to it, answers and output alike.
+    #[tokio::test]
+    async fn whoever_waits_for_the_client_to_go_is_not_woken_by_messages() {
+        let (ours, theirs) = tokio::io::duplex(64);
+        let outbox = Outbox::new(ours);
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut broken = std::pin::pin!(outbox.broken());
+        assert!(broken.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        outbox.push(b"hello\n");
+        assert_eq!(woken.0.load(Ordering::Relaxed), 0);
+        drop(theirs);
+        outbox.push(b"hello\n");
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        broken.await;
     }
 
     #[tokio::test]
