@@ -9,19 +9,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("output", &[]),
     ("protocol", &[]),
+    ("proxy", &[]),
     ("testkit", &[]),
     ("xtask", &[TESTKIT]),
     ("sandbox", &["sys"]),
-    ("engine", &["sandbox", "sys", "output"]),
+    ("engine", &["sandbox", "proxy", "sys", "output"]),
     ("tools", &["engine", "output"]),
     ("server", &["tools", "engine", "protocol", "output"]),
     ("agent", &["tools", "output"]),
-    ("cli", &["sys", "output", "protocol", "sandbox", "engine", "tools", "server", "agent"]),
+    ("cli", &["sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
     (
         "bench",
-        &["sys", "output", "protocol", "sandbox", "engine", "tools", "server", "agent", "cli", TESTKIT],
+        &[
+            "sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent", "cli",
+            TESTKIT,
+        ],
     ),
-    ("fuzz", &["sys", "output", "protocol", "sandbox", "engine", "tools", "server", "agent"]),
+    ("fuzz", &["sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
 ];
 
 /// Every crate's tests may use this one.
@@ -32,6 +36,7 @@ const MUST_NOT_KNOW: &[(&str, &[&str])] = &[
     ("sys", &["anyhow", "tokio"]),
     ("output", &["anyhow", "libc", "rustix", "tokio"]),
     ("protocol", &["anyhow", "tokio"]),
+    ("proxy", &["anyhow", "clap", "http", "hyper", "serde", "serde_json"]),
     ("sandbox", &["anyhow", "tokio"]),
     ("engine", &["anyhow", "clap", "serde", "serde_json"]),
     ("tools", &["anyhow", "clap"]),

@@ -7,7 +7,7 @@ use crate::tidy::source::Source;
 const SLEEPERS: &[(&str, &str)] = &[("crates/testkit/", "its programs imitate children that sleep")];
 
 /// Rooms where a timer may be an arm of a `select!`, if a comment beginning `// timer:` says what it is for.
-const TIMER_ROOMS: &[&str] = &["engine", "server", "agent"];
+const TIMER_ROOMS: &[&str] = &["engine", "server", "agent", "proxy"];
 
 const MARK: &str = "// timer:";
 

@@ -1,0 +1,81 @@
+//! The environment variables by which a command's programs find the proxy. A program that knows none of them finds no way
+//! out at all, which is the safe end of the matter.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::allow::AllowList;
+use crate::host::{Host, Name};
+
+/// What to set for a command whose proxy listens on this port of its loopback address.
+///
+/// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes from a
+/// client's header; Node and others prefer the lower case, older Java and .NET programs read the upper.
+pub fn environment(port: u16, allow: &AllowList) -> Vec<(&'static str, String)> {
+    let http = format!("http://127.0.0.1:{port}");
+    // With the `h`, names are looked up by us. There is no name server in the namespace.
+    let socks = format!("socks5h://127.0.0.1:{port}");
+    let direct = direct(allow);
+    vec![
+        // Read by curl, git (through libcurl), Python's urllib, requests and pip, Go, Ruby, wget, apt.
+        ("HTTP_PROXY", http.clone()),
+        ("http_proxy", http.clone()),
+        // The same programs, for https; the URL is still http, because the way to the proxy is not encrypted. Cargo reads
+        // these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's own setting.
+        ("HTTPS_PROXY", http.clone()),
+        ("https_proxy", http.clone()),
+        // For protocols other than HTTP: curl's other schemes, and programs that prefer SOCKS.
+        ("ALL_PROXY", socks.clone()),
+        ("all_proxy", socks),
+        ("NO_PROXY", direct.clone()),
+        ("no_proxy", direct),
+        // npm and yarn read HTTPS_PROXY when they are not configured; what a user's .npmrc says of the network outside
+        // does not hold in here, and only a variable outranks it.
+        ("npm_config_proxy", http.clone()),
+        ("npm_config_https_proxy", http),
+        // Node's own fetch and http ignore all of the above unless told (since 22.21 and 24.0).
+        ("NODE_USE_ENV_PROXY", "1".to_owned()),
+    ]
+}
+
+/// What programs reach without us: the command's own servers, on the loopback address of its namespace. A name of it that
+/// is listed means the one outside, and comes to us: with `localhost:3000` listed, `127.0.0.1` is still the inner one.
+fn direct(allow: &AllowList) -> String {
+    let localhost = Name::parse("localhost").map(Host::Name);
+    let own = [
+        ("localhost", localhost.ok()),
+        ("127.0.0.1", Some(Host::Address(IpAddr::V4(Ipv4Addr::LOCALHOST)))),
+        ("::1", Some(Host::Address(IpAddr::V6(Ipv6Addr::LOCALHOST)))),
+    ];
+    let inner = own.iter().filter(|(_, host)| !host.as_ref().is_some_and(|host| allow.speaks_of(host)));
+    inner.map(|(written, _)| *written).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(entries: &[&str], direct: &str) {
+        let allow = AllowList::parse(entries).expect("a list");
+        let variables = environment(4711, &allow);
+        let value =
+            |name: &str| variables.iter().find(|(found, _)| *found == name).map(|(_, value)| value.as_str());
+        assert_eq!(value("NO_PROXY"), Some(direct));
+        for upper in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+            assert_eq!(value(upper), value(&upper.to_lowercase()), "{upper}");
+        }
+        assert_eq!(value("HTTPS_PROXY"), Some("http://127.0.0.1:4711"));
+        assert_eq!(value("ALL_PROXY"), Some("socks5h://127.0.0.1:4711"));
+    }
+
+    #[test]
+    fn the_commands_own_servers_are_reached_directly() {
+        check(&["example.com"], "localhost,127.0.0.1,::1");
+    }
+
+    #[test]
+    fn a_loopback_host_that_is_listed_is_reached_through_the_proxy() {
+        check(&["localhost:3000"], "127.0.0.1,::1");
+        check(&["127.0.0.1:5432"], "localhost,::1");
+        check(&["127.0.0.0/8:*", "[::1]:80"], "localhost");
+    }
+}

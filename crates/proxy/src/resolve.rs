@@ -1,0 +1,75 @@
+//! What the proxy needs of the outside: the addresses of a name, and a connection to an address. Both can be replaced, by
+//! tests for their own names, and by whoever reaches the network in another way.
+//!
+//! They are apart on purpose. Between them the addresses are judged, and the address that was judged is the one that is
+//! connected to: a name that is asked for twice may answer differently.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+use crate::host::Name;
+
+/// What takes a while.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Knows the addresses of names.
+pub trait Resolver: Send + Sync + 'static {
+    /// Looks a name up. The addresses are tried in the order of the answer.
+    fn lookup<'a>(&'a self, name: &'a Name) -> Later<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// Makes connections.
+pub trait Connector: Send + Sync + 'static {
+    /// Connects to an address.
+    fn connect(&self, address: SocketAddr) -> Later<'_, io::Result<TcpStream>>;
+}
+
+/// Connects as everybody does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemConnector;
+
+impl Connector for SystemConnector {
+    fn connect(&self, address: SocketAddr) -> Later<'_, io::Result<TcpStream>> {
+        Box::pin(TcpStream::connect(address))
+    }
+}
+
+/// Asks the system: `/etc/hosts` and name servers, as every program on this machine.
+#[derive(Clone, Debug)]
+pub struct SystemResolver {
+    free: Arc<Semaphore>,
+}
+
+impl SystemResolver {
+    /// The most look-ups at once. The system's own cannot be cancelled: one that nobody waits for any more holds a thread
+    /// until it is answered, and keeps its place here as long.
+    pub const LOOKUPS: usize = 32;
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self { free: Arc::new(Semaphore::new(Self::LOOKUPS)) }
+    }
+}
+
+impl Resolver for SystemResolver {
+    fn lookup<'a>(&'a self, name: &'a Name) -> Later<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let place = Arc::clone(&self.free).acquire_owned().await.map_err(io::Error::other)?;
+            // The dot says that the name is complete; without it, the system would also try it within its own domain.
+            let name = if name.is_of_this_machine() { name.to_string() } else { format!("{name}.") };
+            let looked_up = tokio::task::spawn_blocking(move || {
+                let addresses = (name, 0).to_socket_addrs().map(|all| all.map(|one| one.ip()).collect());
+                drop(place);
+                addresses
+            });
+            looked_up.await.map_err(io::Error::other)?
+        })
+    }
+}

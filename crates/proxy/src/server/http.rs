@@ -1,0 +1,92 @@
+//! A client that speaks HTTP: `CONNECT` for bytes both ways, or one request that is passed on.
+//!
+//! A connection carries one request. The answer says so, and the client's next request comes on a connection of its own,
+//! to be judged again.
+
+mod exchange;
+
+use tokio::io::AsyncWriteExt;
+
+use self::exchange::exchange;
+use super::tunnel::carry;
+use super::visit::{Reached, Silence, Visit};
+use crate::decision::Protocol;
+use crate::wire::head::{EndOfHead, HeadLimits};
+use crate::wire::refusal::Apology;
+use crate::wire::request::{AnswerBody, Asked, BadRequest, Passed, Request};
+
+/// Says that the tunnel is open. There is no body, so the next byte is the far side's.
+const OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+
+/// Why a client gets nothing.
+enum Trouble {
+    Silence(Silence),
+    Bad(BadRequest),
+}
+
+/// Serves a client whose first byte could be that of a method.
+pub(crate) async fn serve(mut visit: Visit) {
+    match read(&mut visit).await {
+        Ok(Request::Tunnel(asked)) => tunnel(visit, &asked).await,
+        Ok(Request::Pass(passed)) => pass(visit, *passed).await,
+        Err(Trouble::Silence(silence)) => {
+            visit.fell_silent(&silence);
+            if let Silence::Late = silence {
+                visit.dismiss(&Apology::too_slow().message(AnswerBody::Shown)).await;
+            }
+        }
+        Err(Trouble::Bad(bad)) => {
+            let answer = Apology::bad_request(bad).message(AnswerBody::Shown);
+            visit.turn_away(&answer, &bad.to_string()).await;
+        }
+    }
+}
+
+/// Reads the head. What follows it stays unread.
+async fn read(visit: &mut Visit) -> Result<Request, Trouble> {
+    let limits = limits(visit);
+    let mut end = EndOfHead::default();
+    let length = loop {
+        match end.find(&visit.unread, limits).map_err(|bad| Trouble::Bad(bad.into()))? {
+            Some(length) => break length,
+            None => visit.more().await.map_err(Trouble::Silence)?,
+        }
+    };
+    let request = Request::parse(&visit.unread[..length], limits).map_err(Trouble::Bad)?;
+    visit.unread.drain(..length);
+    Ok(request)
+}
+
+fn limits(visit: &Visit) -> HeadLimits {
+    HeadLimits { bytes: visit.house.options.head_bytes, fields: visit.house.options.head_fields }
+}
+
+async fn tunnel(mut visit: Visit, asked: &Asked) {
+    match reach(&visit, Protocol::Connect, asked).await {
+        Err(apology) => visit.dismiss(&apology.message(AnswerBody::Shown)).await,
+        Ok(Reached { mut far, account }) => {
+            // Our answer is no part of what is carried. A client that has gone is noticed right after.
+            let _ = visit.client.write_all(OPEN).await;
+            let idle = visit.house.options.idle_time;
+            let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;
+            account.close(how);
+        }
+    }
+}
+
+async fn pass(mut visit: Visit, passed: Passed) {
+    match reach(&visit, Protocol::Http, &passed.asked).await {
+        Err(apology) => visit.dismiss(&apology.message(passed.answer)).await,
+        Ok(Reached { far, account }) => {
+            let how = exchange(&mut visit, passed, far, &account.traffic).await;
+            account.close(how);
+            visit.dismiss(&[]).await;
+        }
+    }
+}
+
+async fn reach(visit: &Visit, protocol: Protocol, asked: &Asked) -> Result<Reached, Apology> {
+    let way = visit.decide(protocol, asked).await;
+    let way = way.map_err(|refusal| Apology::refused(&asked.target, &refusal))?;
+    visit.reach(&way).await.map_err(|error| Apology::unreachable(&asked.target, &error.to_string()))
+}

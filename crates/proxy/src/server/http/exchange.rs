@@ -1,0 +1,153 @@
+//! One request there and its answer back. Exactly the request's body is sent: whatever a client sends after it is not for
+//! the far side, which may know other hosts than the one that was judged.
+
+use std::pin::pin;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+
+use super::limits;
+use crate::decision::HowEnded;
+use crate::server::account::{Direction, Traffic};
+use crate::server::tunnel::{BUFFER, pump, write};
+use crate::server::visit::Visit;
+use crate::wire::head::{BadHead, EndOfHead, HeadLimits};
+use crate::wire::refusal::Apology;
+use crate::wire::request::{AnswerBody, Passed};
+use crate::wire::response::{Answer, AnswerKind};
+
+/// The most interim answers before the final one.
+const INTERIM_LIMIT: usize = 16;
+
+/// Carries out an exchange. It is over when the answer is.
+pub(super) async fn exchange(
+    visit: &mut Visit,
+    passed: Passed,
+    mut far: TcpStream,
+    traffic: &Traffic,
+) -> HowEnded {
+    let limits = limits(visit);
+    let idle = visit.house.options.idle_time;
+    let early = std::mem::take(&mut visit.unread);
+    let (client_in, client_out) = visit.client.split();
+    let (far_in, far_out) = far.split();
+    let wanted = passed.answer;
+    let request = Sending { passed, client: client_in, far: far_out, traffic };
+    let answer = Bringing { far: far_in, client: client_out, limits, traffic, wanted };
+    tokio::select! {
+        over = both(request.send(early), answer.bring()) => match over {
+            Ok(()) => HowEnded::Finished,
+            Err(why) => HowEnded::Broken(why),
+        },
+        () = traffic.ceased(idle) => HowEnded::Idle,
+    }
+}
+
+/// The end of the answer is the end of both; the end of the request is not, unless it is a bad one.
+async fn both(
+    request: impl Future<Output = Result<(), String>>,
+    answer: impl Future<Output = Result<(), String>>,
+) -> Result<(), String> {
+    let mut answer = pin!(answer);
+    tokio::select! {
+        sent = request => match sent {
+            Ok(()) => answer.await,
+            Err(why) => Err(why),
+        },
+        over = &mut answer => over,
+    }
+}
+
+/// The way of the request.
+struct Sending<'a> {
+    passed: Passed,
+    client: ReadHalf<'a>,
+    far: WriteHalf<'a>,
+    traffic: &'a Traffic,
+}
+
+impl Sending<'_> {
+    /// Sends head and body, and passes on that the client has finished, if it does. A far side that takes no more may have
+    /// answered already, so that is for the answer to say.
+    async fn send(mut self, early: Vec<u8>) -> Result<(), String> {
+        let note = (self.traffic, Direction::Out);
+        if write(&mut self.far, &self.passed.head, note).await.is_err() {
+            return Ok(());
+        }
+        let mut buffer = early;
+        while !self.passed.body.is_over() {
+            if buffer.is_empty() {
+                buffer.resize(BUFFER, 0);
+                let read = self.client.read(&mut buffer).await.map_err(|error| error.to_string())?;
+                buffer.truncate(read);
+                if read == 0 {
+                    return Err("the client went away in the middle of its request".to_owned());
+                }
+            }
+            let taken = self.passed.body.take(&buffer).map_err(|bad| bad.to_string())?;
+            if write(&mut self.far, &buffer[..taken], note).await.is_err() {
+                return Ok(());
+            }
+            buffer.drain(..taken);
+        }
+        if buffer.is_empty() && matches!(self.client.read(&mut [0]).await, Ok(0)) {
+            // A far side that has closed already knows.
+            let _ = self.far.shutdown().await;
+        }
+        Ok(())
+    }
+}
+
+/// The way of the answer.
+struct Bringing<'a> {
+    far: ReadHalf<'a>,
+    client: WriteHalf<'a>,
+    limits: HeadLimits,
+    traffic: &'a Traffic,
+    wanted: AnswerBody,
+}
+
+impl Bringing<'_> {
+    /// Brings the heads, and then everything until the far side closes.
+    async fn bring(mut self) -> Result<(), String> {
+        let note = (self.traffic, Direction::In);
+        let mut unread = Vec::new();
+        for _ in 0..=INTERIM_LIMIT {
+            let answer = match self.head(&mut unread).await {
+                Ok(answer) => answer,
+                Err(bad) => return self.apologise(bad).await,
+            };
+            write(&mut self.client, &answer.head, note).await.map_err(|error| error.to_string())?;
+            if answer.kind == AnswerKind::Final {
+                write(&mut self.client, &unread, note).await.map_err(|error| error.to_string())?;
+                drop(unread);
+                return pump(&mut self.far, &mut self.client, note).await.map_err(|error| error.to_string());
+            }
+        }
+        Err("the far side has more to say before its answer than anybody wants to hear".to_owned())
+    }
+
+    async fn head(&mut self, unread: &mut Vec<u8>) -> Result<Answer, BadHead> {
+        let mut end = EndOfHead::default();
+        let length = loop {
+            if let Some(length) = end.find(unread, self.limits)? {
+                break length;
+            }
+            unread.reserve(BUFFER);
+            match self.far.read_buf(unread).await {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return Err(BadHead::FirstLine),
+            }
+        };
+        let answer = Answer::parse(&unread[..length], self.limits)?;
+        unread.drain(..length);
+        Ok(answer)
+    }
+
+    async fn apologise(mut self, bad: BadHead) -> Result<(), String> {
+        let apology = Apology::bad_answer(bad).message(self.wanted);
+        self.client.write_all(&apology).await.map_err(|error| error.to_string())?;
+        Err(format!("the answer of the far side is no HTTP: {bad}"))
+    }
+}

@@ -1,0 +1,75 @@
+//! A client that speaks SOCKS 5: greeting, request, and then bytes both ways.
+
+use std::io;
+
+use tokio::io::AsyncWriteExt;
+
+use super::tunnel::carry;
+use super::visit::{Reached, Silence, Visit};
+use crate::decision::{Protocol, Refusal};
+use crate::wire::request::Asked;
+use crate::wire::socks::{BadSocks, Reply, WELCOME, greeting, request};
+
+/// Why a client gets no connection.
+enum Trouble {
+    Silence(Silence),
+    Bad(BadSocks),
+}
+
+/// Serves a client whose first byte said SOCKS 5.
+pub(crate) async fn serve(mut visit: Visit) {
+    match open(&mut visit).await {
+        Ok(asked) => tunnel(visit, &asked).await,
+        Err(Trouble::Silence(silence)) => visit.fell_silent(&silence),
+        Err(Trouble::Bad(bad)) => visit.turn_away(&bad.answer(), &bad.to_string()).await,
+    }
+}
+
+async fn open(visit: &mut Visit) -> Result<Asked, Trouble> {
+    let greeted = loop {
+        match greeting(&visit.unread).map_err(Trouble::Bad)? {
+            Some(length) => break length,
+            None => visit.more().await.map_err(Trouble::Silence)?,
+        }
+    };
+    visit.unread.drain(..greeted);
+    visit.client.write_all(&WELCOME).await.map_err(|_| Trouble::Silence(Silence::Gone))?;
+    loop {
+        if let Some((asked, length)) = request(&visit.unread).map_err(Trouble::Bad)? {
+            visit.unread.drain(..length);
+            return Ok(asked);
+        }
+        visit.more().await.map_err(Trouble::Silence)?;
+    }
+}
+
+async fn tunnel(mut visit: Visit, asked: &Asked) {
+    let way = match visit.decide(Protocol::Socks5, asked).await {
+        Ok(way) => way,
+        Err(refusal) => return visit.dismiss(&refused(&refusal).message()).await,
+    };
+    match visit.reach(&way).await {
+        Err(error) => visit.dismiss(&unreachable(&error).message()).await,
+        Ok(Reached { mut far, account }) => {
+            // Our answer is no part of what is carried. A client that has gone is noticed right after.
+            let _ = visit.client.write_all(&Reply::Done.message()).await;
+            let idle = visit.house.options.idle_time;
+            let how = carry((&mut visit.client, &visit.unread), &mut far, &account.traffic, idle).await;
+            account.close(how);
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Reply {
+    match refusal {
+        Refusal::Unlisted(_) => Reply::NotAllowed,
+        Refusal::NoAddress | Refusal::LookupFailed(_) | Refusal::LookupTimedOut => Reply::HostUnreachable,
+    }
+}
+
+fn unreachable(error: &io::Error) -> Reply {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Reply::ConnectionRefused,
+        _ => Reply::HostUnreachable,
+    }
+}

@@ -1,0 +1,155 @@
+//! One client: what it wants, by its first byte, and how it is sent away.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::account::Account;
+use super::route::Way;
+use super::{House, http, socks};
+use crate::decision::{ConnectionId, Decision, Event, HowEnded, Protocol, Refusal, Verdict};
+use crate::wire::head::is_token;
+use crate::wire::request::Asked;
+use crate::wire::socks::{OLD_REFUSED, OLD_VERSION, VERSION};
+
+/// How much is read at once of what clients say about what they want.
+const READ: usize = 4 * 1024;
+
+/// How long, and for how many bytes, a client that is sent away is still listened to. Without, the system would break the
+/// connection off over what was not read, and the client would lose our answer with it.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 1024 * 1024;
+
+/// A client and what is known of it.
+pub(crate) struct Visit {
+    pub(crate) house: Arc<House>,
+    pub(crate) client: TcpStream,
+    /// What was read and not yet understood.
+    pub(crate) unread: Vec<u8>,
+    id: ConnectionId,
+    /// By when it must have said what it wants.
+    deadline: Instant,
+}
+
+/// Why nothing more comes from a client.
+pub(crate) enum Silence {
+    /// It has gone.
+    Gone,
+    /// It takes too long.
+    Late,
+}
+
+/// The far side was reached.
+pub(crate) struct Reached {
+    pub(crate) far: TcpStream,
+    pub(crate) account: Account,
+}
+
+impl Visit {
+    pub(crate) fn new(house: Arc<House>, client: TcpStream, id: ConnectionId) -> Self {
+        let deadline = Instant::now() + house.options.head_time;
+        // Small messages must not wait for one another; a socket that cannot be told so still works.
+        let _ = client.set_nodelay(true);
+        Self { house, client, unread: Vec::new(), id, deadline }
+    }
+
+    /// Does what the client wants, or says why not, until the connection is over.
+    pub(crate) async fn serve(mut self) {
+        if let Err(silence) = self.more().await {
+            return self.fell_silent(&silence);
+        }
+        match self.unread.first() {
+            Some(&VERSION) => socks::serve(self).await,
+            Some(&OLD_VERSION) => {
+                self.turn_away(&OLD_REFUSED, "SOCKS 4 is not spoken here, SOCKS 5 is").await;
+            }
+            Some(&byte) if is_token(byte) => http::serve(self).await,
+            _ => self.turn_away(&[], "the first byte is neither of HTTP nor of SOCKS").await,
+        }
+    }
+
+    /// Reads more of what the client wants.
+    pub(crate) async fn more(&mut self) -> Result<(), Silence> {
+        self.unread.reserve(READ);
+        // timer: a client that never says what it wants gives its place to others.
+        match timeout_at(self.deadline, self.client.read_buf(&mut self.unread)).await {
+            Ok(Ok(1..)) => Ok(()),
+            Ok(Ok(0) | Err(_)) => Err(Silence::Gone),
+            Err(_) => Err(Silence::Late),
+        }
+    }
+
+    /// Decides about a target, and tells.
+    pub(crate) async fn decide(&self, protocol: Protocol, asked: &Asked) -> Result<Way, Refusal> {
+        let judgement = self.house.judge(&asked.target).await;
+        let verdict = match &judgement.verdict {
+            Ok(way) => Verdict::Allowed { entry: way.entry.clone() },
+            Err(refusal) => Verdict::Refused(refusal.clone()),
+        };
+        self.house.sink.tell(Event::Decided(Decision {
+            connection: self.id,
+            protocol,
+            host: asked.host.clone(),
+            port: asked.target.port,
+            address: judgement.address,
+            verdict,
+        }));
+        judgement.verdict
+    }
+
+    /// Takes a way that was allowed.
+    pub(crate) async fn reach(&self, way: &Way) -> io::Result<Reached> {
+        let mut account = Account::open(Arc::clone(&self.house), self.id);
+        let connected: io::Result<(TcpStream, SocketAddr)> = self.house.connect(way).await;
+        match connected {
+            Ok((far, address)) => {
+                account.reached(address);
+                Ok(Reached { far, account })
+            }
+            Err(error) => {
+                account.close(HowEnded::Unreachable(error.to_string()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a client away whose wish did not become clear.
+    pub(crate) async fn turn_away(self, answer: &[u8], why: &str) {
+        self.house.sink.tell(Event::TurnedAway { connection: self.id, why: why.to_owned() });
+        self.dismiss(answer).await;
+    }
+
+    /// Notes that a client went, or did nothing, before its wish became clear. One that said nothing is not worth a word.
+    pub(crate) fn fell_silent(&self, silence: &Silence) {
+        let why = match silence {
+            Silence::Gone if self.unread.is_empty() => return,
+            Silence::Gone => "the client went away in the middle of its request",
+            Silence::Late => "the request did not come to its end in time",
+        };
+        self.house.sink.tell(Event::TurnedAway { connection: self.id, why: why.to_owned() });
+    }
+
+    /// Says the last words, and hears the client out for a moment.
+    pub(crate) async fn dismiss(mut self, answer: &[u8]) {
+        let farewell = async {
+            self.client.write_all(answer).await?;
+            self.client.shutdown().await?;
+            let mut heard = 0;
+            let mut buffer = vec![0; READ];
+            while heard < LINGER_BYTES {
+                match self.client.read(&mut buffer).await? {
+                    0 => break,
+                    read => heard += read,
+                }
+            }
+            io::Result::Ok(())
+        };
+        // timer: a client that neither reads nor goes is left after all. A farewell that fails is one, too.
+        let _ = timeout(LINGER_TIME, farewell).await;
+    }
+}
