@@ -62,8 +62,7 @@ impl Resolver for SystemResolver {
     fn lookup<'a>(&'a self, name: &'a Name) -> Later<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let place = Arc::clone(&self.free).acquire_owned().await.map_err(io::Error::other)?;
-            // The dot says that the name is complete; without it, the system would also try it within its own domain.
-            let name = if name.is_of_this_machine() { name.to_string() } else { format!("{name}.") };
+            let name = name.to_string();
             let looked_up = tokio::task::spawn_blocking(move || {
                 let addresses = (name, 0).to_socket_addrs().map(|all| all.map(|one| one.ip()).collect());
                 drop(place);
@@ -71,5 +70,17 @@ impl Resolver for SystemResolver {
             });
             looked_up.await.map_err(io::Error::other)?
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_system_knows_its_own_name() {
+        let name = Name::parse("localhost").expect("a name");
+        let addresses = SystemResolver::default().lookup(&name).await.expect("every machine has it");
+        assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
     }
 }

@@ -27,6 +27,8 @@ impl Account {
 
     pub(crate) fn reached(&mut self, address: SocketAddr) {
         self.address = Some(address);
+        // Connecting is not idling.
+        self.traffic.carried(Direction::Out, 0);
     }
 
     /// Closes the account.
