@@ -6,14 +6,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::allow::AllowList;
 use crate::host::{Host, Name};
 
+/// What `ALL_PROXY` says, which programs read for protocols other than HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AllProxy {
+    /// `socks5h`: every protocol that curl and others know. The trap: Python's httpx, which the clients of most model
+    /// providers are built on, looks at this variable first thing and fails if its SOCKS extra is not installed.
+    #[default]
+    Socks,
+    /// `http`: nothing trips over it. Protocols other than HTTP go through `CONNECT`, and FTP does not go.
+    Http,
+}
+
 /// What to set for a command whose proxy listens on this port of its loopback address.
 ///
 /// Both spellings are set: curl reads `http_proxy` in lower case only, because in a CGI program the other one comes from a
-/// client's header; Node and others prefer the lower case, older Java and .NET programs read the upper.
-pub fn environment(port: u16, allow: &AllowList) -> Vec<(&'static str, String)> {
+/// client's header; wget and apt know the lower case alone, and others the upper.
+pub fn environment(port: u16, allow: &AllowList, all: AllProxy) -> Vec<(&'static str, String)> {
     let http = format!("http://127.0.0.1:{port}");
-    // With the `h`, names are looked up by us. There is no name server in the namespace.
-    let socks = format!("socks5h://127.0.0.1:{port}");
+    let all = match all {
+        // With the `h`, names are looked up by us. There is no name server in the namespace.
+        AllProxy::Socks => format!("socks5h://127.0.0.1:{port}"),
+        AllProxy::Http => http.clone(),
+    };
     let direct = direct(allow);
     vec![
         // Read by curl, git (through libcurl), Python's urllib, requests and pip, Go, Ruby, wget, apt.
@@ -23,9 +37,8 @@ pub fn environment(port: u16, allow: &AllowList) -> Vec<(&'static str, String)> 
         // these too (through libcurl), and has no need for CARGO_HTTP_PROXY, which would also outrank a user's own setting.
         ("HTTPS_PROXY", http.clone()),
         ("https_proxy", http.clone()),
-        // For protocols other than HTTP: curl's other schemes, and programs that prefer SOCKS.
-        ("ALL_PROXY", socks.clone()),
-        ("all_proxy", socks),
+        ("ALL_PROXY", all.clone()),
+        ("all_proxy", all),
         ("NO_PROXY", direct.clone()),
         ("no_proxy", direct),
         // npm and yarn read HTTPS_PROXY when they are not configured; what a user's .npmrc says of the network outside
@@ -56,7 +69,7 @@ mod tests {
 
     fn check(entries: &[&str], direct: &str) {
         let allow = AllowList::parse(entries).expect("a list");
-        let variables = environment(4711, &allow);
+        let variables = environment(4711, &allow, AllProxy::Socks);
         let value =
             |name: &str| variables.iter().find(|(found, _)| *found == name).map(|(_, value)| value.as_str());
         assert_eq!(value("NO_PROXY"), Some(direct));
@@ -65,6 +78,17 @@ mod tests {
         }
         assert_eq!(value("HTTPS_PROXY"), Some("http://127.0.0.1:4711"));
         assert_eq!(value("ALL_PROXY"), Some("socks5h://127.0.0.1:4711"));
+    }
+
+    #[test]
+    fn all_protocols_can_be_told_to_use_http() {
+        let variables = environment(4711, &AllowList::default(), AllProxy::Http);
+        let all: Vec<&str> = variables
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("all_proxy"))
+            .map(|(_, value)| value.as_str())
+            .collect();
+        assert_eq!(all, ["http://127.0.0.1:4711"; 2]);
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Proxy {
         self
     }
 
-    /// Serves whoever connects until `until` is done. All connections have ended, and been told of, when this returns;
+    /// Serves whoever connects until `until` is done. The listener may have been made in another network namespace: it
+    /// stays there, and what is connected to from here is in this one. All connections have ended, and been told of, when this returns;
     /// when it is dropped, they end too.
     pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
         let house = Arc::new(self.house);

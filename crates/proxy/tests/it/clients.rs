@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use windlass_proxy::AllowList;
 use windlass_proxy::decision::{Event, Protocol, Verdict};
-use windlass_proxy::environment::environment;
+use windlass_proxy::environment::{AllProxy, environment};
 use windlass_testkit::Scratch;
 
 use crate::far::web;
@@ -21,7 +21,7 @@ async fn run(rig: &Rig, entries: &[&str], words: &[&str]) -> Output {
     let home = Scratch::new("proxy-client");
     let mut command = Command::new(format!("/usr/bin/{program}"));
     command.args(arguments).env_clear().env("PATH", PATH).env("HOME", home.path()).env("LC_ALL", "C");
-    command.envs(environment(rig.address.port(), &allow)).current_dir(home.path());
+    command.envs(environment(rig.address.port(), &allow, AllProxy::Socks)).current_dir(home.path());
     let output = tokio::task::spawn_blocking(move || command.output());
     let output = crate::rig::within(output).await.expect("it runs").expect("it starts");
     drop(home);

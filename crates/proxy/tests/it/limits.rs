@@ -59,6 +59,31 @@ async fn a_tunnel_on_which_nothing_moves_is_closed() {
 }
 
 #[tokio::test]
+async fn what_a_client_does_not_read_stays_with_the_far_side() {
+    /// Far more than the buffers of the system and of the proxy hold together.
+    const FLOOD: usize = 256 * 1024 * 1024;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let names = Names::default().with("allowed.test", &[Answer::at(&[PUBLIC])]);
+    let roads = Roads::default().with(PUBLIC, listener.local_addr().expect("an address"));
+    let options = Options { idle_time: SOON, ..Options::default() };
+    let mut rig = Rig::with(&["allowed.test"], options, names, roads).await;
+    let mut client = rig.connect().await;
+    client.tunnel("allowed.test:443").await;
+    let (mut far, _) = within(listener.accept()).await.expect("the proxy connects");
+    let block = vec![0; 64 * 1024];
+    let mut taken = 0;
+    // Ends when nothing moved for too long: somebody stopped taking.
+    while within(tokio::io::AsyncWriteExt::write_all(&mut far, &block)).await.is_ok() {
+        taken += block.len();
+        assert!(taken < FLOOD, "all of it went into something that nobody reads");
+    }
+    rig.decision().await;
+    let ending = rig.ending().await;
+    assert_eq!(ending.how, HowEnded::Idle);
+    assert!(ending.received <= taken as u64 + block.len() as u64);
+}
+
+#[tokio::test]
 async fn connections_beyond_the_limit_wait_for_their_turn() {
     let mut rig = rig(Options { connections: 2, ..Options::default() }).await;
     let (mut first, mut second) = (rig.connect().await, rig.connect().await);
