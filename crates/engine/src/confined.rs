@@ -27,6 +27,9 @@ impl Watchers {
     }
 }
 
+/// More different refusals than anybody reads.
+const MOST_REFUSALS: usize = 512;
+
 /// The sandbox of one session, or none.
 #[derive(Debug, Default)]
 pub(crate) struct Confined {
@@ -39,6 +42,17 @@ struct Rest {
     hold: Option<Process>,
     line: Option<Line>,
     told: Vec<Denial>,
+}
+
+impl Rest {
+    fn add(&mut self, denial: Denial, counted: impl Fn(u32, u32) -> u32) {
+        let same = |it: &Denial| it.operation == denial.operation && it.target == denial.target;
+        match self.told.iter().position(same) {
+            Some(place) => self.told[place].times = counted(self.told[place].times, denial.times),
+            None if self.told.len() < MOST_REFUSALS => self.told.push(denial),
+            None => {}
+        }
+    }
 }
 
 impl Confined {
@@ -58,13 +72,15 @@ impl Confined {
         let mut rest = self.rest();
         let news = rest.line.as_mut().map(Line::take).unwrap_or_default();
         for denial in news {
-            let same = |it: &&mut Denial| it.operation == denial.operation && it.target == denial.target;
-            match rest.told.iter_mut().find(same) {
-                Some(known) => known.times = known.times.max(denial.times),
-                None => rest.told.push(denial),
-            }
+            // The watcher counts, and tells how often by now.
+            rest.add(denial, u32::max);
         }
         rest.told.clone()
+    }
+
+    /// Something was refused elsewhere than by the watcher, once more.
+    pub(crate) fn refused(&self, denial: Denial) {
+        self.rest().add(denial, u32::saturating_add);
     }
 
     /// The root is gone. A watcher that nothing is left to watch for ends, and the session holds no descriptor of it.

@@ -2,6 +2,7 @@
 
 use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::confined::{Confined, Watchers};
+use crate::door;
 use crate::guard::{Guard, Standing};
 use crate::orphans::{self, Roots};
 use crate::progress::Progress;
@@ -24,6 +25,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
+use windlass_proxy::allow::EntryError;
 use windlass_sandbox::{Grounds, Plan, PlanError, Policy, Surroundings};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
@@ -104,6 +106,9 @@ pub enum ConfineError {
     /// The engine was made without what confined commands need.
     #[error("this runtime was made without a helper for sandboxes")]
     NoHelper,
+    /// A host that is listed is none.
+    #[error("the sandbox's list of hosts: {0}")]
+    Hosts(#[from] EntryError),
     /// The policy and the machine do not go together.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -160,6 +165,7 @@ impl Engine {
         surroundings: &Surroundings,
     ) -> Result<Option<Arc<Plan>>, ConfineError> {
         let Policy::Confined(confined) = policy else { return Ok(None) };
+        door::hosts(&confined.network).transpose()?;
         let grounds = self.inner.grounds.as_deref().ok_or(ConfineError::NoHelper)?;
         Ok(Some(Arc::new(windlass_sandbox::plan_for(confined, surroundings, grounds)?)))
     }
@@ -198,7 +204,7 @@ impl Engine {
             open_files: self.inner.open_files,
             grounds: self.inner.grounds.as_deref(),
         };
-        let Launched { process, ends, confined } = start::launch(&spec, &placement)?;
+        let Launched { process, ends, confined, door } = start::launch(&spec, &placement)?;
         self.inner.watchers.add(confined.watcher(), self.inner.brand);
         let unborn = Unborn(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
@@ -210,6 +216,9 @@ impl Engine {
             input.preload(bytes);
         }
         let shared = Arc::clone(&session.shared);
+        if let Some(door) = door {
+            self.spawn(door.stand(Arc::downgrade(&shared)));
+        }
         // Before the task runs: it may be over, and gone from the roots, before this function is.
         self.inner.roots.started(shared.mark.sequence(), root.get_ref().pid());
         let last_words = LastWords { shared: Arc::clone(&shared), roots: Arc::clone(&self.inner.roots) };

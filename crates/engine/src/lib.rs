@@ -9,6 +9,7 @@ mod command;
 mod confined;
 mod cursor;
 mod deadline;
+mod door;
 mod engine;
 mod guard;
 mod id;

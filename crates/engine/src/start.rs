@@ -4,6 +4,7 @@
 use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Terminal};
 use crate::confined::Confined;
+use crate::door::{self, Door};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
@@ -144,6 +145,7 @@ pub(crate) struct Launched {
     pub(crate) process: Process,
     pub(crate) ends: Ends,
     pub(crate) confined: Confined,
+    pub(crate) door: Option<Door>,
 }
 
 /// Launches the command.
@@ -176,9 +178,9 @@ fn launch_on_pipes(
         stdout: stdout.theirs.as_fd(),
         stderr: stderr.theirs.as_fd(),
     };
-    let (process, confined) = call.launch(spec, stdio, placement)?;
+    let Begun { process, confined, door } = call.launch(spec, stdio, placement)?;
     let ends = Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.ours };
-    Ok(Launched { process, ends, confined })
+    Ok(Launched { process, ends, confined, door })
 }
 
 fn launch_on_terminal(
@@ -192,8 +194,21 @@ fn launch_on_terminal(
         Errno::NOSPC | Errno::AGAIN => StartError::OutOfTerminals,
         errno => StartError::system("open a pseudo-terminal", errno),
     })?;
-    let (process, confined) = call.launch(spec, Stdio::Terminal { slave: pty.slave.as_fd() }, placement)?;
-    Ok(Launched { process, ends: Ends::Terminal { master: pty.master, slave: pty.slave }, confined })
+    let stdio = Stdio::Terminal { slave: pty.slave.as_fd() };
+    let Begun { process, confined, door } = call.launch(spec, stdio, placement)?;
+    Ok(Launched { process, ends: Ends::Terminal { master: pty.master, slave: pty.slave }, confined, door })
+}
+
+/// A process, and what it has of its sandbox.
+struct Begun {
+    process: Process,
+    confined: Confined,
+    door: Option<Door>,
+}
+
+fn door_of(plan: &Plan, watcher: &Option<Process>, listener: Option<OwnedFd>) -> Option<Door> {
+    let hosts = door::hosts(&plan.network)?.ok()?;
+    Some(Door { listener: listener?, hosts, watcher: watcher.as_ref()?.try_clone().ok()? })
 }
 
 /// The command as the kernel takes it.
@@ -226,9 +241,12 @@ impl Call {
         spec: &CommandSpec,
         stdio: Stdio<'_>,
         placement: &Placement<'_>,
-    ) -> Result<(Process, Confined), StartError> {
+    ) -> Result<Begun, StartError> {
         match &spec.sandbox {
-            None => Ok((self.launch_freely(spec, stdio, placement)?, Confined::default())),
+            None => {
+                let process = self.launch_freely(spec, stdio, placement)?;
+                Ok(Begun { process, confined: Confined::default(), door: None })
+            }
             Some(plan) => self.launch_confined(spec, plan, stdio, placement),
         }
     }
@@ -239,7 +257,7 @@ impl Call {
         plan: &Plan,
         stdio: Stdio<'_>,
         placement: &Placement<'_>,
-    ) -> Result<(Process, Confined), StartError> {
+    ) -> Result<Begun, StartError> {
         let missing = "this runtime was made without a helper for sandboxes".to_owned();
         let grounds = placement.grounds.ok_or(StartError::Sandbox { reason: missing })?;
         let command = windlass_sandbox::Command {
@@ -250,10 +268,12 @@ impl Call {
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
+            door: door::variables(plan),
         };
         let started = windlass_sandbox::launch(grounds, plan, command);
         let started = started.map_err(|failure| self.explain_confined(spec, failure))?;
-        Ok((started.process, Confined::new(started.watcher, started.line)))
+        let door = door_of(plan, &started.watcher, started.door);
+        Ok(Begun { process: started.process, confined: Confined::new(started.watcher, started.line), door })
     }
 
     /// What goes wrong with the command itself is said as it would be without a sandbox.

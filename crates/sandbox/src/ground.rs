@@ -15,7 +15,6 @@ use windlass_sys::lockdown::namespace::{self, Users};
 pub struct Ground {
     users: OwnedFd,
     network: Option<OwnedFd>,
-    door: Mutex<Option<OwnedFd>>,
 }
 
 impl Ground {
@@ -26,12 +25,6 @@ impl Ground {
 
     pub(crate) fn has_network(&self) -> bool {
         self.network.is_some()
-    }
-
-    /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
-    /// Given once.
-    pub fn take_door(&self) -> Option<OwnedFd> {
-        self.door.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -51,7 +44,7 @@ pub struct Grounds {
     helper: HelperProgram,
     means: Means,
     machine: OnceLock<Machine>,
-    made: Mutex<Vec<(Network, Arc<Ground>)>>,
+    made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
 }
 
 impl Grounds {
@@ -77,12 +70,17 @@ impl Grounds {
 
     /// The ground for a kind of network.
     pub fn ground(&self, network: &Network) -> Result<Arc<Ground>, StartFailure> {
+        // A list of hosts is kept at the door of each command; the network behind it is the same as without.
+        let kind = match NetworkKind::from(network) {
+            NetworkKind::Hosts => NetworkKind::Loopback,
+            kind => kind,
+        };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, ground)) = made.iter().find(|(kind, _)| kind == network) {
+        if let Some((_, ground)) = made.iter().find(|(it, _)| *it == kind) {
             return Ok(Arc::clone(ground));
         }
-        let ground = Arc::new(make(&self.helper, network.into())?);
-        made.push((network.clone(), Arc::clone(&ground)));
+        let ground = Arc::new(make(&self.helper, kind)?);
+        made.push((kind, Arc::clone(&ground)));
         Ok(ground)
     }
 }
@@ -114,9 +112,5 @@ fn make(helper: &HelperProgram, network: NetworkKind) -> Result<Ground, StartFai
 fn ground_of(descriptors: Vec<OwnedFd>) -> Result<Ground, StartFailure> {
     let mut descriptors = descriptors.into_iter();
     let missing = || Failure { stage: Stage::Namespaces, place: String::new(), errno: Errno::BADF };
-    Ok(Ground {
-        users: descriptors.next().ok_or_else(missing)?,
-        network: descriptors.next(),
-        door: Mutex::new(descriptors.next()),
-    })
+    Ok(Ground { users: descriptors.next().ok_or_else(missing)?, network: descriptors.next() })
 }

@@ -11,11 +11,13 @@ mod rules;
 mod view;
 mod watcher;
 
-use crate::order::{Failure, Order, Report, Stage, Task};
+use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::net::{Ipv4Addr, TcpListener};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::lockdown::filter::{Listening, Program};
@@ -34,7 +36,7 @@ pub fn run() {
     };
     let order = descriptor::inherited(FIRST_PASSED + 1).and_then(read_task);
     match order {
-        Some(Task::Confine(order)) => match confine(&order, &channel) {
+        Some(Task::Confine(mut order)) => match confine(&mut order, &channel) {
             Ok(command) => report(&command.report(), &command.holds()),
             Err(Stopped { failure, uncollected }) => report(&Report::Failed { failure, uncollected }, &[]),
         },
@@ -67,16 +69,19 @@ fn read_task(file: OwnedFd) -> Option<Task> {
 struct Running {
     command: Process,
     watcher: Option<Process>,
+    door: Option<OwnedFd>,
 }
 
 impl Running {
     fn report(&self) -> Report {
         let number = |process: &Process| process.pid().get();
-        Report::Started { pid: number(&self.command), watcher: self.watcher.as_ref().map_or(0, number) }
+        let watcher = self.watcher.as_ref().map_or(0, number);
+        Report::Started { pid: number(&self.command), watcher, door: self.door.is_some() }
     }
 
     fn holds(&self) -> Vec<BorrowedFd<'_>> {
-        std::iter::once(&self.command).chain(&self.watcher).map(AsFd::as_fd).collect()
+        let processes = std::iter::once(&self.command).chain(&self.watcher).map(AsFd::as_fd);
+        processes.chain(self.door.as_ref().map(AsFd::as_fd)).collect()
     }
 }
 
@@ -97,9 +102,11 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-fn confine(order: &Order, channel: &OwnedFd) -> Result<Running, Stopped> {
+fn confine(order: &mut Order, channel: &OwnedFd) -> Result<Running, Stopped> {
+    let mut door = None;
     if order.namespaces {
         enter_namespaces(order).map_err(at(Stage::Namespaces))?;
+        door = open_door(order).map_err(at(Stage::Namespaces))?;
         view::build(order)?;
     }
     let watcher =
@@ -111,7 +118,8 @@ fn confine(order: &Order, channel: &OwnedFd) -> Result<Running, Stopped> {
     if let Some(watcher) = &watcher {
         watcher.hand_over(listener).map_err(at(Stage::Watcher))?;
     }
-    Ok(Running { command: start_command(order)?, watcher: watcher.map(|watcher| watcher.process) })
+    let command = start_command(order)?;
+    Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
 }
 
 /// The runtime passes the users, and a network if the command has its own.
@@ -123,6 +131,22 @@ fn enter_namespaces(order: &Order) -> Result<(), Errno> {
         namespace::enter(network?, Spaces::NETWORK)?;
     }
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
+}
+
+/// A place on the command's loopback device behind which the runtime lets through what is listed. The command is told of it.
+fn open_door(order: &mut Order) -> Result<Option<OwnedFd>, Errno> {
+    if order.door.is_empty() {
+        return Ok(None);
+    }
+    let failed = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    let port = door.local_addr().map_err(failed)?.port().to_string();
+    for variable in std::mem::take(&mut order.door) {
+        let text = variable.to_string_lossy().replace(DOOR, &port);
+        // A number takes the place of a word, so there is no zero in it now either.
+        order.environment.extend(CString::new(text));
+    }
+    Ok(Some(door.into()))
 }
 
 /// An administrator keeps what concerns files and users, which its programs take for granted; nobody else has anything.

@@ -23,7 +23,7 @@ pub use explain::Explanation;
 pub use files::{Files, Kind};
 pub use ground::{Ground, Grounds, Means};
 pub use machine::Machine;
-pub use order::{Failure, Stage};
+pub use order::{DOOR, Failure, Stage};
 pub use pattern::Pattern;
 pub use plan::{Layer, Plan, PlanError, Ruling, Surroundings, plan, plan_for};
 pub use policy::{Access, Base, Confined, Network, Policy, Rule, Temporary};

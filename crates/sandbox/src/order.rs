@@ -39,7 +39,12 @@ pub(crate) struct Order {
     pub(crate) environment: Vec<CString>,
     pub(crate) directory: CString,
     pub(crate) terminal: bool,
+    /// Variables that say where the door to the listed hosts is, with [`DOOR`] for its port. None: there is no door.
+    pub(crate) door: Vec<CString>,
 }
+
+/// What stands for the port of a command's door until it is open.
+pub const DOOR: &str = "{door}";
 
 /// What of the network may be used, without the list of hosts, which concerns the runtime alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,8 +69,8 @@ impl From<&Network> for NetworkKind {
 /// What a helper, or whoever it left to watch, says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The command runs, and its watcher, if any, under these numbers; with this come holds on them.
-    Started { pid: u32, watcher: u32 },
+    /// The command runs, and its watcher, if any, under these numbers; with this come holds on them, and its door.
+    Started { pid: u32, watcher: u32, door: bool },
     /// It does not, and nothing is left of it but the remains of this process, if any, which the runtime has to collect.
     Failed { failure: Failure, uncollected: Option<u32> },
     /// The ground is made; its namespaces come with this.
@@ -217,6 +222,7 @@ impl Order {
         out.list(&self.environment, |out, text| out.block(text.as_bytes()));
         out.block(self.directory.as_bytes());
         out.flag(self.terminal);
+        out.list(&self.door, |out, text| out.block(text.as_bytes()));
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
@@ -247,6 +253,7 @@ impl Order {
             environment: from.list(Reader::c_string)?,
             directory: from.c_string()?,
             terminal: from.flag()?,
+            door: from.list(Reader::c_string)?,
         })
     }
 }
@@ -255,10 +262,11 @@ impl Report {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match self {
-            Self::Started { pid, watcher } => {
+            Self::Started { pid, watcher, door } => {
                 out.byte(0);
                 out.number(*pid);
                 out.number(*watcher);
+                out.flag(*door);
             }
             Self::Failed { failure, uncollected } => {
                 out.byte(1);
@@ -283,7 +291,7 @@ impl Report {
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader { bytes };
         Some(match from.byte()? {
-            0 => Self::Started { pid: from.number()?, watcher: from.number()? },
+            0 => Self::Started { pid: from.number()?, watcher: from.number()?, door: from.flag()? },
             1 => Self::Failed {
                 failure: Failure {
                     stage: Stage::from_code(from.byte()?)?,
@@ -424,6 +432,7 @@ mod tests {
             environment: vec![c"A=1".into()],
             directory: c"/w".into(),
             terminal: true,
+            door: vec![c"HTTP_PROXY=http://127.0.0.1:{door}".into()],
         }
     }
 
@@ -441,7 +450,7 @@ mod tests {
             times: 3,
         };
         for report in [
-            Report::Started { pid: 77, watcher: 78 },
+            Report::Started { pid: 77, watcher: 78, door: true },
             Report::Failed { failure, uncollected: Some(5) },
             Report::Made,
             Report::NameUsers,

@@ -43,6 +43,8 @@ pub struct Command<'a> {
     pub mark: Option<(Brand, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
+    /// Variables that tell it where its door to the listed hosts is, with [`DOOR`] for the port.
+    pub door: Vec<CString>,
 }
 
 /// A confined command that runs.
@@ -54,6 +56,8 @@ pub struct Started {
     pub watcher: Option<Process>,
     /// Where the watcher tells what was refused.
     pub line: Line,
+    /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
+    pub door: Option<OwnedFd>,
 }
 
 /// Why a confined command did not start. Nothing is left of it.
@@ -93,12 +97,14 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
     loop {
         match talk.next()? {
             (Report::Denied(denial), _) => denials.push(denial),
-            (Report::Started { pid, watcher }, holds) => {
+            (Report::Started { pid, watcher, door }, holds) => {
                 let mut holds = holds.into_iter();
                 let mut held = |pid: u32| holds.next().map(|hold| Process::held(Pid::new(pid), hold));
                 let process = held(pid).ok_or(StartFailure::Silent)?;
                 let watcher = if watcher == 0 { None } else { held(watcher) };
-                return Ok(Started { process, watcher, line: Line { end: talk.finish(), first: denials } });
+                let door = if door { holds.next() } else { None };
+                let line = Line { end: talk.finish(), first: denials };
+                return Ok(Started { process, watcher, line, door });
             }
             (report, _) => return Err(talk.unexpected(report)),
         }
@@ -125,6 +131,7 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         environment: command.environment,
         directory: command.directory,
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
+        door: command.door,
     }
 }
 

@@ -10,7 +10,7 @@ use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::namespace::{self, Own, Spaces, Users};
 use windlass_sys::lockdown::{Twin, fork};
 
-/// The namespaces of users and, but for the open network, of the network; with a list of hosts also the door to them.
+/// The namespaces of users and, but for the open network, of the network.
 pub(super) fn make(
     network: NetworkKind,
     users_from_outside: bool,
@@ -43,17 +43,7 @@ fn make_spaces(
         }
         spaces.push(namespace::hold(Spaces::NETWORK)?);
     }
-    if network == NetworkKind::Hosts {
-        spaces.push(open_door()?);
-    }
     Ok(spaces)
-}
-
-/// A place on the loopback device of this network behind which the runtime lets through what it will.
-fn open_door() -> Result<OwnedFd, Errno> {
-    use std::net::{Ipv4Addr, TcpListener};
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    listener.map(OwnedFd::from).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// Everything that a confined command needs of namespaces, done once for nobody.

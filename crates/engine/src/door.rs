@@ -1,0 +1,73 @@
+//! The door of a confined command: the one way to the hosts that its policy lists, and the runtime behind it. What is
+//! refused there is a refusal of the session's sandbox like any other.
+
+use crate::reactor;
+use crate::session::Shared;
+use rustix::fd::OwnedFd;
+use std::ffi::CString;
+use std::net::TcpListener;
+use std::sync::{Arc, Weak};
+use tokio::io::Interest;
+use windlass_proxy::allow::EntryError;
+use windlass_proxy::decision::{Event, Verdict};
+use windlass_proxy::environment::{AllProxy, environment};
+use windlass_proxy::resolve::SystemResolver;
+use windlass_proxy::{AllowList, Options, Proxy};
+use windlass_sandbox::{DOOR, Denial, Network, Operation, Plan};
+use windlass_sys::process::Process;
+
+/// The list that a plan speaks of, if it does.
+pub(crate) fn hosts(network: &Network) -> Option<Result<AllowList, EntryError>> {
+    match network {
+        Network::Hosts(hosts) => Some(AllowList::parse(hosts)),
+        Network::Off | Network::Loopback | Network::On => None,
+    }
+}
+
+/// What tells programs where the door is; its port is not known yet.
+pub(crate) fn variables(plan: &Plan) -> Vec<CString> {
+    /// Nothing listens there, and no list of hosts names it.
+    const PLACE: u16 = 1;
+    let Some(Ok(hosts)) = hosts(&plan.network) else { return Vec::new() };
+    let named = |(name, value): (&str, String)| {
+        let value = value.replace(&format!("127.0.0.1:{PLACE}"), &format!("127.0.0.1:{DOOR}"));
+        CString::new(format!("{name}={value}")).ok()
+    };
+    environment(PLACE, &hosts, AllProxy::Http).into_iter().filter_map(named).collect()
+}
+
+/// A door, and who is let through.
+#[derive(Debug)]
+pub(crate) struct Door {
+    pub(crate) listener: OwnedFd,
+    pub(crate) hosts: AllowList,
+    /// Lives as long as anything of the session does.
+    pub(crate) watcher: Process,
+}
+
+impl Door {
+    /// Stands behind it until nobody is left to come.
+    pub(crate) async fn stand(self, session: Weak<Shared>) {
+        let listener = TcpListener::from(self.listener);
+        let Ok(()) = listener.set_nonblocking(true) else { return };
+        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+        let Ok(watcher) = reactor::watch(self.watcher, Interest::READABLE) else { return };
+        let gone = async { drop(watcher.readable().await) };
+        let tell = move |event: Event| note(&session, event);
+        Proxy::new(self.hosts, Options::default(), SystemResolver::default(), tell)
+            .serve(listener, gone)
+            .await;
+    }
+}
+
+fn note(session: &Weak<Shared>, event: Event) {
+    let Event::Decided(decision) = event else { return };
+    let Verdict::Refused(why) = decision.verdict else { return };
+    let Some(shared): Option<Arc<Shared>> = session.upgrade() else { return };
+    shared.confined.refused(Denial {
+        operation: Operation::Connect,
+        target: format!("{}:{}", decision.host, decision.port),
+        rule: format!("network hosts: {why}"),
+        times: 1,
+    });
+}
