@@ -4,6 +4,7 @@
 mod agents;
 mod app_server;
 mod clients;
+mod confined;
 mod conformance;
 mod demo;
 mod detached;

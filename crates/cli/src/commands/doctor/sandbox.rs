@@ -1,4 +1,4 @@
-//! What a sandbox can be built from. Windlass has none yet, so nothing here is ever a problem.
+//! What a sandbox can be built from, and what that comes to: the machine is tried, not asked.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,39 @@ use rustix::fs::Access;
 use windlass_sys::probe;
 
 use super::{Check, kernel_file};
+use crate::args::LayersName;
+use crate::confinement;
 
 pub(super) fn checks() -> Vec<Check> {
-    vec![user_namespaces(), landlock(), seccomp(), cgroup()]
+    vec![sandbox(), user_namespaces(), landlock(), seccomp(), cgroup()]
+}
+
+/// What a confined command would be kept by.
+fn sandbox() -> Check {
+    const NAME: &str = "sandbox";
+    let grounds = confinement::grounds(LayersName::All);
+    let machine = grounds.machine();
+    let supervised = if machine.supervisor { " with a supervisor" } else { "" };
+    match (&machine.namespaces, machine.landlock, machine.filter) {
+        (_, _, false) => Check::problem(
+            NAME,
+            "cannot be enforced: system calls cannot be filtered",
+            "use a kernel with CONFIG_SECCOMP_FILTER; without it only --sandbox full-access and external work",
+        ),
+        (Ok(()), landlock, true) => {
+            Check::ok(NAME, format!("namespaces, landlock {landlock}, seccomp{supervised}"))
+        }
+        (Err(why), 2.., true) => Check::note(
+            NAME,
+            format!("landlock and seccomp{supervised} alone, because namespaces cannot be had: {why}"),
+        )
+        .advise("`windlass sandbox explain` says what is not enforced then"),
+        (Err(why), _, true) => Check::problem(
+            NAME,
+            format!("cannot be enforced: no namespaces ({why}) and no Landlock"),
+            "allow user namespaces or switch on Landlock; --sandbox full-access and external work without",
+        ),
+    }
 }
 
 fn user_namespaces() -> Check {

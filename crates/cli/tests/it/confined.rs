@@ -1,0 +1,299 @@
+//! Confined commands as people meet them: what they may touch, what is told of what they may not, and that nothing else
+//! about them is different.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windlass_testkit::survivors;
+
+use crate::mcp::Served;
+use crate::rig::{Home, Seen, escapees, hold_escapees, nothing_survives};
+
+/// A workspace inside a home, and a place beside it.
+struct Quarters {
+    home: Home,
+    work: PathBuf,
+    outside: PathBuf,
+}
+
+/// With everything the machine has, and with what is left without namespaces.
+const LAYERS: [&str; 2] = ["all", "landlock"];
+
+impl Quarters {
+    fn new(name: &str) -> Self {
+        let home = Home::new(&format!("confined-{name}"));
+        let (work, outside) = (home.path().join("work"), home.path().join("outside"));
+        fs::create_dir(&work).unwrap();
+        fs::create_dir(&outside).unwrap();
+        Self { home, work, outside }
+    }
+
+    fn words<'a>(&'a self, layers: &'a str, policy: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let work = self.work.to_str().unwrap();
+        [&["run", "-C", work, "--sandbox", policy, "--sandbox-layers", layers], more].concat()
+    }
+
+    fn run(&self, layers: &str, policy: &str, more: &[&str]) -> Seen {
+        self.home.seen(&self.words(layers, policy, more))
+    }
+
+    fn json(&self, layers: &str, policy: &str, more: &[&str]) -> Value {
+        self.home.json(&[&self.words(layers, policy, &["--json"])[..], more].concat())
+    }
+
+    fn outside(&self, name: &str) -> String {
+        self.outside.join(name).display().to_string()
+    }
+}
+
+#[test]
+fn a_workspace_can_be_written_and_nothing_else() {
+    let quarters = Quarters::new("write");
+    let outside = quarters.outside("file");
+    for layers in LAYERS {
+        let script = format!("echo inside > file; cat file; echo no > '{outside}'");
+        let seen = quarters.run(layers, "workspace-write", &["--", "sh", "-c", &script]);
+        assert_eq!((seen.stdout.as_str(), seen.code), ("inside\n", 2), "{layers}: {seen:?}");
+        assert!(!Path::new(&outside).exists(), "{layers}");
+        let refused = format!("the sandbox refused: create {outside} [");
+        assert!(seen.stderr.contains(&refused), "{layers}: {}", seen.stderr);
+        let seen = quarters.run(layers, "read-only", &["--", "sh", "-c", "echo no > other"]);
+        assert!(seen.code != 0 && !quarters.work.join("other").exists(), "{layers}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_denial_is_a_fact_and_not_a_word_in_the_output() {
+    let quarters = Quarters::new("evidence");
+    let target = quarters.outside("silent");
+    for layers in LAYERS {
+        let words = ["--", "sh", "-c", "echo 'permission denied: Read-only file system' >&2; exit 1"];
+        let liar = quarters.json(layers, "workspace-write", &words);
+        assert_eq!(liar["denials"], json!([]), "{layers}");
+        let script = format!("(echo x > '{target}') 2>/dev/null; (echo x > '{target}') 2>/dev/null; true");
+        let silent = quarters.json(layers, "workspace-write", &["--", "sh", "-c", &script]);
+        let denial = &silent["denials"][0];
+        assert_eq!(denial["operation"], "create", "{layers}: {silent}");
+        assert_eq!((&denial["target"], &denial["times"]), (&json!(target), &json!(2)), "{layers}");
+        assert_eq!((&silent["exit_code"], &silent["output"]), (&json!(0), &json!("")), "{layers}");
+    }
+}
+
+#[test]
+fn every_kind_of_change_is_told_by_its_name() {
+    let quarters = Quarters::new("kinds");
+    let there = quarters.outside("there");
+    fs::write(&there, "kept").unwrap();
+    for layers in LAYERS {
+        for (script, operation) in [
+            (format!("echo x >> '{there}'"), "write"),
+            (format!("mkdir '{there}.d'"), "make directory"),
+            (format!("mkfifo '{there}.p'"), "make node"),
+            (format!("rm -f '{there}'"), "remove"),
+            (format!("mv '{there}' '{there}.2'"), "rename"),
+            (format!("ln -s x '{there}.l'"), "link"),
+            (format!("chmod 777 '{there}'"), "change mode"),
+            (format!("touch -d yesterday '{there}'"), "change times"),
+            (format!("truncate -s 0 '{there}'"), "write"),
+        ] {
+            let seen = quarters.json(layers, "workspace-write", &["--", "sh", "-c", &script]);
+            let told: Vec<&str> = seen["denials"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|it| it["operation"].as_str())
+                .collect();
+            assert!(told.contains(&operation), "{layers} {script}: {seen}");
+            assert_eq!(fs::read_to_string(&there).unwrap(), "kept", "{layers} {script}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_wrong_with_the_command_itself_is_said_as_without_a_sandbox() {
+    let quarters = Quarters::new("errors");
+    let plain = quarters.work.join("plain");
+    fs::write(&plain, "no program").unwrap();
+    let nowhere = quarters.outside("nowhere");
+    let plain = plain.to_str().unwrap();
+    for words in [
+        &["--", "no-such-program-anywhere"][..],
+        &["--", "/no/such/program"],
+        &["--", plain],
+        &["-C", &nowhere, "--", "true"],
+    ] {
+        let free = quarters.home.seen(&[&["run"], words].concat());
+        for layers in LAYERS {
+            let confined = ["run", "--sandbox", "read-only", "--sandbox-layers", layers];
+            let confined = quarters.home.seen(&[&confined, words].concat());
+            assert_eq!((confined.code, &confined.stderr), (free.code, &free.stderr), "{layers} {words:?}");
+        }
+    }
+}
+
+#[test]
+fn what_may_not_be_read_is_not_there_to_read() {
+    let quarters = Quarters::new("secret");
+    let secret = quarters.outside("secret");
+    fs::write(&secret, "hush").unwrap();
+    fs::create_dir(quarters.outside.join("secrets")).unwrap();
+    fs::write(quarters.outside.join("secrets/key"), "hush").unwrap();
+    let pattern = format!("{}/**/key", quarters.outside.display());
+    let words = [
+        "--deny-read",
+        &secret,
+        "--deny-read",
+        &pattern,
+        "--",
+        "sh",
+        "-c",
+        "cat ../outside/secret ../outside/secrets/key",
+    ];
+    for layers in LAYERS {
+        let seen = quarters.run(layers, "workspace-write", &words);
+        assert!(!seen.stdout.contains("hush"), "{layers}: {seen:?}");
+        assert!(
+            seen.stderr.contains(&format!("refused: read {secret} [deny {secret}]")),
+            "{layers}: {seen:?}"
+        );
+    }
+}
+
+#[test]
+fn commits_work_and_hooks_cannot_be_planted() {
+    let quarters = Quarters::new("git");
+    let work = quarters.work.to_str().unwrap();
+    let git = |words: &[&str]| {
+        let done = std::process::Command::new("git").arg("-C").arg(work).args(words).status().unwrap();
+        assert!(done.success());
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["config", "user.email", "a@example.com"]);
+    git(&["config", "user.name", "a"]);
+    let script = "date +%s%N > f && git add f && git commit --quiet -m first && git log --oneline | wc -l
+        echo evil > .git/hooks/pre-commit; git config core.hooksPath /tmp; echo x > .git/commondir; mv .git moved; rm -rf .git/hooks
+        mkdir .codex; ls -A .git/hooks | grep -c pre-commit$; cat .git/config | grep -c hooksPath";
+    for layers in LAYERS {
+        let seen = quarters.run(layers, "workspace-write", &["--", "sh", "-c", script]);
+        assert!(seen.stdout.starts_with('1') || seen.stdout.starts_with('2'), "{layers}: {seen:?}");
+        for never in [".git/hooks/pre-commit", ".git/commondir", "moved", ".codex"] {
+            assert!(!quarters.work.join(never).exists(), "{layers} {never}: {seen:?}");
+        }
+        assert!(
+            !fs::read_to_string(quarters.work.join(".git/config")).unwrap().contains("hooksPath"),
+            "{layers}"
+        );
+        assert!(seen.stderr.contains("commondir [protected: "), "{layers}: {seen:?}");
+    }
+}
+
+#[test]
+fn without_a_network_nothing_is_reached_and_the_address_is_told() {
+    let quarters = Quarters::new("network");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let script = format!("echo > /dev/tcp/127.0.0.1/{}", address.port());
+    for network in ["off", "loopback"] {
+        let words = ["--network", network, "--", "bash", "-c", &script];
+        let seen = quarters.json("all", "read-only", &words);
+        assert_ne!(seen["exit_code"], 0, "{network}: {seen}");
+        if network == "off" {
+            assert_eq!(seen["denials"][0]["target"], address.to_string(), "{seen}");
+            assert_eq!(seen["denials"][0]["operation"], "connect", "{seen}");
+        }
+    }
+    let seen = quarters.json("landlock", "read-only", &["--", "bash", "-c", &script]);
+    assert_eq!(seen["denials"][0]["operation"], "socket", "{seen}");
+    let seen = quarters.run("all", "read-only", &["--network", "on", "--", "bash", "-c", &script]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+}
+
+#[test]
+fn listed_hosts_are_reached_through_the_door_and_others_are_refused_by_name() {
+    let quarters = Quarters::new("hosts");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 1024];
+        let _ = stream.read(&mut request).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello").unwrap();
+    });
+    let listed = format!("localhost:{port}");
+    let script =
+        format!("curl -sS http://localhost:{port}/; curl -sS -o /dev/null http://elsewhere.invalid/");
+    let seen = quarters.json("all", "read-only", &["--network", &listed, "--", "sh", "-c", &script]);
+    serving.join().unwrap();
+    assert_eq!(seen["output"], "hello", "{seen}");
+    assert_eq!(seen["denials"][0]["target"], "elsewhere.invalid:80", "{seen}");
+}
+
+#[test]
+fn a_policy_can_be_explained_before_it_is_relied_on() {
+    let quarters = Quarters::new("explain");
+    let work = quarters.work.to_str().unwrap();
+    let explain = |more: &[&str]| {
+        let words = ["sandbox", "explain", "-C", work, "--policy", "workspace-write"];
+        quarters.home.seen(&[&words, more].concat())
+    };
+    let seen = explain(&[]);
+    assert!(seen.stdout.contains(&format!("writable  {work}  [workspace-write: the workspace")), "{seen:?}");
+    let weaker = explain(&["--sandbox-layers", "landlock"]);
+    assert!(weaker.stdout.contains("but       no namespaces"), "{weaker:?}");
+    let refused = explain(&["--sandbox-layers", "landlock", "--network", "loopback"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("network loopback needs a network namespace"), "{refused:?}");
+}
+
+#[test]
+fn a_confined_tree_ends_with_its_session_whatever_it_does() {
+    for layers in LAYERS {
+        let quarters = Quarters::new("tree");
+        let token = survivors::token("confined-tree");
+        let script = escapees(&token, "TERM HUP INT");
+        let mut running =
+            quarters.home.start(&quarters.words(layers, "workspace-write", &["--", "sh", "-c", &script]));
+        let held = hold_escapees(&mut running, &token);
+        running.signal(windlass_sys::signal::Signal::TERM);
+        running.exit_code();
+        nothing_survives(&held, &token);
+    }
+}
+
+#[test]
+fn a_client_of_tools_is_told_what_was_denied() {
+    let quarters = Quarters::new("tools");
+    let outside = quarters.outside("x");
+    let mut command = quarters.home.windlass(&["mcp", "--sandbox", "workspace-write"]);
+    let mut served = Served::of(command.current_dir(&quarters.work));
+    served.greet();
+    let arguments = json!({ "cmd": format!("echo a > a; echo b > '{outside}'") });
+    let answer = served.ask("call", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
+    let result = &answer["result"];
+    assert_eq!(result["structuredContent"]["denials"][0]["target"], outside, "{answer}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains(&format!("\nDenied: create {outside} [")), "{text}");
+    assert!(quarters.work.join("a").exists());
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused_before_anything_runs() {
+    let quarters = Quarters::new("usage");
+    for (words, expected) in [
+        (&["--sandbox", "nothing"][..], "there is no policy `nothing`"),
+        (
+            &["--sandbox", "full-access", "--network", "off"],
+            "--network does not go with --sandbox full-access",
+        ),
+        (&["--sandbox", "read-only", "--network", "of"], "--network takes off, loopback, on"),
+        (&["--sandbox", "read-only", "--network", "a b.c"], "list of hosts"),
+        (&["--sandbox", "read-only", "--writable", "/no/such/place"], "there is no such file or directory"),
+    ] {
+        let seen = quarters.home.seen(&[&["run"], words, &["--", "sh", "-c", "echo ran"]].concat());
+        assert!(seen.code != 0 && seen.stdout.is_empty(), "{words:?}: {seen:?}");
+        assert!(seen.stderr.contains(expected), "{words:?}: {}", seen.stderr);
+    }
+}
