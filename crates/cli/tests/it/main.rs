@@ -20,6 +20,7 @@ mod packages;
 mod ps;
 mod rig;
 mod run;
+mod sandbox;
 mod scarcity;
 mod terminal;
 mod usage;

@@ -2,6 +2,7 @@
 //
 //   attacks list            a line for each: name, category, the policies that must stop it, what it needs
 //   attacks stage           makes what the attempts aim at in $OUTSIDE; called outside of the sandbox
+//   attacks surroundings    listens in every way and holds a terminal; prints where; ends with its input
 //   attacks victim          a process to aim at; prints its number and where its parts are; ends with its input
 //   attacks run NAME...|all prints `NAME: blocked (why)`, `NAME: ESCAPED detail` or `NAME: untried reason`
 //
@@ -97,7 +98,7 @@ long must(long answer) {
 }
 
 void past_permission(long answer) {
-    if (answer < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS)) blocked();
+    if (answer < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS || errno == EROFS)) blocked();
     escaped("it passed the check of permission (%s)", answer < 0 ? strerrorname_np(errno) : "done");
 }
 
@@ -398,9 +399,10 @@ int main(int number, char **words) {
     const char *verb = number > 1 ? words[1] : "";
     if (!strcmp(verb, "list")) return list();
     if (!strcmp(verb, "stage")) return stage();
+    if (!strcmp(verb, "surroundings")) return be_surroundings();
     if (!strcmp(verb, "victim")) return be_victim();
     if (!strcmp(verb, "euid")) return printf("%d\n", geteuid()), 0;
     if (!strcmp(verb, "run")) return run_these(words + 2);
-    fprintf(stderr, "usage: attacks list | stage | victim | euid | run NAME...|all\n");
+    fprintf(stderr, "usage: attacks list | stage | surroundings | victim | euid | run NAME...|all\n");
     return 2;
 }

@@ -82,4 +82,5 @@ void race(void (*flip)(void), int (*attack)(void));
 // A world of our own mounts, so that nothing is mounted where others see it. Failing to make one is no reason to stop.
 void own_mounts(void);
 int opened_by_helper(const char *path, int flags); // by another process inside, and passed over a pair of sockets
+int be_surroundings(void);
 extern int inherited[64], inherited_count;

@@ -11,6 +11,7 @@
 #include <sys/quota.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/swap.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
@@ -94,11 +95,13 @@ ATTEMPT(domain_name_set_to_itself, "machine", BOTH, ROOT) {
     must(setdomainname(name.domainname, strlen(name.domainname)));
     escaped("may name the domain");
 }
-ATTEMPT(quota_asked_for, "machine", BOTH, ROOT) {
-    past_permission(syscall(SYS_quotactl, QCMD(Q_SETINFO, USRQUOTA), "/windlass/no/such/device", 0, NULL));
+ATTEMPT(quotas_synchronised, "machine", BOTH, ANYONE) {
+    must(syscall(SYS_quotactl, QCMD(Q_SYNC, USRQUOTA), NULL, 0, NULL));
+    escaped("may have quotas written");
 }
-ATTEMPT(quota_asked_for_by_file, "machine", BOTH, ROOT) {
-    past_permission(syscall(SYS_quotactl_fd, must(open(given("OUTSIDE"), O_RDONLY)), QCMD(Q_SETINFO, USRQUOTA), 0, NULL));
+ATTEMPT(quota_of_another_asked_for, "machine", BOTH, ROOT) {
+    int place = must(open(given("OUTSIDE"), O_RDONLY));
+    past_permission(syscall(SYS_quotactl_fd, place, QCMD(Q_GETQUOTA, USRQUOTA), 12345, NULL));
 }
 ATTEMPT(kernel_log_read, "machine", BOTH, ANYONE) {
     if (bare() && geteuid() && atoi(content_of(must(open("/proc/sys/kernel/dmesg_restrict", O_RDONLY))))) untried("needs root");
@@ -284,6 +287,8 @@ ATTEMPT(setuid_program_made, "privilege", BOTH, ROOT) {
 ATTEMPT(setuid_program_run, "privilege", BOTH, ANYONE) {
     const char *program = given("SETUID_PROGRAM");
     if (geteuid() == 0) untried("we are root");
+    struct statvfs about;
+    if (bare() && statvfs(program, &about) == 0 && (about.f_flag & ST_NOSUID)) untried("such programs mean nothing there");
     char *answer = output_of(program, "euid", NULL);
     if (!strcmp(answer, "0\n")) escaped("ran a program as root");
     errno = EPERM;

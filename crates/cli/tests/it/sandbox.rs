@@ -1,0 +1,135 @@
+//! What holds the sandbox to account: attempts to get out of it, and the work that must go on inside of it.
+//!
+//! The attempts are a program in C, `sandbox/attacks.c`, run behind any words that start a command: behind none, where
+//! every one must succeed or say that it cannot be tried, which shows that the attempts are real; and behind the
+//! sandbox, where none may. The tasks are scripts with a check of what they really did.
+
+mod attempts;
+mod confinement;
+mod stage;
+mod tasks;
+mod terminals;
+
+use std::collections::BTreeSet;
+
+use attempts::{Attempted, Outcome};
+use confinement::{Confinement, Layers, Network, Policy};
+use stage::{Owner, Stage};
+
+/// Fewer than this, and something has been lost.
+const LEAST_ATTEMPTS: usize = 500;
+
+/// Categories whose success changes something in the attempt's own directory outside.
+const LEAVES_TRACES: &[&str] = &[
+    "write",
+    "append",
+    "truncate",
+    "create",
+    "mkdir",
+    "node",
+    "remove",
+    "rename",
+    "link",
+    "symlink",
+    "mmap",
+    "copy",
+    "fallocate",
+    "mode",
+    "owner",
+    "times",
+    "attribute",
+    "flags",
+];
+
+/// Those of them that succeed elsewhere: in a file without a name, and in the workspace.
+const LEAVE_NONE: &[&str] =
+    &["create_temporary_unlinked", "create_device_in_workspace", "write_when_device_is_opened_raw"];
+
+#[test]
+fn every_attempt_succeeds_where_nothing_stops_it() {
+    nothing_stops(Owner::Myself);
+}
+
+#[test]
+fn every_attempt_succeeds_where_nothing_stops_it_for_an_ordinary_user() {
+    nothing_stops(Owner::ordinary());
+}
+
+fn nothing_stops(owner: Owner) {
+    let stage = Stage::new("bare", owner);
+    let before = stage.traces();
+    let attempted = stage.attempt(&[]);
+    let after = stage.traces();
+    println!("{}", attempts::table(&attempted));
+    assert!(attempted.len() >= LEAST_ATTEMPTS, "only {} attempts", attempted.len());
+    let stopped: Vec<_> = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Blocked(_))).collect();
+    assert!(stopped.is_empty(), "stopped by nothing: {stopped:#?}");
+    assert_eq!(without_trace(&attempted, &changed(&before, &after)), Vec::<&str>::new());
+}
+
+/// Attempts that claim to have changed something outside, and of which the outside knows nothing.
+fn without_trace<'a>(attempted: &'a [Attempted], changed: &BTreeSet<String>) -> Vec<&'a str> {
+    let claims = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Escaped(_)));
+    let claims = claims.filter(|one| LEAVES_TRACES.contains(&one.attempt.category.as_str()));
+    let names = claims.map(|one| one.attempt.name.as_str()).filter(|name| !LEAVE_NONE.contains(name));
+    names.filter(|name| !changed.iter().any(|path| path.contains(&format!("/{name}/")))).collect()
+}
+
+/// Paths that are in one of two pictures only, or differ between them.
+fn changed(before: &stage::Traces, after: &stage::Traces) -> BTreeSet<String> {
+    let differs = |path: &&String| before.get(*path) != after.get(*path);
+    before.keys().chain(after.keys()).filter(differs).cloned().collect()
+}
+
+#[test]
+fn an_attempt_tells_who_must_stop_it() {
+    let confinement = |policy, network| Confinement { policy, network, layers: Layers::All };
+    let check = |stopped_by: &str, confinement: &Confinement, expected: bool| {
+        assert_eq!(
+            confinement.must_stop(&attempts::Attempt::stopped_by(stopped_by)),
+            expected,
+            "{stopped_by}"
+        );
+    };
+    let careful = confinement(Policy::ReadOnly, Network::Off);
+    let usual = confinement(Policy::WorkspaceWrite, Network::Loopback);
+    let open = confinement(Policy::WorkspaceWrite, Network::On);
+    for (stopped_by, expected) in [
+        ("both", [true, true, true]),
+        ("read-only", [true, false, false]),
+        ("network-off", [true, false, false]),
+        ("network-not-on", [true, true, false]),
+    ] {
+        check(stopped_by, &careful, expected[0]);
+        check(stopped_by, &usual, expected[1]);
+        check(stopped_by, &open, expected[2]);
+    }
+}
+
+#[test]
+fn every_policy_has_its_words_on_the_command_line() {
+    let stage = Stage::new("words", Owner::Myself);
+    let confinement =
+        Confinement { policy: Policy::ReadOnly, network: Network::Off, layers: Layers::Landlock };
+    let words = confinement.words(&stage);
+    let expected = ["run", "--sandbox", "read-only", "--network", "off"];
+    assert_eq!(words[1..6], expected);
+    assert_eq!(words[words.len() - 3..], ["--sandbox-layers", "landlock", "--"]);
+}
+
+#[test]
+fn every_development_task_works_where_nothing_confines_it() {
+    let stage = Stage::new("tasks", Owner::Myself);
+    let done = tasks::carry_out(&stage, &[]);
+    println!("{}", tasks::table(&done));
+    let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let works = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Works)).count();
+    assert!(works >= 40, "only {works} tasks could be tried");
+}
+
+#[tokio::test]
+async fn every_terminal_task_works_where_nothing_confines_it() {
+    let stage = Stage::new("terminals", Owner::Myself);
+    terminals::carry_out(&stage, &[]).await;
+}

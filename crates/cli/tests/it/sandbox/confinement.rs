@@ -1,0 +1,79 @@
+//! A sandbox as words on the command line. The one place that knows how it is asked for.
+
+use super::attempts::Attempt;
+use super::stage::Stage;
+
+/// What the sandbox lets a command change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    ReadOnly,
+    WorkspaceWrite,
+}
+
+/// Whom the sandbox lets it speak to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    Off,
+    Loopback,
+    On,
+}
+
+/// Of what the sandbox is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layers {
+    /// Whatever the machine offers.
+    All,
+    /// Only what needs no namespaces.
+    Landlock,
+}
+
+/// One sandbox to hold to account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Confinement {
+    pub(crate) policy: Policy,
+    pub(crate) network: Network,
+    pub(crate) layers: Layers,
+}
+
+impl Confinement {
+    /// The words that go before a command to run it in this sandbox.
+    pub(crate) fn words(self, stage: &Stage) -> Vec<String> {
+        let run = [stage.windlass(), "run".to_owned()];
+        run.into_iter().chain(self.flags(stage)).chain(["--".to_owned()]).collect()
+    }
+
+    /// What `windlass run` is told, with the stage's roots and secrets.
+    pub(crate) fn flags(self, stage: &Stage) -> Vec<String> {
+        let policy = match self.policy {
+            Policy::ReadOnly => "read-only",
+            Policy::WorkspaceWrite => "workspace-write",
+        };
+        let network = match self.network {
+            Network::Off => "off",
+            Network::Loopback => "loopback",
+            Network::On => "on",
+        };
+        let mut flags = ["--sandbox", policy, "--network", network].map(str::to_owned).to_vec();
+        for root in ["work", "work2"] {
+            flags.extend(["--writable".to_owned(), stage.path(root)]);
+        }
+        for secret in ["secret", "secrets"] {
+            flags.extend(["--deny-read".to_owned(), stage.path(secret)]);
+        }
+        if self.layers == Layers::Landlock {
+            flags.extend(["--sandbox-layers", "landlock"].map(str::to_owned));
+        }
+        flags
+    }
+
+    /// Whether this sandbox promises to stop an attempt.
+    pub(crate) fn must_stop(self, attempt: &Attempt) -> bool {
+        match attempt.stopped_by.as_str() {
+            "both" => true,
+            "read-only" => self.policy == Policy::ReadOnly,
+            "network-off" => self.network == Network::Off,
+            "network-not-on" => self.network != Network::On,
+            other => panic!("{other} is no policy"),
+        }
+    }
+}

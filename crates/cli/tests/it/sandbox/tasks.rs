@@ -1,0 +1,119 @@
+//! Work that developers and agents do all day, which must go on in a sandbox that lets the workspace be written.
+//!
+//! A task is a script, run in a directory of its own below the workspace, and a check of what it really did, run outside.
+//! The tables are in `tasks/`, by subject.
+
+mod files;
+mod git;
+mod languages;
+mod system;
+
+use std::fmt::Write;
+use std::process::Stdio;
+
+use super::stage::Stage;
+
+/// What a task may need of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Nothing at all.
+    Nobody,
+    /// A server and its client, both of them in the same session.
+    Loopback,
+}
+
+/// One piece of work.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) name: &'static str,
+    /// Programs without which it cannot be tried.
+    pub(crate) needs: &'static [&'static str],
+    pub(crate) reach: Reach,
+    /// For bash, with `-eu` and `pipefail`.
+    pub(crate) script: &'static str,
+    /// For sh, with `-eu`, in the same directory, outside of the sandbox.
+    pub(crate) check: &'static str,
+}
+
+/// A task that needs no network.
+const fn task(
+    name: &'static str,
+    needs: &'static [&'static str],
+    script: &'static str,
+    check: &'static str,
+) -> Task {
+    Task { name, needs, reach: Reach::Nobody, script, check }
+}
+
+/// How a task went.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Works,
+    Failed(String),
+    Untried(String),
+}
+
+/// A task and how it went.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) name: &'static str,
+    pub(crate) outcome: Outcome,
+}
+
+/// Every task there is, in an order in which none is in another's way.
+pub(crate) fn all() -> impl Iterator<Item = &'static Task> {
+    git::TASKS.iter().chain(languages::TASKS).chain(files::TASKS).chain(system::TASKS)
+}
+
+/// Does all of them behind these words, one after the other.
+pub(crate) fn carry_out(stage: &Stage, prefix: &[String]) -> Vec<Done> {
+    all().map(|task| Done { name: task.name, outcome: outcome(stage, prefix, task) }).collect()
+}
+
+fn outcome(stage: &Stage, prefix: &[String], task: &Task) -> Outcome {
+    if let Some(missing) = task.needs.iter().find(|program| !is_here(stage, program)) {
+        return Outcome::Untried(format!("no {missing}"));
+    }
+    let here = stage.path(&format!("work/tasks/{}", task.name));
+    std::fs::create_dir_all(&here).expect("a directory for the task can be made");
+    let script = ["bash", "-eu", "-o", "pipefail", "-c", task.script].map(str::to_owned);
+    let words: Vec<_> = prefix.iter().cloned().chain(script).collect();
+    if let Err(why) = succeeds(stage, &here, &words) {
+        return Outcome::Failed(why);
+    }
+    match succeeds(stage, &here, &["sh", "-eu", "-c", task.check].map(str::to_owned)) {
+        Ok(()) => Outcome::Works,
+        Err(why) => Outcome::Failed(format!("it did not do what it should: {why}")),
+    }
+}
+
+fn is_here(stage: &Stage, program: &str) -> bool {
+    let script = format!("command -v {program}");
+    let mut command = stage.command(&["sh", "-c", &script].map(str::to_owned));
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+fn succeeds(stage: &Stage, here: &str, words: &[String]) -> Result<(), String> {
+    let mut command = stage.command(words);
+    let output =
+        command.current_dir(here).stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr)))
+}
+
+/// A line for each task.
+pub(crate) fn table(done: &[Done]) -> String {
+    let mut text = String::new();
+    for Done { name, outcome } in done {
+        let word = match outcome {
+            Outcome::Works => "works".to_owned(),
+            Outcome::Failed(_) => "FAILED".to_owned(),
+            Outcome::Untried(reason) => format!("untried: {reason}"),
+        };
+        let _ = writeln!(text, "{name:32} {word}");
+    }
+    text
+}
