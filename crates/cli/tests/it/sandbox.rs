@@ -81,29 +81,38 @@ fn changed(before: &stage::Traces, after: &stage::Traces) -> BTreeSet<String> {
     before.keys().chain(after.keys()).filter(differs).cloned().collect()
 }
 
+/// What got out of a sandbox that promised to stop it: attempts by name, and changes that only the outside noticed.
+fn got_through(confinement: Confinement, attempted: &[Attempted], changed: &BTreeSet<String>) -> Vec<String> {
+    let escaped = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Escaped(_)));
+    let broken = escaped.filter(|one| confinement.must_stop(&one.attempt));
+    let told = broken.map(|one| format!("{}: {:?}", one.attempt.name, one.outcome));
+    told.chain(changed.iter().map(|path| format!("{path} changed"))).collect()
+}
+
 #[test]
-fn an_attempt_tells_who_must_stop_it() {
-    let confinement = |policy, network| Confinement { policy, network, layers: Layers::All };
-    let check = |stopped_by: &str, confinement: &Confinement, expected: bool| {
-        assert_eq!(
-            confinement.must_stop(&attempts::Attempt::stopped_by(stopped_by)),
-            expected,
-            "{stopped_by}"
-        );
-    };
-    let careful = confinement(Policy::ReadOnly, Network::Off);
-    let usual = confinement(Policy::WorkspaceWrite, Network::Loopback);
-    let open = confinement(Policy::WorkspaceWrite, Network::On);
+fn an_attempt_gets_through_where_a_policy_must_stop_it() {
+    let careful = Confinement { policy: Policy::ReadOnly, network: Network::Off, layers: Layers::All };
+    let usual =
+        Confinement { policy: Policy::WorkspaceWrite, network: Network::Loopback, layers: Layers::Landlock };
+    let open = Confinement { policy: Policy::WorkspaceWrite, network: Network::On, layers: Layers::All };
     for (stopped_by, expected) in [
         ("both", [true, true, true]),
         ("read-only", [true, false, false]),
         ("network-off", [true, false, false]),
         ("network-not-on", [true, true, false]),
     ] {
-        check(stopped_by, &careful, expected[0]);
-        check(stopped_by, &usual, expected[1]);
-        check(stopped_by, &open, expected[2]);
+        let escaped = [Attempted::escaped(stopped_by)];
+        let found =
+            [careful, usual, open].map(|one| !got_through(one, &escaped, &BTreeSet::new()).is_empty());
+        assert_eq!(found, expected, "{stopped_by}");
     }
+}
+
+#[test]
+fn a_change_outside_counts_though_no_attempt_speaks_of_it() {
+    let open = Confinement { policy: Policy::WorkspaceWrite, network: Network::On, layers: Layers::All };
+    let changed = BTreeSet::from(["/outside/file".to_owned()]);
+    assert_eq!(got_through(open, &[], &changed), ["/outside/file changed"]);
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn every_policy_has_its_words_on_the_command_line() {
 #[test]
 fn every_development_task_works_where_nothing_confines_it() {
     let stage = Stage::new("tasks", Owner::Myself);
-    let done = tasks::carry_out(&stage, &[]);
+    let done = tasks::carry_out(&stage, |_| Vec::new());
     println!("{}", tasks::table(&done));
     let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
     assert!(failed.is_empty(), "{failed:#?}");

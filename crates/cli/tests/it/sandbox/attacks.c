@@ -60,7 +60,7 @@ void untried(const char *reason, ...) {
 
 // Who we were before the attempt changed that.
 static uid_t own_user;
-static int whole_root;
+static int whole_root, filtered;
 
 static const char *absent_errors = " ENOSYS EOPNOTSUPP ENOTTY EAFNOSUPPORT EPROTONOSUPPORT ESOCKTNOSUPPORT ENODEV ENXIO ";
 
@@ -73,11 +73,26 @@ static int is_whole_root(void) {
     return held == (2ul << atoi(content_of(last))) - 1;
 }
 
+static int is_filtered(void) {
+    char *line = strstr(content_of(open("/proc/self/status", O_RDONLY)), "Seccomp:");
+    return line && atoi(line + 8);
+}
+
+static long setting(const char *path) {
+    int file = open(path, O_RDONLY);
+    return file < 0 ? 0 : atol(content_of(file));
+}
+
 // The machine's own reason why this cannot be done here, sandbox or not.
 static const char *excuse(const char *error) {
     if (strstr(absent_errors, text(" %s ", error))) return "not in this kernel";
     int refused = !strcmp(error, "EPERM") || !strcmp(error, "EACCES");
     if (!refused) return NULL;
+    // A container brings a filter of its own.
+    if (filtered) return "something around us stops it";
+    if (!strcmp(current->category, "io_uring") && setting("/proc/sys/kernel/io_uring_disabled")) return "rings are switched off";
+    int traces = !strcmp(current->category, "trace") || !strcmp(current->category, "memory");
+    if (traces && setting("/proc/sys/kernel/yama/ptrace_scope") > 1) return "tracing is switched off";
     if (!strcmp(current->needs, ROOT) && !whole_root) return own_user ? "needs root" : "root lacks capabilities here";
     if (own_user == 0) return NULL;
     if (!strcmp(current->needs, NAMESPACES)) return "user namespaces are not for ordinary users here";
@@ -385,7 +400,7 @@ static int run_these(char **names) {
         }
     // Attempts change it, and a child that is killed must not take our output with it.
     signal(SIGPIPE, SIG_IGN);
-    own_user = geteuid(), whole_root = is_whole_root();
+    own_user = geteuid(), whole_root = is_whole_root(), filtered = is_filtered();
     for (; *names; names++) {
         int found = 0;
         for (int i = 0; i < count; i++)

@@ -20,11 +20,6 @@ impl Attempt {
             words.try_into().expect("a line of the list has four words");
         Self { name, category, stopped_by }
     }
-
-    /// One that only says who must stop it.
-    pub(crate) fn stopped_by(stopped_by: &str) -> Self {
-        Self { name: String::new(), category: String::new(), stopped_by: stopped_by.to_owned() }
-    }
 }
 
 /// How one ended.
@@ -52,6 +47,14 @@ impl Outcome {
 pub(crate) struct Attempted {
     pub(crate) attempt: Attempt,
     pub(crate) outcome: Outcome,
+}
+
+impl Attempted {
+    /// One that got out, of which only is known who must stop it.
+    pub(crate) fn escaped(stopped_by: &str) -> Self {
+        let attempt = Attempt { name: "some".into(), category: "some".into(), stopped_by: stopped_by.into() };
+        Self { attempt, outcome: Outcome::Escaped("by chance".into()) }
+    }
 }
 
 impl Stage {

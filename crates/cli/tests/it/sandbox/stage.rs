@@ -52,6 +52,25 @@ chmod 755 .git/hooks/existing
 chmod 644 .git/hooks/dormant
 "#;
 
+/// Where nothing may change in any sandbox.
+const PROTECTED: &[&str] = &[
+    "outside",
+    "secret",
+    "secrets",
+    "home",
+    "work/.git/hooks",
+    "work/.git/config",
+    "work/.git/commondir",
+    "work/.git/config.worktree",
+    "work/.codex",
+    "work/.agents",
+    "work/.windlass",
+    "work2/.git",
+    "work2/.codex",
+    "work2/.agents",
+    "work2/.windlass",
+];
+
 /// An ordinary user that every system has.
 const NOBODY: u32 = 65534;
 
@@ -148,7 +167,7 @@ impl Stage {
     /// What stands outside, in the secrets, and in the protected parts of the workspaces.
     pub(crate) fn traces(&self) -> Traces {
         let mut traces = Traces::new();
-        for part in ["outside", "secret", "secrets", "home", "work/.git/hooks", "work/.git/config", "work2"] {
+        for part in PROTECTED {
             trace(&self.scratch.path().join(part), &mut traces);
         }
         // The victim itself writes there.

@@ -65,9 +65,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Task> {
     git::TASKS.iter().chain(languages::TASKS).chain(files::TASKS).chain(system::TASKS)
 }
 
-/// Does all of them behind these words, one after the other.
-pub(crate) fn carry_out(stage: &Stage, prefix: &[String]) -> Vec<Done> {
-    all().map(|task| Done { name: task.name, outcome: outcome(stage, prefix, task) }).collect()
+/// Does all of them, one after the other, each behind the words for what it needs of the network.
+pub(crate) fn carry_out(stage: &Stage, words: impl Fn(Reach) -> Vec<String>) -> Vec<Done> {
+    all().map(|task| Done { name: task.name, outcome: outcome(stage, &words(task.reach), task) }).collect()
 }
 
 fn outcome(stage: &Stage, prefix: &[String], task: &Task) -> Outcome {
@@ -110,7 +110,7 @@ pub(crate) fn table(done: &[Done]) -> String {
     for Done { name, outcome } in done {
         let word = match outcome {
             Outcome::Works => "works".to_owned(),
-            Outcome::Failed(_) => "FAILED".to_owned(),
+            Outcome::Failed(why) => format!("FAILED: {why}"),
             Outcome::Untried(reason) => format!("untried: {reason}"),
         };
         let _ = writeln!(text, "{name:32} {word}");
