@@ -18,8 +18,15 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "git_branch",
         &["git"],
-        r#"cd "$WORK"; git branch side; git switch -q side; git switch -q main; git branch -m side aside; git branch -D aside"#,
-        r#"test "$(git -C "$WORK" branch --show-current)" = main; ! git -C "$WORK" rev-parse -q --verify aside"#,
+        r#"cd "$WORK"; git branch side; git switch -q side; git switch -q main; git branch --list > /dev/null"#,
+        r#"test "$(git -C "$WORK" branch --show-current)" = main; git -C "$WORK" rev-parse -q --verify side"#,
+    ),
+    task(
+        "git_branch_renamed_and_removed",
+        &["git"],
+        // Its section of the configuration cannot follow where that is protected, of which git complains; the branch does.
+        r#"cd "$WORK"; git branch -m side aside || true; git rev-parse -q --verify aside; git branch -D aside || true"#,
+        r#"! git -C "$WORK" rev-parse -q --verify side; ! git -C "$WORK" rev-parse -q --verify aside"#,
     ),
     task(
         "git_merge",
