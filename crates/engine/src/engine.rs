@@ -51,6 +51,18 @@ pub struct EngineOptions {
     pub guard: Guard,
     /// What confined commands need; without it none can be started.
     pub grounds: Option<Arc<Grounds>>,
+    /// What is made ready before it is needed.
+    pub ahead: Ahead,
+}
+
+/// What an engine makes ready before it is needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ahead {
+    /// Nothing: there may be no next command.
+    #[default]
+    Nothing,
+    /// After each confined command, the helper for the next one.
+    OneHelper,
 }
 
 /// Runs commands. A handle: clones share the engine, and when the last one goes, so do its sessions.
@@ -76,6 +88,8 @@ struct Inner {
     spare: Arc<Spare>,
     adoption: Arc<Adoption>,
     grounds: Option<Arc<Grounds>>,
+    /// Whether helpers for confined commands are started ahead of time.
+    ahead: bool,
     watchers: Arc<Watchers>,
     runtime: tokio::runtime::Handle,
     /// Told when a start that was under way at the shutdown is over.
@@ -150,6 +164,7 @@ impl Engine {
             spare: Arc::new(Spare::keep()),
             adoption,
             grounds: options.grounds,
+            ahead: options.ahead == Ahead::OneHelper,
             watchers: Arc::default(),
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
@@ -182,6 +197,7 @@ impl Engine {
         }
         let sequence = seat.mark.sequence();
         self.inner.roots.starting(sequence);
+        let confined = spec.sandbox.is_some();
         let started = self.launch(spec, seat);
         match &started {
             Ok(session) => self.registry().add(session),
@@ -192,6 +208,9 @@ impl Engine {
         }
         self.inner.settled.notify_one();
         let session = started?;
+        if confined {
+            self.inner.prepare_helper();
+        }
         if let Some(evicted) = evicted {
             self.spawn(async move { drop(evicted.stop_because(Cause::Evicted).await) });
         }
@@ -318,6 +337,9 @@ impl Engine {
     /// Ends every session that is not detached, and everything they left running. No more can be started.
     pub async fn shutdown(&self) -> TreeEnd {
         self.registry().close();
+        if let Some(grounds) = &self.inner.grounds {
+            grounds.dismiss();
+        }
         while !self.registry().is_settled() {
             self.inner.settled.notified().await;
         }
@@ -364,6 +386,13 @@ impl Engine {
 }
 
 impl Inner {
+    /// Where there was one confined command, there will be another.
+    fn prepare_helper(&self) {
+        if let Some(grounds) = self.grounds.clone().filter(|_| self.ahead) {
+            drop(self.runtime.spawn_blocking(move || grounds.prepare()));
+        }
+    }
+
     fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> Seat {
         let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
         let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);

@@ -30,7 +30,7 @@ mod wait;
 
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
-pub use engine::{ConfineError, Engine, EngineError, EngineOptions};
+pub use engine::{Ahead, ConfineError, Engine, EngineError, EngineOptions};
 pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};

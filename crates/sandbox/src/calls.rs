@@ -41,8 +41,6 @@ pub(crate) struct Place {
 pub(crate) enum Flags {
     /// In this argument.
     In(usize),
-    /// At the place that this argument points to.
-    At(usize),
     /// Those of `creat`.
     Creat,
 }
@@ -79,7 +77,6 @@ const fn told(number: i64, operation: Operation, subject: Subject) -> Told {
 /// Opening.
 const OPENS: &[Told] = &[
     told(n::OPENAT, Operation::Write, Subject::Opened { place: at(0, 1), flags: Flags::In(2) }),
-    told(n::OPENAT2, Operation::Write, Subject::Opened { place: at(0, 1), flags: Flags::At(2) }),
     #[cfg(target_arch = "x86_64")]
     told(n::OPEN, Operation::Write, Subject::Opened { place: here(0), flags: Flags::In(1) }),
     #[cfg(target_arch = "x86_64")]
@@ -204,7 +201,9 @@ pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
 }
 
 fn add_refused(rules: &mut Vec<Rule>) {
-    const NOT_THERE: [i64; 4] = [n::CLONE3, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
+    // `openat2` keeps its mode and flags in memory, where no filter can look.
+    const NOT_THERE: [i64; 5] =
+        [n::CLONE3, n::OPENAT2, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     const FORBIDDEN: &[i64] = &[
         n::SETNS,
         n::MOUNT,
@@ -263,6 +262,8 @@ fn add_refused(rules: &mut Vec<Rule>) {
     for command in [TIOCSTI, TIOCLINUX, TIOCSETD] {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
     }
+    add_refused_modes(rules);
+    add_refused_personalities(rules);
     // The session's mark, by which its processes are found.
     rules.push(Rule::when(
         n::PRLIMIT64,
@@ -271,6 +272,50 @@ fn add_refused(rules: &mut Vec<Rule>) {
     ));
     #[cfg(target_arch = "x86_64")]
     rules.push(Rule::when(n::SETRLIMIT, [Test::Is { argument: 0, value: RLIMIT_LOCKS }], PERM));
+}
+
+/// A file that makes whoever runs it its owner would carry the command's user out of the sandbox.
+fn add_refused_modes(rules: &mut Vec<Rule>) {
+    const RUNS_AS_OWNER: u32 = 0o4000;
+    const MODES: &[(i64, u8)] = &[
+        (n::FCHMOD, 1),
+        (n::FCHMODAT, 2),
+        (n::FCHMODAT2, 2),
+        (n::OPENAT, 3),
+        (n::MKNODAT, 2),
+        #[cfg(target_arch = "x86_64")]
+        (n::CHMOD, 1),
+        #[cfg(target_arch = "x86_64")]
+        (n::OPEN, 2),
+        #[cfg(target_arch = "x86_64")]
+        (n::CREAT, 1),
+        #[cfg(target_arch = "x86_64")]
+        (n::MKNOD, 1),
+    ];
+    for (number, argument) in MODES {
+        let mut tests = vec![Test::HasAny { argument: *argument, bits: RUNS_AS_OWNER }];
+        // Whoever opens a file that is there leaves anything at all where the mode would be.
+        if let Some(flags) = [
+            (n::OPENAT, 2),
+            #[cfg(target_arch = "x86_64")]
+            (n::OPEN, 1),
+        ]
+        .into_iter()
+        .find(|(it, _)| it == number)
+        {
+            tests.push(Test::HasAny { argument: flags.1, bits: MAKES });
+        }
+        rules.push(Rule::when(*number, tests, Verdict::Fail(Errno::PERM)));
+    }
+}
+
+/// Other systems' behaviour brings other systems' holes. How addresses are laid out is a debugger's business.
+fn add_refused_personalities(rules: &mut Vec<Rule>) {
+    const QUESTION: u32 = u32::MAX;
+    const SYSTEM: u32 = 0xff;
+    rules.push(Rule::when(n::PERSONALITY, [Test::Is { argument: 0, value: QUESTION }], Verdict::Allow));
+    let another = Test::HasAny { argument: 0, bits: SYSTEM };
+    rules.push(Rule::when(n::PERSONALITY, [another], Verdict::Fail(Errno::PERM)));
 }
 
 const NEW_SPACES: u32 = 0x7e02_0000;
@@ -285,6 +330,8 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     const INTERNET: [u32; 2] = [2, 10];
     const NETLINK: u32 = 16;
     const ROUTES: u32 = 0;
+    /// The usual one, ICMP for ping, TCP, UDP, ICMP of IPv6, and TCP over several paths.
+    const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
     let family = |family| Test::Is { argument: 0, value: family };
     rules.push(Rule::when(n::SOCKET, [family(UNIX)], Verdict::Allow));
     rules.push(Rule::when(
@@ -299,7 +346,13 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     } else {
         Verdict::Fail(Errno::ACCESS)
     };
-    rules.extend(INTERNET.map(|number| Rule::when(n::SOCKET, [family(number)], internet)));
+    for number in INTERNET {
+        for protocol in PROTOCOLS {
+            let protocol = Test::Is { argument: 2, value: protocol };
+            rules.push(Rule::when(n::SOCKET, [family(number), protocol], internet));
+        }
+        rules.push(Rule::when(n::SOCKET, [family(number)], Verdict::Fail(Errno::PROTONOSUPPORT)));
+    }
     rules.push(Rule::always(n::SOCKET, Verdict::Fail(Errno::AFNOSUPPORT)));
     if wanted.supervised && wanted.own_network {
         rules.push(Rule::always(n::CONNECT, Verdict::Tell));
@@ -321,6 +374,9 @@ fn add_told(wanted: Wanted, rules: &mut Vec<Rule>) {
         rules.push(Rule::always(told.number, Verdict::Tell));
     }
 }
+
+/// Flags of an open that makes a file where there is none: `O_CREAT` and `O_TMPFILE`.
+const MAKES: u32 = 0o100 | 0o20_000_000;
 
 /// Flags of an open that is for more than reading what is there: `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC` and, told from
 /// `O_DIRECTORY`, `O_TMPFILE`.

@@ -7,7 +7,7 @@ use crate::policy::Network;
 use crate::start::{HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use windlass_sys::lockdown::namespace::{self, Users};
 
 /// Namespaces that commands with the same network share.
@@ -45,16 +45,37 @@ pub struct Grounds {
     means: Means,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
+    ready: Mutex<Option<Talk>>,
 }
 
 impl Grounds {
     /// Nothing yet.
     pub fn new(helper: HelperProgram, means: Means) -> Self {
-        Self { helper, means, machine: OnceLock::new(), made: Mutex::default() }
+        Self { helper, means, machine: OnceLock::new(), made: Mutex::default(), ready: Mutex::default() }
     }
 
-    pub(crate) fn helper(&self) -> &HelperProgram {
-        &self.helper
+    /// A helper that waits for its orders: the one that stands ready, or else one that is started now.
+    pub(crate) fn helper(&self) -> Result<Talk, StartFailure> {
+        let ready = self.ready().take().filter(Talk::is_there);
+        ready.map_or_else(|| Talk::begin(&self.helper), Ok)
+    }
+
+    /// Has a helper stand ready for the next command, which then need not wait for one to start. Blocks for that time.
+    pub fn prepare(&self) {
+        if self.ready().is_none() {
+            // One that cannot be started now is started when it is needed, and its failure told then.
+            let ready = Talk::begin(&self.helper).ok();
+            *self.ready() = ready;
+        }
+    }
+
+    /// Sends the one that stands ready away.
+    pub fn dismiss(&self) {
+        self.ready().take();
+    }
+
+    fn ready(&self) -> MutexGuard<'_, Option<Talk>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What this machine can enforce, tried out the first time.
@@ -86,7 +107,8 @@ impl Grounds {
 }
 
 fn try_namespaces(helper: &HelperProgram) -> Result<(), StartFailure> {
-    let talk = Talk::begin(helper, &Task::Try)?;
+    let talk = Talk::begin(helper)?;
+    talk.order(&Task::Try, &[])?;
     match talk.next()?.0 {
         Report::Made => Ok(()),
         report => Err(talk.unexpected(report)),
@@ -95,7 +117,8 @@ fn try_namespaces(helper: &HelperProgram) -> Result<(), StartFailure> {
 
 fn make(helper: &HelperProgram, network: NetworkKind) -> Result<Ground, StartFailure> {
     let users_from_outside = rustix::process::geteuid().is_root();
-    let talk = Talk::begin(helper, &Task::Ground { network, users_from_outside })?;
+    let talk = Talk::begin(helper)?;
+    talk.order(&Task::Ground { network, users_from_outside }, &[])?;
     loop {
         match talk.next()? {
             (Report::NameUsers, _) => {

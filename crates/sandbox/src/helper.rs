@@ -12,6 +12,7 @@ mod view;
 mod watcher;
 
 use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -20,10 +21,12 @@ use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, TcpListener};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
+use windlass_sys::limits::OpenFiles;
 use windlass_sys::lockdown::filter::{Listening, Program};
 use windlass_sys::lockdown::namespace::{self, Spaces};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::lockdown::{Twin, fork};
+use windlass_sys::mark::Halves;
 use windlass_sys::process::Process;
 use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, Step};
 
@@ -34,9 +37,14 @@ pub fn run() {
         // A runtime that is gone needs no answer: its guardian ends what is left.
         let _ = channel::send(&channel, &report.write(), with, Waiting::Yes);
     };
-    let order = descriptor::inherited(FIRST_PASSED + 1).and_then(read_task);
-    match order {
-        Some(Task::Confine(mut order)) => match confine(&mut order, &channel) {
+    // It may have been started ahead of time: whoever wants it sends a message, and whoever does not hangs up.
+    let Ok(message) = channel::receive(&channel, Waiting::Yes) else { return };
+    if message.bytes.is_empty() {
+        return;
+    }
+    let mut passed = Passed(message.descriptors.into_iter());
+    match passed.next().ok().and_then(read_task) {
+        Some(Task::Confine(mut order)) => match confine(&mut order, passed, &channel) {
             Ok(command) => report(&command.report(), &command.holds()),
             Err(Stopped { failure, uncollected }) => report(&Report::Failed { failure, uncollected }, &[]),
         },
@@ -54,6 +62,15 @@ pub fn run() {
             let failure = Failure { stage: Stage::Order, place: String::new(), errno: Errno::INVAL };
             report(&Report::Failed { failure, uncollected: None }, &[]);
         }
+    }
+}
+
+/// What came with the orders, in their order.
+struct Passed(std::vec::IntoIter<OwnedFd>);
+
+impl Passed {
+    fn next(&mut self) -> Result<OwnedFd, Errno> {
+        self.0.next().ok_or(Errno::BADF)
     }
 }
 
@@ -102,17 +119,19 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-fn confine(order: &mut Order, channel: &OwnedFd) -> Result<Running, Stopped> {
+fn confine(order: &mut Order, mut passed: Passed, channel: &OwnedFd) -> Result<Running, Stopped> {
+    belong_to_session(order, channel)?;
+    take_streams(&mut passed).map_err(at(Stage::Command))?;
     let mut door = None;
     if order.namespaces {
-        enter_namespaces(order).map_err(at(Stage::Namespaces))?;
+        enter_namespaces(order, &mut passed).map_err(at(Stage::Namespaces))?;
         door = open_door(order).map_err(at(Stage::Namespaces))?;
         view::build(order)?;
     }
     let watcher =
         if order.namespaces || order.supervisor { Some(start_watcher(order, channel)?) } else { None };
     privilege::gain_nothing().map_err(at(Stage::Privileges))?;
-    privilege::keep_only(privileges()).map_err(at(Stage::Privileges))?;
+    privilege::keep_only(privileges(order)).map_err(at(Stage::Privileges))?;
     rules::enforce_landlock(order)?;
     let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
     if let Some(watcher) = &watcher {
@@ -122,13 +141,34 @@ fn confine(order: &mut Order, channel: &OwnedFd) -> Result<Running, Stopped> {
     Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
 }
 
+/// Takes on the session's mark. Whether the runtime is still there is asked afterwards: one that died before found nobody
+/// to end, one that dies later has a guardian that finds us.
+fn belong_to_session(order: &Order, channel: &OwnedFd) -> Result<(), Failure> {
+    if let Some(mark) = order.mark {
+        mark.take_on().map_err(at(Stage::Command))?;
+    }
+    if let Some(Halves { soft, hard }) = order.open_files {
+        OpenFiles { soft, hard }.take_on();
+    }
+    let mut fds = [PollFd::new(channel, PollFlags::IN)];
+    let asked = poll(&mut fds, Some(&Timespec::default()));
+    match asked.is_ok() && !fds[0].revents().contains(PollFlags::HUP) {
+        true => Ok(()),
+        false => Err(at(Stage::Order)(Errno::PIPE)),
+    }
+}
+
+fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
+    rustix::stdio::dup2_stdin(passed.next()?)?;
+    rustix::stdio::dup2_stdout(passed.next()?)?;
+    rustix::stdio::dup2_stderr(passed.next()?)
+}
+
 /// The runtime passes the users, and a network if the command has its own.
-fn enter_namespaces(order: &Order) -> Result<(), Errno> {
-    let users = descriptor::inherited(FIRST_PASSED + 2).ok_or(Errno::BADF)?;
-    let network = order.own_network.then(|| descriptor::inherited(FIRST_PASSED + 3).ok_or(Errno::BADF));
-    namespace::enter(users, Spaces::USER)?;
-    if let Some(network) = network {
-        namespace::enter(network?, Spaces::NETWORK)?;
+fn enter_namespaces(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
+    namespace::enter(passed.next()?, Spaces::USER)?;
+    if order.own_network {
+        namespace::enter(passed.next()?, Spaces::NETWORK)?;
     }
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
 }
@@ -149,9 +189,11 @@ fn open_door(order: &mut Order) -> Result<Option<OwnedFd>, Errno> {
     Ok(Some(door.into()))
 }
 
-/// An administrator keeps what concerns files and users, which its programs take for granted; nobody else has anything.
-fn privileges() -> Capabilities {
-    if rustix::process::geteuid().is_root() { Capabilities::OF_FILES_AND_USERS } else { Capabilities::NONE }
+/// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
+/// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
+fn privileges(order: &Order) -> Capabilities {
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root && order.namespaces { Capabilities::OF_FILES } else { Capabilities::NONE }
 }
 
 fn enforce_filter(order: &Order) -> Result<Option<OwnedFd>, Errno> {

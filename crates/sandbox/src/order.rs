@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use windlass_sys::mark::Halves;
 
 /// What a helper is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,9 @@ pub(crate) struct Order {
     pub(crate) terminal: bool,
     /// Variables that say where the door to the listed hosts is, with [`DOOR`] for its port. None: there is no door.
     pub(crate) door: Vec<CString>,
+    /// The mark of the session, and the open-file limit to give back.
+    pub(crate) mark: Option<Halves>,
+    pub(crate) open_files: Option<Halves>,
 }
 
 /// What stands for the port of a command's door until it is open.
@@ -223,6 +227,12 @@ impl Order {
         out.block(self.directory.as_bytes());
         out.flag(self.terminal);
         out.list(&self.door, |out, text| out.block(text.as_bytes()));
+        for limit in [self.mark, self.open_files] {
+            out.flag(limit.is_some());
+            let Halves { soft, hard } = limit.unwrap_or(Halves { soft: 0, hard: 0 });
+            out.large(soft);
+            out.large(hard);
+        }
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
@@ -254,6 +264,8 @@ impl Order {
             directory: from.c_string()?,
             terminal: from.flag()?,
             door: from.list(Reader::c_string)?,
+            mark: from.limit()?,
+            open_files: from.limit()?,
         })
     }
 }
@@ -347,6 +359,10 @@ impl Writer {
         self.bytes.extend_from_slice(&number.to_le_bytes());
     }
 
+    fn large(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
     fn block(&mut self, block: &[u8]) {
         self.number(u32::try_from(block.len()).unwrap_or(u32::MAX));
         self.bytes.extend_from_slice(block);
@@ -385,6 +401,13 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Option<u32> {
         self.take(4)?.try_into().ok().map(u32::from_le_bytes)
+    }
+
+    fn limit(&mut self) -> Option<Option<Halves>> {
+        let given = self.flag()?;
+        let mut large = || Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
+        let halves = Halves { soft: large()?, hard: large()? };
+        Some(given.then_some(halves))
     }
 
     fn block(&mut self) -> Option<&[u8]> {
@@ -433,6 +456,8 @@ mod tests {
             directory: c"/w".into(),
             terminal: true,
             door: vec![c"HTTP_PROXY=http://127.0.0.1:{door}".into()],
+            mark: Some(Halves { soft: 1 << 40, hard: u64::MAX }),
+            open_files: None,
         }
     }
 

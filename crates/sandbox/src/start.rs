@@ -7,12 +7,12 @@ use crate::order::{Failure, Order, Report, Task};
 use crate::plan::{Layer, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use rustix::io::Errno;
 use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::limits::OpenFiles;
-use windlass_sys::mark::{Brand, Mark};
+use windlass_sys::mark::{Brand, Halves, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::spawn::{self, Kinship, Launch, LaunchFailure, Stdio};
@@ -87,12 +87,11 @@ impl From<Failure> for StartFailure {
 pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<Started, StartFailure> {
     let namespaces = plan.has(Layer::Namespaces);
     let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
-    let (stdio, mark, open_files) = (command.stdio, command.mark, command.open_files);
     let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
-    let task = Task::Confine(Box::new(order(plan, command, own_network)));
-    let spaces = ground.as_ref().map(|ground| ground.spaces()).unwrap_or_default();
-    let surroundings = Surroundings { stdio, mark, open_files, spaces: &spaces };
-    let talk = Talk::begin_in(grounds.helper(), &task, &surroundings)?;
+    let mut passed = streams(command.stdio).to_vec();
+    passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
+    let talk = grounds.helper()?;
+    talk.order(&Task::Confine(Box::new(order(plan, command, own_network))), &passed)?;
     let mut denials = Vec::new();
     loop {
         match talk.next()? {
@@ -108,6 +107,14 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
             }
             (report, _) => return Err(talk.unexpected(report)),
         }
+    }
+}
+
+/// The terminal is the command's to take, in a session of its own.
+fn streams(stdio: Stdio<'_>) -> [BorrowedFd<'_>; 3] {
+    match stdio {
+        Stdio::Terminal { slave } => [slave; 3],
+        Stdio::Pipes { stdin, stdout, stderr } => [stdin, stdout, stderr],
     }
 }
 
@@ -132,6 +139,8 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         directory: command.directory,
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
         door: command.door,
+        mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
+        open_files: command.open_files.map(|OpenFiles { soft, hard }| Halves { soft, hard }),
     }
 }
 
@@ -158,65 +167,53 @@ impl Line {
     }
 }
 
-/// What a helper is started with beside its orders.
-struct Surroundings<'a> {
-    stdio: Stdio<'a>,
-    mark: Option<(Brand, Mark)>,
-    open_files: Option<OpenFiles>,
-    spaces: &'a [BorrowedFd<'a>],
-}
-
 /// A helper that is at work. When this goes, so does the helper.
+#[derive(Debug)]
 pub(crate) struct Talk {
     helper: Helper,
     end: OwnedFd,
 }
 
 /// A helper's process, which does not outlive this.
+#[derive(Debug)]
 struct Helper(Process);
 
 /// Longer than any helper takes on a machine that works at all.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 impl Talk {
-    /// Starts a helper that concerns no command.
-    pub(crate) fn begin(helper: &HelperProgram, task: &Task) -> Result<Self, StartFailure> {
-        let nothing =
-            rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty());
-        let nothing = nothing.map_err(StartFailure::Channel)?;
-        let nothing =
-            rustix::io::fcntl_dupfd_cloexec(nothing, spawn::FIRST_PASSED).map_err(StartFailure::Channel)?;
-        let (stdin, stdout, stderr) = (nothing.as_fd(), nothing.as_fd(), nothing.as_fd());
-        let stdio = Stdio::Pipes { stdin, stdout, stderr };
-        Self::begin_in(helper, task, &Surroundings { stdio, mark: None, open_files: None, spaces: &[] })
-    }
-
-    fn begin_in(
-        helper: &HelperProgram,
-        task: &Task,
-        surroundings: &Surroundings<'_>,
-    ) -> Result<Self, StartFailure> {
+    /// Starts a helper, which waits for its orders.
+    pub(crate) fn begin(helper: &HelperProgram) -> Result<Self, StartFailure> {
         let (ours, theirs) = channel::pair().map_err(StartFailure::Channel)?;
-        let orders = written(&task.write()).map_err(StartFailure::Channel)?;
-        let passed: Vec<BorrowedFd<'_>> =
-            [theirs.as_fd(), orders.as_fd()].into_iter().chain(surroundings.spaces.iter().copied()).collect();
+        let nothing = open_nothing().map_err(StartFailure::Channel)?;
+        let (stdin, stdout, stderr) = (nothing.as_fd(), nothing.as_fd(), nothing.as_fd());
         let launch = Launch {
             program: &helper.program,
             arguments: &helper.arguments,
             environment: &[],
             directory: c"/",
-            // The terminal is the command's to take, in a session of its own.
-            stdio: match surroundings.stdio {
-                Stdio::Terminal { slave } => Stdio::Pipes { stdin: slave, stdout: slave, stderr: slave },
-                pipes => pipes,
-            },
-            mark: surroundings.mark,
-            open_files: surroundings.open_files,
-            passed: &passed,
+            stdio: Stdio::Pipes { stdin, stdout, stderr },
+            // It takes on its session's when it has one. Until then it ends when we hang up.
+            mark: None,
+            open_files: None,
+            passed: &[theirs.as_fd()],
             kinship: Kinship::Child,
         };
         let helper = spawn::launch(&launch).map_err(StartFailure::Helper)?;
         Ok(Self { helper: Helper(helper), end: ours })
+    }
+
+    /// Tells it what to do.
+    pub(crate) fn order(&self, task: &Task, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
+        let orders = written(&task.write()).map_err(StartFailure::Channel)?;
+        let descriptors: Vec<BorrowedFd<'_>> =
+            std::iter::once(orders.as_fd()).chain(passed.iter().copied()).collect();
+        channel::send(&self.end, b"orders", &descriptors, Waiting::Yes).map_err(StartFailure::Channel)
+    }
+
+    /// Whether it can still be told anything.
+    pub(crate) fn is_there(&self) -> bool {
+        self.helper.0.is_alive()
     }
 
     pub(crate) fn helper_number(&self) -> String {
@@ -268,6 +265,12 @@ impl Drop for Helper {
         let _ = self.0.signal(Signal::KILL);
         let _ = self.0.reap_blocking();
     }
+}
+
+/// Above the numbers that a child's own streams get.
+fn open_nothing() -> Result<OwnedFd, Errno> {
+    let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::fcntl_dupfd_cloexec(nothing, spawn::FIRST_PASSED)
 }
 
 /// Orders in a file that has no name.

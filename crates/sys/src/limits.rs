@@ -7,8 +7,19 @@ use std::sync::OnceLock;
 /// use `select`, or close every possible descriptor, misbehave under a large one.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenFiles {
-    pub(crate) soft: u64,
-    pub(crate) hard: u64,
+    /// What a program meets.
+    pub soft: u64,
+    /// What it may raise that to.
+    pub hard: u64,
+}
+
+impl OpenFiles {
+    /// Gives this process the limit back. It opens no more files of its own after that than such a limit allows.
+    pub fn take_on(self) {
+        let limit = |value: u64| (value != u64::MAX).then_some(value);
+        // A limit that was lowered meanwhile stays as it is.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit(self.soft), maximum: limit(self.hard) });
+    }
 }
 
 /// Raises the runtime's soft open-file limit to its hard one. A thousand sessions need more than the usual 1024. What the

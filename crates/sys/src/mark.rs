@@ -41,10 +41,27 @@ pub enum Fate {
 }
 
 /// The two halves of a limit, as they are to be set in a child.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Halves {
-    pub(crate) soft: u64,
-    pub(crate) hard: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halves {
+    /// The lower one, which holds now.
+    pub soft: u64,
+    /// The upper one.
+    pub hard: u64,
+}
+
+impl Halves {
+    /// Takes the mark on: this process belongs to the session from now on, with all that it starts.
+    pub fn take_on(self) -> Result<(), Errno> {
+        let limit = libc::rlimit64 { rlim_cur: self.soft, rlim_max: self.hard };
+        // SAFETY: the new limit is complete, and nothing is asked for.
+        let answer =
+            unsafe { libc::prlimit64(0, libc::RLIMIT_LOCKS, &raw const limit, std::ptr::null_mut()) };
+        if answer == 0 {
+            Ok(())
+        } else {
+            Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::PERM))
+        }
+    }
 }
 
 const FAMILY_SHIFT: u32 = 32;
@@ -96,7 +113,8 @@ impl Brand {
             .map(Mark)
     }
 
-    pub(crate) fn halves(self, mark: Mark) -> Option<Halves> {
+    /// What a process has to set to bear a mark, where it can.
+    pub fn halves(self, mark: Mark) -> Option<Halves> {
         match self.place {
             Place::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
             Place::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),

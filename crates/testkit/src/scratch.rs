@@ -10,9 +10,14 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// Makes one; the name helps when a test is stopped in the middle.
     pub fn new(name: &str) -> Self {
+        Self::below(&std::env::temp_dir(), name)
+    }
+
+    /// Makes one in this directory, for tests about what may be done where.
+    pub fn below(directory: &Path, name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("windlass-{name}-{}-{number}", std::process::id()));
+        let path = directory.join(format!("windlass-{name}-{}-{number}", std::process::id()));
         // A leftover of a process with the same number.
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).expect("a scratch directory can be made");

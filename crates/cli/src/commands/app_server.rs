@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use windlass_engine::sandbox::{Base, Confined, Policy};
-use windlass_engine::{Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
+use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 
@@ -73,9 +73,18 @@ fn policy(name: Option<SandboxName>) -> Policy {
 
 fn engine(store: Option<Store>, layers: LayersName) -> Result<Engine> {
     let grounds = Some(confinement::grounds(layers));
+    let ahead = Ahead::OneHelper;
     let drain = Drain { silence: DRAIN, ceiling: DRAIN };
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, drain, limits, grounds, ..EngineOptions::default() })?)
+    Ok(Engine::new(EngineOptions {
+        store,
+        guard,
+        drain,
+        limits,
+        grounds,
+        ahead,
+        ..EngineOptions::default()
+    })?)
 }

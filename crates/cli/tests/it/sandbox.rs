@@ -142,3 +142,73 @@ async fn every_terminal_task_works_where_nothing_confines_it() {
     let stage = Stage::new("terminals", Owner::Myself);
     terminals::carry_out(&stage, &[]).await;
 }
+
+#[test]
+fn no_attempt_gets_out_of_a_workspace() {
+    nothing_gets_out_of("workspace", Owner::Myself, WORKSPACE);
+}
+
+#[test]
+fn no_attempt_of_an_ordinary_user_gets_out_of_a_workspace() {
+    nothing_gets_out_of("workspace-user", Owner::ordinary(), WORKSPACE);
+}
+
+#[test]
+fn no_attempt_gets_out_of_reading_only() {
+    nothing_gets_out_of("reading", Owner::Myself, READING);
+}
+
+#[test]
+fn no_attempt_of_an_ordinary_user_gets_out_of_reading_only() {
+    nothing_gets_out_of("reading-user", Owner::ordinary(), READING);
+}
+
+#[test]
+fn no_attempt_gets_out_without_namespaces() {
+    nothing_gets_out_of("landlock", Owner::Myself, Confinement { layers: Layers::Landlock, ..WORKSPACE });
+}
+
+#[test]
+fn no_attempt_of_an_ordinary_user_gets_out_without_namespaces() {
+    nothing_gets_out_of(
+        "landlock-user",
+        Owner::ordinary(),
+        Confinement { layers: Layers::Landlock, ..WORKSPACE },
+    );
+}
+
+#[test]
+fn no_attempt_gets_out_of_reading_only_without_namespaces() {
+    nothing_gets_out_of(
+        "landlock-reading",
+        Owner::Myself,
+        Confinement { layers: Layers::Landlock, ..READING },
+    );
+}
+
+#[test]
+fn no_attempt_gets_out_where_the_network_is_open() {
+    nothing_gets_out_of("open", Owner::Myself, Confinement { network: Network::On, ..WORKSPACE });
+}
+
+#[test]
+fn no_attempt_gets_out_where_there_is_a_loopback_device() {
+    nothing_gets_out_of(
+        "loopback",
+        Owner::ordinary(),
+        Confinement { network: Network::Loopback, ..WORKSPACE },
+    );
+}
+
+const WORKSPACE: Confinement =
+    Confinement { policy: Policy::WorkspaceWrite, network: Network::Off, layers: Layers::All };
+const READING: Confinement = Confinement { policy: Policy::ReadOnly, ..WORKSPACE };
+
+fn nothing_gets_out_of(name: &str, owner: Owner, confinement: Confinement) {
+    let stage = Stage::new(name, owner);
+    let before = stage.traces();
+    let attempted = stage.attempt(&confinement.words(&stage));
+    let changed = changed(&before, &stage.traces());
+    println!("{}", attempts::table(&attempted));
+    assert_eq!(got_through(confinement, &attempted, &changed), Vec::<String>::new());
+}

@@ -230,7 +230,9 @@ impl Prey {
     /// watcher.
     pub(crate) fn has_strays(&self, mark: Mark, living_root: Option<Pid>) -> bool {
         let known: Vec<Pid> = living_root.into_iter().chain(self.watcher).collect();
-        let has_children = |watcher| self.brand.on(watcher) == Some(mark) && tree::has_children(watcher);
+        let is_there = |watcher| self.brand.on(watcher) == Some(mark);
+        // One that ends while it is looked at cannot be looked at, and leaves nobody.
+        let has_children = |watcher| is_there(watcher) && tree::has_children(watcher) && is_there(watcher);
         self.watcher.is_some_and(has_children) || self.adoption.has_orphans(self.brand, mark, &known)
     }
 

@@ -64,7 +64,6 @@ impl Judge<'_> {
     fn opened(&self, notice: &Notice, place: Place, flags: Flags) -> Option<Refused> {
         let flags = match flags {
             Flags::In(argument) => notice.arguments[argument] as u32,
-            Flags::At(argument) => pointed_at(notice, argument)?,
             Flags::Creat => 0o1 | CREATE | TRUNCATE,
         };
         let located = Located::of(notice, place)?;
@@ -200,13 +199,6 @@ type Refused = (Errno, Denial);
 
 fn denial(operation: Operation, path: &Path, ruling: &Ruling) -> Denial {
     Denial { operation, target: path.display().to_string(), rule: ruling.origin.clone(), times: 1 }
-}
-
-/// The first word of the structure that an argument points to: the flags of `openat2` fit into it.
-fn pointed_at(notice: &Notice, argument: usize) -> Option<u32> {
-    let mut word = [0; 4];
-    let read = read_memory(notice.pid, notice.arguments[argument], &mut word).ok()?;
-    (read == word.len()).then(|| u32::from_ne_bytes(word))
 }
 
 /// An address of the internet. Whoever connects to nothing, or to a path, is not asked about here.

@@ -54,7 +54,7 @@ fn prepare(order: &Order) -> Result<(), Failure> {
     }
     privilege::hide_memory().map_err(at(Stage::Watcher))?;
     privilege::gain_nothing().map_err(at(Stage::Watcher))?;
-    let kept = super::privileges().and(Capabilities::OF_LOOKING);
+    let kept = super::privileges(order).and(Capabilities::OF_LOOKING);
     privilege::keep_only(kept).map_err(at(Stage::Privileges))
 }
 

@@ -29,7 +29,7 @@ numbers! {
     SYSLOG = SYS_syslog, SETHOSTNAME = SYS_sethostname, SETDOMAINNAME = SYS_setdomainname,
     OPEN_BY_HANDLE_AT = SYS_open_by_handle_at, FANOTIFY_INIT = SYS_fanotify_init, VHANGUP = SYS_vhangup,
     SETTIMEOFDAY = SYS_settimeofday, CLOCK_SETTIME = SYS_clock_settime, ADJTIMEX = SYS_adjtimex,
-    CLOCK_ADJTIME = SYS_clock_adjtime,
+    CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality,
 }
 
 /// `setxattrat`, newer than the list of names.

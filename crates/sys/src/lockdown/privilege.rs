@@ -11,18 +11,8 @@ impl Capabilities {
     /// None at all.
     pub const NONE: Self = Self(0);
 
-    /// What programs of the administrator take for granted about files, users and their own processes. None of it reaches
-    /// beyond the space of users that the process is in.
-    pub const OF_FILES_AND_USERS: Self = Self(
-        1 << CHOWN
-            | 1 << DAC_OVERRIDE
-            | 1 << FOWNER
-            | 1 << FSETID
-            | 1 << KILL
-            | 1 << SETGID
-            | 1 << SETUID
-            | 1 << NET_BIND_SERVICE,
-    );
+    /// What programs of the administrator take for granted about files, whoever owns them.
+    pub const OF_FILES: Self = Self(1 << CHOWN | 1 << DAC_OVERRIDE | 1 << FOWNER | 1 << FSETID);
 
     /// Reading the memory of other processes.
     pub const OF_LOOKING: Self = Self(1 << SYS_PTRACE);
@@ -38,10 +28,6 @@ const CHOWN: u32 = 0;
 const DAC_OVERRIDE: u32 = 1;
 const FOWNER: u32 = 3;
 const FSETID: u32 = 4;
-const KILL: u32 = 5;
-const SETGID: u32 = 6;
-const SETUID: u32 = 7;
-const NET_BIND_SERVICE: u32 = 10;
 const SYS_PTRACE: u32 = 19;
 /// Numbers from here on are known to no kernel.
 const PAST_THE_LAST: u32 = 64;

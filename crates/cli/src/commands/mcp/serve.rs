@@ -8,18 +8,19 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use windlass_engine::Patience;
+use windlass_engine::{Ahead, Engine, EngineOptions, Guard};
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
 use windlass_tools::Toolbox;
 
 use crate::args::McpServe;
+use crate::commands::guardian;
 use crate::commands::keeper::Detached;
+use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
-use crate::commands::run::{engine, forget_the_oldest};
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::{printing, toolbox};
+use crate::{confinement, printing, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -58,7 +59,11 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     if let Some(store) = &store {
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }
-    Ok(Toolbox::new(engine(store, Patience::default(), order.tools.sandbox.sandbox_layers)?, options))
+    let guard = Guard::Program(guardian::program);
+    let grounds = Some(confinement::grounds(order.tools.sandbox.sandbox_layers));
+    let ahead = Ahead::OneHelper;
+    let engine = Engine::new(EngineOptions { store, guard, grounds, ahead, ..EngineOptions::default() })?;
+    Ok(Toolbox::new(engine, options))
 }
 
 /// Serves whoever is there to be served.

@@ -111,7 +111,8 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(name: &str, owner: Owner) -> Self {
-        let scratch = Scratch::new(&format!("sandbox-{name}"));
+        // The usual place for such directories is one that a policy lets commands write to.
+        let scratch = Scratch::below(Path::new("/var/tmp"), &format!("sandbox-{name}"));
         compile(scratch.path());
         let mut stage = Self { scratch, owner, environment: Vec::new(), processes: Vec::new() };
         stage.environment = stage.places();
@@ -170,8 +171,9 @@ impl Stage {
         for part in PROTECTED {
             trace(&self.scratch.path().join(part), &mut traces);
         }
-        // The victim itself writes there.
+        // The victim itself writes there, and the program keeps its own records.
         traces.remove(&self.path("outside/signals"));
+        traces.retain(|path, _| !path.starts_with(&self.path("home/state")));
         traces
     }
 
