@@ -19,6 +19,8 @@ pub(crate) enum Subject {
     OldEntry { place: Place },
     /// A name that goes, and one that comes.
     Moved { from: Place, to: Place },
+    /// A file that gets one more name.
+    Linked { from: Place, to: Place },
     /// A file that is open already.
     Descriptor { argument: usize },
     /// An address: its argument, and that of its length.
@@ -88,7 +90,7 @@ const CHANGES: &[Told] = &[
     told(n::MKDIRAT, Operation::MakeDirectory, Subject::NewEntry { place: at(0, 1) }),
     told(n::MKNODAT, Operation::MakeNode, Subject::NewEntry { place: at(0, 1) }),
     told(n::SYMLINKAT, Operation::Link, Subject::NewEntry { place: at(1, 2) }),
-    told(n::LINKAT, Operation::Link, Subject::NewEntry { place: at(2, 3) }),
+    told(n::LINKAT, Operation::Link, Subject::Linked { from: at(0, 1), to: at(2, 3) }),
     told(n::UNLINKAT, Operation::Remove, Subject::OldEntry { place: at(0, 1) }),
     told(n::RENAMEAT2, Operation::Rename, Subject::Moved { from: at(0, 1), to: at(2, 3) }),
     told(n::TRUNCATE, Operation::Truncate, Subject::Object { place: here(0), links: Links::Followed }),
@@ -150,7 +152,7 @@ const OLD_CHANGES: &[Told] = &[
     told(n::MKDIR, Operation::MakeDirectory, Subject::NewEntry { place: here(0) }),
     told(n::MKNOD, Operation::MakeNode, Subject::NewEntry { place: here(0) }),
     told(n::SYMLINK, Operation::Link, Subject::NewEntry { place: here(1) }),
-    told(n::LINK, Operation::Link, Subject::NewEntry { place: here(1) }),
+    told(n::LINK, Operation::Link, Subject::Linked { from: here(0), to: here(1) }),
     told(n::UNLINK, Operation::Remove, Subject::OldEntry { place: here(0) }),
     told(n::RMDIR, Operation::Remove, Subject::OldEntry { place: here(0) }),
     told(n::RENAME, Operation::Rename, Subject::Moved { from: here(0), to: here(1) }),
@@ -187,12 +189,17 @@ pub(crate) struct Wanted {
     pub(crate) supervised: bool,
     /// Whether opening for reading is asked about as well.
     pub(crate) reads: bool,
+    /// Whether there are namespaces, in which nobody else's processes are.
+    pub(crate) namespaces: bool,
 }
 
 /// The rules of the filter.
 pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
     let mut rules = Vec::new();
     add_refused(&mut rules);
+    if !wanted.namespaces {
+        add_refused_among_others(&mut rules);
+    }
     add_network(wanted, &mut rules);
     if wanted.supervised {
         add_told(wanted, &mut rules);
@@ -259,7 +266,7 @@ fn add_refused(rules: &mut Vec<Rule>) {
     rules.extend(FORBIDDEN.iter().map(|number| Rule::always(*number, PERM)));
     rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], PERM));
     rules.push(Rule::when(n::UNSHARE, [Test::HasAny { argument: 0, bits: NEW_SPACES | NEW_TIME }], PERM));
-    for command in [TIOCSTI, TIOCLINUX, TIOCSETD] {
+    for command in [TIOCSTI, TIOCLINUX, TIOCSETD, SETFLAGS, SETFLAGS_EXTENDED] {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
     }
     add_refused_modes(rules);
@@ -272,6 +279,42 @@ fn add_refused(rules: &mut Vec<Rule>) {
     ));
     #[cfg(target_arch = "x86_64")]
     rules.push(Rule::when(n::SETRLIMIT, [Test::Is { argument: 0, value: RLIMIT_LOCKS }], PERM));
+}
+
+/// Where processes of others are in sight, calls that reach them by number, and what is shared with them by number.
+fn add_refused_among_others(rules: &mut Vec<Rule>) {
+    const SHARED: [i64; 11] = [
+        n::SHMGET,
+        n::SHMAT,
+        n::SHMCTL,
+        n::SEMGET,
+        n::SEMOP,
+        n::SEMTIMEDOP,
+        n::SEMCTL,
+        n::MSGGET,
+        n::MSGSND,
+        n::MSGRCV,
+        n::MSGCTL,
+    ];
+    /// The argument that says whom it is about; 0 is the caller itself.
+    const ABOUT: [(i64, u8); 9] = [
+        (n::SETPRIORITY, 1),
+        (n::SCHED_SETSCHEDULER, 0),
+        (n::SCHED_SETPARAM, 0),
+        (n::SCHED_SETATTR, 0),
+        (n::SCHED_SETAFFINITY, 0),
+        (n::IOPRIO_SET, 1),
+        (n::MIGRATE_PAGES, 0),
+        (n::MOVE_PAGES, 0),
+        (n::PROCESS_MADVISE, 0),
+    ];
+    rules.extend(SHARED.map(|number| Rule::always(number, Verdict::Fail(Errno::ACCESS))));
+    for (number, argument) in ABOUT {
+        let others = Test::IsNot { argument, value: 0 };
+        rules.push(Rule::when(number, [others], Verdict::Fail(Errno::PERM)));
+    }
+    let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
+    rules.push(Rule::when(n::PRLIMIT64, others, Verdict::Fail(Errno::PERM)));
 }
 
 /// A file that makes whoever runs it its owner would carry the command's user out of the sandbox.
@@ -324,22 +367,35 @@ const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
 const TIOCSETD: u32 = 0x5423;
 const RLIMIT_LOCKS: u32 = 10;
+/// Attributes of files such as "immutable", which can be set through a descriptor that is open for reading only.
+const SETFLAGS: u32 = 0x4008_6602;
+const SETFLAGS_EXTENDED: u32 = 0x401c_5820;
 
 fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     const UNIX: u32 = 1;
+    /// Set in the number of this kind of socket, and not in those of streams.
+    const DATAGRAM: u32 = 2;
     const INTERNET: [u32; 2] = [2, 10];
     const NETLINK: u32 = 16;
     const ROUTES: u32 = 0;
     /// The usual one, ICMP for ping, TCP, UDP, ICMP of IPv6, and TCP over several paths.
     const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
     let family = |family| Test::Is { argument: 0, value: family };
+    let reachable = wanted.own_network || wanted.network == NetworkKind::On;
+    if !wanted.namespaces && wanted.network != NetworkKind::On {
+        // One that sends to a path with every message could reach sockets of others, and nobody would be asked.
+        let datagrams = [family(UNIX), Test::HasAny { argument: 1, bits: DATAGRAM }];
+        for call in [n::SOCKET, n::SOCKETPAIR] {
+            rules.push(Rule::when(call, datagrams, Verdict::Fail(Errno::ACCESS)));
+        }
+    }
     rules.push(Rule::when(n::SOCKET, [family(UNIX)], Verdict::Allow));
-    rules.push(Rule::when(
-        n::SOCKET,
-        [family(NETLINK), Test::Is { argument: 2, value: ROUTES }],
-        Verdict::Allow,
-    ));
-    let internet = if wanted.own_network || wanted.network == NetworkKind::On {
+    // Of a network that is not its own, it would only be told what the machine's looks like.
+    if reachable {
+        let routes = Test::Is { argument: 2, value: ROUTES };
+        rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], Verdict::Allow));
+    }
+    let internet = if reachable {
         Verdict::Allow
     } else if wanted.supervised {
         Verdict::Tell
@@ -354,7 +410,7 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
         rules.push(Rule::when(n::SOCKET, [family(number)], Verdict::Fail(Errno::PROTONOSUPPORT)));
     }
     rules.push(Rule::always(n::SOCKET, Verdict::Fail(Errno::AFNOSUPPORT)));
-    if wanted.supervised && wanted.own_network {
+    if wanted.supervised && wanted.network != NetworkKind::On {
         rules.push(Rule::always(n::CONNECT, Verdict::Tell));
         rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], Verdict::Tell));
     }
@@ -388,7 +444,7 @@ mod tests {
     use windlass_sys::lockdown::filter::Program;
 
     fn wanted(network: NetworkKind, own_network: bool) -> Wanted {
-        Wanted { network, own_network, supervised: true, reads: true }
+        Wanted { network, own_network, supervised: true, reads: true, namespaces: own_network }
     }
 
     #[test]

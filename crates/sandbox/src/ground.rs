@@ -4,7 +4,7 @@
 use crate::machine::Machine;
 use crate::order::{Failure, NetworkKind, Report, Stage, Task};
 use crate::policy::Network;
-use crate::start::{HelperProgram, StartFailure, Talk};
+use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -46,12 +46,21 @@ pub struct Grounds {
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
     ready: Mutex<Option<Talk>>,
+    /// Helpers that have done their work and were not collected yet.
+    done: Mutex<Vec<Helper>>,
 }
 
 impl Grounds {
     /// Nothing yet.
     pub fn new(helper: HelperProgram, means: Means) -> Self {
-        Self { helper, means, machine: OnceLock::new(), made: Mutex::default(), ready: Mutex::default() }
+        Self {
+            helper,
+            means,
+            machine: OnceLock::new(),
+            made: Mutex::default(),
+            ready: Mutex::default(),
+            done: Mutex::default(),
+        }
     }
 
     /// A helper that waits for its orders: the one that stands ready, or else one that is started now.
@@ -67,6 +76,13 @@ impl Grounds {
             let ready = Talk::begin(&self.helper).ok();
             *self.ready() = ready;
         }
+    }
+
+    /// Takes a helper that is about to exit. The command need not wait for that.
+    pub(crate) fn collect_later(&self, helper: Helper) {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.retain(|helper| !helper.is_collected());
+        done.push(helper);
     }
 
     /// Sends the one that stands ready away.

@@ -89,7 +89,7 @@ impl Machine {
         said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
         said.push(
             "modes, owners and times of files outside, and protected places inside writable ones, are kept by \
-             supervision alone: a program that races against it can change them"
+             supervision alone: a program that races against it can get past; sockets of others at paths likewise"
                 .to_owned(),
         );
         if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {
@@ -103,7 +103,8 @@ impl Machine {
                     .to_owned(),
             );
         }
-        said.push("sockets of others at paths can be connected to".to_owned());
+        said.push("memory that is shared under /dev/shm, and the list of who listens on this machine, are everybody's".to_owned());
+        said.push("shared memory and queues by number, sockets for datagrams at paths, and new terminals cannot be had".to_owned());
         said
     }
 }

@@ -102,7 +102,9 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
                 let process = held(pid).ok_or(StartFailure::Silent)?;
                 let watcher = if watcher == 0 { None } else { held(watcher) };
                 let door = if door { holds.next() } else { None };
-                let line = Line { end: talk.finish(), first: denials };
+                let (end, helper) = talk.finish();
+                grounds.collect_later(helper);
+                let line = Line { end, first: denials };
                 return Ok(Started { process, watcher, line, door });
             }
             (report, _) => return Err(talk.unexpected(report)),
@@ -176,7 +178,14 @@ pub(crate) struct Talk {
 
 /// A helper's process, which does not outlive this.
 #[derive(Debug)]
-struct Helper(Process);
+pub(crate) struct Helper(Process);
+
+impl Helper {
+    /// Whether it has exited and was collected.
+    pub(crate) fn is_collected(&self) -> bool {
+        !matches!(self.0.reap(), Ok(None))
+    }
+}
 
 /// Longer than any helper takes on a machine that works at all.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -253,9 +262,9 @@ impl Talk {
         }
     }
 
-    /// The helper is done; what is left of the channel belongs to the watcher.
-    fn finish(self) -> OwnedFd {
-        self.end
+    /// The helper is done and about to exit; what is left of the channel belongs to the watcher.
+    fn finish(self) -> (OwnedFd, Helper) {
+        (self.end, self.helper)
     }
 }
 

@@ -86,7 +86,8 @@ fn got_through(confinement: Confinement, attempted: &[Attempted], changed: &BTre
     let escaped = attempted.iter().filter(|one| matches!(one.outcome, Outcome::Escaped(_)));
     let broken = escaped.filter(|one| confinement.must_stop(&one.attempt));
     let told = broken.map(|one| format!("{}: {:?}", one.attempt.name, one.outcome));
-    told.chain(changed.iter().map(|path| format!("{path} changed"))).collect()
+    let noticed = changed.iter().filter(|path| confinement.keeps(path));
+    told.chain(noticed.map(|path| format!("{path} changed"))).collect()
 }
 
 #[test]

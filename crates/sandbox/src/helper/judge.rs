@@ -13,8 +13,10 @@ use crate::order::{NetworkKind, Order};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::notice::{Notice, read_memory};
 
 /// What a caller is told.
@@ -51,9 +53,14 @@ impl Judge<'_> {
             Subject::OldEntry { place } => {
                 self.entry(notice, place).and_then(|entry| self.old_entry(told.operation, &entry))
             }
+            Subject::Linked { from, to } => self.linked(notice, from, to),
             Subject::Moved { from, to } => self.moved(notice, from, to),
             Subject::Descriptor { argument } => self.descriptor(notice, told.operation, argument),
-            Subject::Address { argument } => self.address(notice, told.operation, argument),
+            Subject::Address { argument } => {
+                let address =
+                    read_address(notice, notice.arguments[argument], notice.arguments[argument + 1]);
+                address.and_then(|address| self.address(notice, told.operation, address))
+            }
             Subject::Family { .. } => {
                 Some(self.no_network(told.operation, "an internet socket".into(), Errno::ACCESS))
             }
@@ -112,8 +119,14 @@ impl Judge<'_> {
     }
 
     fn changed(&self, operation: Operation, seen: &Seen) -> Option<Refused> {
-        let named = seen.is_regular || seen.is_directory || self.order.namespaces;
-        (named && self.is_kept(seen)).then(|| self.refused(operation, &seen.path))
+        // What has no path, such as a pipe, belongs to whoever holds it.
+        let kept = if self.order.namespaces {
+            self.is_kept(seen)
+        } else {
+            let ruling = ruling_at(&self.order.rulings, &seen.path);
+            seen.path.is_absolute() && ruling.is_some_and(|ruling| ruling.access != Access::Write)
+        };
+        kept.then(|| self.refused(operation, &seen.path))
     }
 
     fn entry(&self, notice: &Notice, place: Place) -> Option<Entry> {
@@ -141,6 +154,15 @@ impl Judge<'_> {
         let path = entry.path();
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path);
         (fixed || self.is_kept(&entry.directory)).then(|| self.refused(operation, &path))
+    }
+
+    /// Under another name a file could be changed that must not be.
+    fn linked(&self, notice: &Notice, from: Place, to: Place) -> Option<Refused> {
+        let refused = self.new_entry(Operation::Link, &self.entry(notice, to)?);
+        refused.or_else(|| {
+            let seen = Located::of(notice, from)?.look(false)?;
+            self.is_kept(&seen).then(|| self.refused(Operation::Link, &seen.path))
+        })
     }
 
     fn moved(&self, notice: &Notice, from: Place, to: Place) -> Option<Refused> {
@@ -175,14 +197,29 @@ impl Judge<'_> {
         (Errno::ROFS, Denial { operation, target, rule, times: 1 })
     }
 
-    fn address(&self, notice: &Notice, operation: Operation, argument: usize) -> Option<Refused> {
-        let address = read_address(notice, argument)?;
-        let allowed = match self.order.network {
-            NetworkKind::On => true,
-            NetworkKind::Off => false,
-            NetworkKind::Loopback | NetworkKind::Hosts => is_own(address.ip()),
-        };
-        (!allowed).then(|| self.no_network(operation, address.to_string(), Errno::NETUNREACH))
+    fn address(&self, notice: &Notice, operation: Operation, address: Address) -> Option<Refused> {
+        match address {
+            Address::Internet(address) => {
+                let allowed = match self.order.network {
+                    NetworkKind::On => true,
+                    // Without a network of its own the socket could not even be made.
+                    NetworkKind::Off => !self.order.own_network,
+                    NetworkKind::Loopback | NetworkKind::Hosts => is_own(address.ip()),
+                };
+                (!allowed).then(|| self.no_network(operation, address.to_string(), Errno::NETUNREACH))
+            }
+            Address::Path(path) => self.socket_of_others(notice, operation, &path),
+        }
+    }
+
+    /// With namespaces, sockets of others are out of sight. Without, those outside writable places are refused.
+    fn socket_of_others(&self, notice: &Notice, operation: Operation, path: &Path) -> Option<Refused> {
+        if self.order.namespaces {
+            return None;
+        }
+        let seen = Located::from_working_directory(notice, path).look(true)?;
+        let ruling = ruling_at(&self.order.rulings, &seen.path)?;
+        (ruling.access != Access::Write).then(|| (Errno::ACCESS, denial(operation, &seen.path, ruling)))
     }
 
     fn no_network(&self, operation: Operation, target: String, errno: Errno) -> Refused {
@@ -201,25 +238,33 @@ fn denial(operation: Operation, path: &Path, ruling: &Ruling) -> Denial {
     Denial { operation, target: path.display().to_string(), rule: ruling.origin.clone(), times: 1 }
 }
 
-/// An address of the internet. Whoever connects to nothing, or to a path, is not asked about here.
-fn read_address(notice: &Notice, argument: usize) -> Option<SocketAddr> {
+/// Where something is sent to.
+enum Address {
+    Internet(SocketAddr),
+    Path(PathBuf),
+}
+
+/// An address that leads somewhere. Whoever connects to nothing, or to a name that is no path, is not asked about here.
+fn read_address(notice: &Notice, at: u64, length: u64) -> Option<Address> {
+    const UNIX: u16 = 1;
     const INET: u16 = 2;
     const INET6: u16 = 10;
-    let mut bytes = [0; 28];
-    let length = usize::try_from(notice.arguments[argument + 1]).ok()?.min(bytes.len());
-    let read = read_memory(notice.pid, notice.arguments[argument], &mut bytes[..length]).ok()?;
-    if read < 8 {
-        return None;
-    }
+    let mut bytes = [0; 110];
+    let length = usize::try_from(length).ok()?.min(bytes.len());
+    let read = read_memory(notice.pid, at, &mut bytes[..length]).ok()?;
     let port = u16::from_be_bytes([bytes[2], bytes[3]]);
     match u16::from_ne_bytes([bytes[0], bytes[1]]) {
-        INET => {
+        INET if read >= 8 => {
             let octets: [u8; 4] = bytes[4..8].try_into().ok()?;
-            Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(octets)), port))
+            Some(Address::Internet(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(octets)), port)))
         }
         INET6 if read >= 24 => {
             let octets: [u8; 16] = bytes[8..24].try_into().ok()?;
-            Some(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), port))
+            Some(Address::Internet(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), port)))
+        }
+        UNIX if read > 2 && bytes[2] != 0 => {
+            let path = bytes[2..read].split(|byte| *byte == 0).next()?;
+            Some(Address::Path(PathBuf::from(OsStr::from_bytes(path))))
         }
         _ => None,
     }

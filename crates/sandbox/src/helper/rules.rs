@@ -14,6 +14,7 @@ pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
         network: order.network,
         own_network: order.own_network,
         supervised: order.supervisor,
+        namespaces: order.namespaces,
         reads: order.rulings.iter().any(|ruling| ruling.access == Access::Deny),
     })
 }
@@ -59,10 +60,6 @@ fn allowed(order: &Order) -> Vec<(PathBuf, Rights)> {
     allowed.extend(own.iter().map(|(path, rights)| (PathBuf::from(path), *rights)));
     if !order.namespaces {
         allowed.extend(own_terminal().map(|path| (path, Rights::WRITE_INTO)));
-        // Settings of the kernel are the administrator's to write, and nothing else would keep it from that.
-        if !rustix::process::geteuid().is_root() {
-            allowed.push((PathBuf::from("/proc"), Rights::WRITE_INTO));
-        }
     }
     allowed
 }
@@ -75,7 +72,8 @@ const OWN_PLACES: [(&str, Rights); 4] = [
     ("/run", Rights::WRITE),
 ];
 
-/// Places that everybody shares. Terminals of others are not among them.
+/// Places that everybody shares. Terminals of others are not among them, nor is the table of processes, through which others
+/// could be changed.
 const COMMON_PLACES: [(&str, Rights); 8] = [
     ("/dev/null", Rights::WRITE_INTO),
     ("/dev/zero", Rights::WRITE_INTO),

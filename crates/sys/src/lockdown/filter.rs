@@ -7,6 +7,7 @@
 use super::call::{call, last_errno};
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,10 +101,7 @@ impl Program {
             jump(AT_LEAST, FIRST_FOREIGN_NUMBER, 0, 1),
             give(fail(Errno::NOSYS)),
         ];
-        for rule in rules {
-            add_rule(rule, &mut instructions);
-        }
-        instructions.push(give(libc::SECCOMP_RET_ALLOW));
+        instructions.extend(search(&by_number(rules)));
         Self { instructions }
     }
 
@@ -140,12 +138,58 @@ fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errn
     i32::try_from(answer).map_err(|_| last_errno())
 }
 
+/// What is to be done for one number, which is known when this is reached.
+struct Group {
+    number: u32,
+    instructions: Vec<libc::sock_filter>,
+}
+
+fn by_number(rules: &[Rule]) -> Vec<Group> {
+    let mut groups: BTreeMap<u32, Vec<libc::sock_filter>> = BTreeMap::new();
+    for rule in rules {
+        if let Ok(number) = u32::try_from(rule.number) {
+            add_rule(rule, groups.entry(number).or_default());
+        }
+    }
+    let finished = |(number, mut instructions): (u32, Vec<libc::sock_filter>)| {
+        instructions.push(give(libc::SECCOMP_RET_ALLOW));
+        Group { number, instructions }
+    };
+    groups.into_iter().map(finished).collect()
+}
+
+/// Looks for the number by halving. The kernel goes through the program for every number there is when it is installed, and
+/// for every call afterwards; one after the other, a hundred rules took it a third of a millisecond.
+fn search(groups: &[Group]) -> Vec<libc::sock_filter> {
+    const FEW: usize = 3;
+    let middle = groups.len() / 2;
+    match groups.get(middle).filter(|_| groups.len() > FEW) {
+        Some(right_first) => {
+            let (left, right) = (search(&groups[..middle]), search(&groups[middle..]));
+            let over_left = libc::sock_filter { code: GO, jt: 0, jf: 0, k: left.len() as u32 };
+            let mut all = vec![jump(AT_LEAST, right_first.number, 0, 1), over_left];
+            all.extend(left);
+            all.extend(right);
+            all
+        }
+        None => one_after_the_other(groups),
+    }
+}
+
+fn one_after_the_other(groups: &[Group]) -> Vec<libc::sock_filter> {
+    let mut all = Vec::new();
+    for group in groups {
+        let over_group = libc::sock_filter { code: GO, jt: 0, jf: 0, k: group.instructions.len() as u32 };
+        all.extend([jump(IS, group.number, 1, 0), over_group]);
+        all.extend(&group.instructions);
+    }
+    all.push(give(libc::SECCOMP_RET_ALLOW));
+    all
+}
+
 fn add_rule(rule: &Rule, instructions: &mut Vec<libc::sock_filter>) {
-    let Ok(number) = u32::try_from(rule.number) else { return };
     let tests: usize = rule.tests.iter().map(|test| test.length()).sum();
     let mut rest = tests + 1;
-    instructions.push(load(NUMBER_AT));
-    instructions.push(jump(IS, number, 0, short(rest)));
     for test in &rule.tests {
         rest -= test.length();
         test.add(instructions, short(rest));
@@ -221,6 +265,7 @@ const IS: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const HAS_ANY: u16 = 0x45;
 const RETURN: u16 = 0x06;
+const GO: u16 = 0x05;
 const FIRST_FOREIGN_NUMBER: u32 = 0x4000_0000;
 
 #[cfg(target_arch = "x86_64")]
@@ -252,11 +297,32 @@ mod tests {
                     continue;
                 }
                 RETURN => return instruction.k,
+                GO => {
+                    place += instruction.k as usize;
+                    continue;
+                }
                 IS => loaded == instruction.k,
                 AT_LEAST => loaded >= instruction.k,
                 _ => loaded & instruction.k != 0,
             };
             place += usize::from(if holds { instruction.jt } else { instruction.jf });
+        }
+    }
+
+    #[test]
+    fn every_number_is_found_among_many() {
+        let rules: Vec<Rule> = (0..100)
+            .map(|number| {
+                Rule::always(number * 3, Verdict::Fail(Errno::from_raw_os_error(1 + number as i32)))
+            })
+            .collect();
+        let program = Program::of(&rules);
+        for number in 0..310_u32 {
+            let expected = match number {
+                ruled if ruled % 3 == 0 && ruled < 300 => libc::SECCOMP_RET_ERRNO | (1 + ruled / 3),
+                _ => libc::SECCOMP_RET_ALLOW,
+            };
+            assert_eq!(judge(&program, number, [0; 6]), expected, "{number}");
         }
     }
 

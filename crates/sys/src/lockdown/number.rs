@@ -29,7 +29,13 @@ numbers! {
     SYSLOG = SYS_syslog, SETHOSTNAME = SYS_sethostname, SETDOMAINNAME = SYS_setdomainname,
     OPEN_BY_HANDLE_AT = SYS_open_by_handle_at, FANOTIFY_INIT = SYS_fanotify_init, VHANGUP = SYS_vhangup,
     SETTIMEOFDAY = SYS_settimeofday, CLOCK_SETTIME = SYS_clock_settime, ADJTIMEX = SYS_adjtimex,
-    CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality,
+    CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality, SOCKETPAIR = SYS_socketpair,
+    SHMGET = SYS_shmget, SHMAT = SYS_shmat, SHMCTL = SYS_shmctl, SEMGET = SYS_semget, SEMOP = SYS_semop,
+    SEMTIMEDOP = SYS_semtimedop, SEMCTL = SYS_semctl, MSGGET = SYS_msgget, MSGSND = SYS_msgsnd, MSGRCV = SYS_msgrcv,
+    MSGCTL = SYS_msgctl, SETPRIORITY = SYS_setpriority,
+    SCHED_SETSCHEDULER = SYS_sched_setscheduler, SCHED_SETPARAM = SYS_sched_setparam, SCHED_SETATTR = SYS_sched_setattr,
+    SCHED_SETAFFINITY = SYS_sched_setaffinity, IOPRIO_SET = SYS_ioprio_set, PROCESS_MADVISE = SYS_process_madvise,
+    MIGRATE_PAGES = SYS_migrate_pages, MOVE_PAGES = SYS_move_pages,
 }
 
 /// `setxattrat`, newer than the list of names.

@@ -36,6 +36,10 @@ const LONGEST_PATH: usize = 4096;
 
 impl Located {
     pub(super) fn of(notice: &Notice, place: Place) -> Option<Self> {
+        if let (0, Some(argument)) = (notice.arguments[place.path], place.directory) {
+            // No path at all: it is about the descriptor itself.
+            return Some(Self::descriptor(notice, argument));
+        }
         let text = text_at(notice, notice.arguments[place.path])?;
         let pid = notice.pid;
         let descriptor = place.directory.map(|argument| notice.arguments[argument] as i32);
@@ -49,6 +53,14 @@ impl Located {
             path.push(relative);
         }
         Some(Self { path })
+    }
+
+    pub(super) fn from_working_directory(notice: &Notice, path: &Path) -> Self {
+        let pid = notice.pid;
+        match path.is_absolute() {
+            true => Self { path: absolute(path, &pid.to_string()) },
+            false => Self { path: Path::new(&format!("/proc/{pid}/cwd")).join(path) },
+        }
     }
 
     pub(super) fn descriptor(notice: &Notice, argument: usize) -> Self {
