@@ -8,24 +8,25 @@ use crate::tidy::workspace::{File, Workspace};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("output", &[]),
+    ("rules", &[]),
     ("protocol", &[]),
     ("proxy", &[]),
     ("testkit", &[]),
     ("xtask", &[TESTKIT]),
     ("sandbox", &["sys"]),
     ("engine", &["sandbox", "proxy", "sys", "output"]),
-    ("tools", &["engine", "output"]),
+    ("tools", &["engine", "output", "rules"]),
     ("server", &["tools", "engine", "protocol", "output"]),
-    ("agent", &["tools", "output"]),
-    ("cli", &["sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
+    ("agent", &["tools", "output", "rules"]),
+    ("cli", &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
     (
         "bench",
         &[
-            "sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent", "cli",
+            "sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent", "cli",
             TESTKIT,
         ],
     ),
-    ("fuzz", &["sys", "output", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
+    ("fuzz", &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
 ];
 
 /// Every crate's tests may use this one.
@@ -35,6 +36,7 @@ const TESTKIT: &str = "testkit";
 const MUST_NOT_KNOW: &[(&str, &[&str])] = &[
     ("sys", &["anyhow", "tokio"]),
     ("output", &["anyhow", "libc", "rustix", "tokio"]),
+    ("rules", &["anyhow", "libc", "rustix", "tokio"]),
     ("protocol", &["anyhow", "tokio"]),
     ("proxy", &["anyhow", "clap", "http", "hyper", "serde", "serde_json"]),
     ("sandbox", &["anyhow", "tokio"]),

@@ -1,0 +1,143 @@
+//! Rules in force: a user's file, a project's, and how they go together. Judging starts here.
+
+use crate::RulesFile;
+use crate::inquiry::Inquiry;
+use crate::rule::{Reading, Rule};
+use crate::script::ShellKind;
+use crate::verdict::{Judgement, Reason, Verdict};
+use crate::word::Word;
+
+/// What holds for commands.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    layers: Vec<Layer>,
+}
+
+/// Rules that count together. Of several layers the strictest holds.
+#[derive(Clone, Debug)]
+struct Layer {
+    rules: Vec<(String, Rule)>,
+    default: Verdict,
+    /// The file that says the default.
+    said_by: Option<String>,
+}
+
+impl Rules {
+    /// The rules of a user and of a project. What a project says only makes things stricter, unless the user's file
+    /// trusts projects.
+    pub fn compose(user: Option<RulesFile>, project: Option<RulesFile>) -> Self {
+        let trusts = user.as_ref().is_some_and(|file| file.trust_projects);
+        let mut layers: Vec<Layer> = user.into_iter().map(Layer::of).collect();
+        match project {
+            Some(file) if trusts => layers.iter_mut().for_each(|layer| layer.take(file.clone())),
+            Some(file) => layers.push(Layer::of(file)),
+            None => {}
+        }
+        Self { layers }
+    }
+
+    /// The rules of one file.
+    pub fn of(file: RulesFile) -> Self {
+        Self::compose(Some(file), None)
+    }
+
+    /// Judges a script for a shell.
+    pub fn judge_script(&self, script: &str, shell: ShellKind) -> Judgement {
+        let mut inquiry = Inquiry::new(self);
+        inquiry.script(script, shell);
+        inquiry.judgement()
+    }
+
+    /// Judges a program with its arguments.
+    pub fn judge_argv(&self, argv: &[&str]) -> Judgement {
+        let words: Vec<Word> = argv.iter().map(|word| Word::literal(*word)).collect();
+        let mut inquiry = Inquiry::new(self);
+        inquiry.argv(&words);
+        inquiry.judgement()
+    }
+
+    /// Judges variables that a command is given beside its script.
+    pub fn judge_variables<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Judgement {
+        let mut inquiry = Inquiry::new(self);
+        for (name, value) in variables {
+            inquiry.variable(name, value);
+        }
+        inquiry.judgement()
+    }
+
+    /// What the rules say of a command. `harmless`: why it need not be spoken of.
+    pub(crate) fn say(&self, readings: &[Reading], harmless: Option<&'static str>) -> Said {
+        let mut said = self.layers.iter().map(|layer| layer.say(readings, harmless));
+        let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
+        for other in said {
+            let named = strictest.named && (other.named || other.silent);
+            let spoken = |said: &Said| (said.verdict, matches!(said.reason, Reason::Rule(_)));
+            if spoken(&other) > spoken(&strictest) {
+                strictest = other;
+            }
+            strictest.named = named;
+        }
+        strictest
+    }
+
+    /// Whether there is nothing that a command could slip past.
+    pub(crate) fn allow_everything(&self) -> bool {
+        let restricts = |layer: &Layer| {
+            layer.default > Verdict::Allow
+                || layer.rules.iter().any(|(_, rule)| rule.verdict > Verdict::Allow)
+        };
+        !self.layers.iter().any(restricts)
+    }
+}
+
+impl Layer {
+    fn of(file: RulesFile) -> Self {
+        let RulesFile { name, default, rules, .. } = file;
+        let rules = rules.into_iter().map(|rule| (name.clone(), rule)).collect();
+        Self { rules, default: default.unwrap_or_default(), said_by: default.map(|_| name) }
+    }
+
+    /// Another file's rules, as if they stood here.
+    fn take(&mut self, file: RulesFile) {
+        let Self { rules, default, said_by } = Self::of(file);
+        self.rules.extend(rules);
+        if said_by.is_some() {
+            (self.default, self.said_by) = (default, said_by);
+        }
+    }
+
+    /// It only asks and forbids: what it does not speak of is up to the others.
+    fn is_silent(&self) -> bool {
+        self.default == Verdict::Allow && self.rules.iter().all(|(_, rule)| rule.verdict > Verdict::Allow)
+    }
+
+    fn say(&self, readings: &[Reading], harmless: Option<&'static str>) -> Said {
+        let speaks = |rule: &Rule| readings.iter().any(|reading| rule.speaks_of(reading));
+        let speaking: Vec<&(String, Rule)> = self.rules.iter().filter(|(_, rule)| speaks(rule)).collect();
+        let named = speaking.iter().any(|(_, rule)| rule.verdict == Verdict::Allow && rule.length() > 1);
+        // Of rules that say the same, the first is named.
+        let strictest = speaking.into_iter().rev().max_by_key(|(_, rule)| rule.verdict);
+        let (verdict, reason) = match (strictest, harmless) {
+            (Some((file, rule)), _) => (rule.verdict, Reason::Rule(rule.speaker(file))),
+            (None, Some(why)) => (Verdict::Allow, Reason::Harmless(why)),
+            (None, None) => (self.default, Reason::Default(self.said_by.clone())),
+        };
+        Said { verdict, reason, named, silent: self.is_silent() }
+    }
+}
+
+/// What rules say of one command.
+pub(crate) struct Said {
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: Reason,
+    /// Whether a rule allows it that names more than the program.
+    pub(crate) named: bool,
+    silent: bool,
+}
+
+impl Said {
+    fn nothing(harmless: Option<&'static str>) -> Self {
+        let reason = harmless.map_or(Reason::Default(None), Reason::Harmless);
+        Self { verdict: Verdict::Allow, reason, named: false, silent: true }
+    }
+}

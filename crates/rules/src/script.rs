@@ -1,0 +1,94 @@
+//! Shell scripts, split into the simple commands they can run, by a parser of our own: exact where shells agree, bounded in
+//! depth and length, and silent about nothing. Where it does not understand a script, or shells would disagree about it, it
+//! says where; what it found up to there still counts.
+//!
+//! It expands nothing. Every branch of a script is looked at, whether it would be taken or not.
+
+mod compound;
+mod conditional;
+mod cursor;
+mod expansion;
+mod here;
+mod list;
+mod quotes;
+mod simple;
+mod words;
+
+use crate::word::Word;
+
+use self::cursor::Parser;
+
+/// A family of shells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellKind {
+    /// GNU bash.
+    Bash,
+    /// zsh.
+    Zsh,
+    /// `sh`, whichever shell that is here: what its kinds disagree about is not understood.
+    Posix,
+}
+
+impl ShellKind {
+    /// The kind of a shell by its file name; `None` if that names no shell of these kinds.
+    pub fn of_program(name: &str) -> Option<Self> {
+        match name {
+            "bash" | "rbash" => Some(Self::Bash),
+            "zsh" | "rzsh" => Some(Self::Zsh),
+            "sh" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" | "lksh" | "oksh" | "yash" | "posh" => {
+                Some(Self::Posix)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The longest script that is looked at. Longer ones are asked about.
+pub(crate) const LONGEST: usize = 256 * 1024;
+/// How many commands a script may hold.
+const MOST_COMMANDS: usize = 2000;
+
+/// What a script can do.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed {
+    /// Every simple command in it.
+    pub(crate) simples: Vec<Simple>,
+    /// Functions it defines.
+    pub(crate) functions: Vec<String>,
+    /// Variables it sets otherwise than by assignments: in loops and expansions.
+    pub(crate) assigned: Vec<String>,
+    /// What is understood, and yet can hide a command.
+    pub(crate) doubts: Vec<Unparsable>,
+    /// Whether it evaluates the values of variables as expressions, which can run commands that stand in them.
+    pub(crate) evaluates: bool,
+    /// Where it was not understood any more.
+    pub(crate) broken: Option<Unparsable>,
+}
+
+/// One simple command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+    /// `name=value` before the first word.
+    pub(crate) assignments: Vec<Word>,
+    /// What a here-document or here-string gives it to read.
+    pub(crate) input: Option<Word>,
+    /// Whether its output goes into a file.
+    pub(crate) writes: bool,
+}
+
+/// Something that is not understood, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unparsable {
+    pub(crate) line: usize,
+    pub(crate) what: String,
+}
+
+/// Splits a script. `depth`: how deeply it may be nested.
+pub(crate) fn parse(text: &str, shell: ShellKind, depth: usize) -> Parsed {
+    let mut parser = Parser::new(text, shell, depth);
+    let outcome = parser.script();
+    let mut found = parser.into_found();
+    found.broken = outcome.err();
+    found
+}

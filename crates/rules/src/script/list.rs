@@ -1,0 +1,86 @@
+//! Lists and pipelines: what stands between commands.
+
+use super::cursor::{Parse, Parser};
+
+/// Words that end a list, where a command could begin.
+const CLOSERS: [&str; 8] = ["then", "do", "done", "fi", "elif", "else", "esac", "}"];
+
+impl Parser<'_> {
+    /// Commands until something closes the list.
+    pub(super) fn list(&mut self) -> Parse<()> {
+        self.deeper(|parser| {
+            loop {
+                parser.lines()?;
+                if parser.at_closer() {
+                    return Ok(());
+                }
+                parser.pipeline()?;
+                if !parser.separator()? {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    /// A list that must not be empty, and what closes it.
+    pub(super) fn list_until(&mut self, closer: &str) -> Parse<()> {
+        self.list()?;
+        self.expect(closer)
+    }
+
+    /// A word that must stand here.
+    pub(super) fn expect(&mut self, word: &str) -> Parse<()> {
+        self.lines()?;
+        if self.peek_plain() == word && self.eat(word) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    fn at_closer(&self) -> bool {
+        match self.peek() {
+            None | Some(b')') => true,
+            Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
+            _ => CLOSERS.contains(&self.peek_plain()),
+        }
+    }
+
+    /// Whether the list may go on.
+    fn separator(&mut self) -> Parse<bool> {
+        self.blanks();
+        match (self.peek(), self.peek_at(1)) {
+            (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => {
+                self.at += 2;
+                self.lines()?;
+                if self.at_closer() { Err(self.unexpected()) } else { Ok(true) }
+            }
+            (Some(b';'), Some(b';' | b'&')) | (None | Some(b')'), _) => Ok(false),
+            (Some(b';'), _) => {
+                self.at += 1;
+                self.ends_operator(b";&|").map(|()| true)
+            }
+            (Some(b'&'), _) => {
+                self.at += 1;
+                self.ends_operator(b"&>|!").map(|()| true)
+            }
+            (Some(b'\n'), _) => Ok(true),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn pipeline(&mut self) -> Parse<()> {
+        loop {
+            self.command()?;
+            self.blanks();
+            if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
+                return Ok(());
+            }
+            self.at += 1;
+            self.ends_operator(b"|&")?;
+            self.eat("&");
+            self.lines()?;
+        }
+    }
+}
+
+/// Whether a word may not be a command's name.
+pub(super) fn is_closer(word: &str) -> bool {
+    CLOSERS.contains(&word) || word == "in"
+}

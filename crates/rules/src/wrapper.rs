@@ -1,0 +1,143 @@
+//! Programs that run others: what a command carries, how its words are to be read, and what about it cannot be known.
+//!
+//! Each kind of carrier is a file. What none of them knows is an ordinary program, judged by its words alone: so are
+//! `make`, `npm` and scripts in files, of which nobody can say what they run.
+
+mod builtins;
+mod git;
+mod interpreters;
+mod options;
+mod prefixes;
+mod remote;
+mod search;
+mod shells;
+
+use crate::rule::{Reading, is_usual_program};
+use crate::script::ShellKind;
+use crate::word::{Split, Word};
+
+/// A command as it was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'a> {
+    pub(crate) words: &'a [Word],
+    /// What it is given to read, if that stands in the script.
+    pub(crate) input: Option<&'a Word>,
+    /// Whether its output goes into a file.
+    pub(crate) writes: bool,
+}
+
+/// What is known of a command beyond its words.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// The ways to read its words that rules are held against.
+    pub(crate) readings: Vec<Reading>,
+    /// What it runs.
+    pub(crate) carried: Vec<Carried>,
+    /// How the carrier is called, for people.
+    pub(crate) carrier: Option<String>,
+    /// Why it is at least asked about.
+    pub(crate) floors: Vec<Floor>,
+    /// Variables it sets.
+    pub(crate) settings: Vec<(String, Word)>,
+    /// Why it needs no rule of its own.
+    pub(crate) harmless: Option<&'static str>,
+}
+
+/// Something that a command runs.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// A program with its arguments.
+    Command(Vec<Word>),
+    /// A script for a shell.
+    Script(Word, ShellKind),
+    /// A program with its arguments, if these words are one.
+    Perhaps(Vec<Word>),
+}
+
+/// A reason to ask.
+#[derive(Debug)]
+pub(crate) struct Floor {
+    pub(crate) why: String,
+    /// Whether it also holds for what a rule allows by name.
+    pub(crate) firm: bool,
+}
+
+/// Looks at a command.
+pub(crate) fn look(given: &Given<'_>, shell: ShellKind) -> Look {
+    let mut look = Look::plain(given.words);
+    let Some(name) = given.words[0].file_name().map(str::to_owned) else {
+        look.ask("its name is known only when it runs");
+        return look;
+    };
+    if given.words[0].text().is_none() {
+        look.ask("where the program lies is known only when it runs");
+    }
+    builtins::look(&name, given, &mut look);
+    prefixes::look(&name, given, &mut look);
+    shells::look(&name, given, &mut look);
+    search::look(&name, given, &mut look);
+    remote::look(&name, given, &mut look);
+    interpreters::look(&name, given, &mut look);
+    git::look(&name, given, &mut look);
+    if shell == ShellKind::Zsh {
+        builtins::look_in_zsh(&name, given, &mut look);
+    }
+    look
+}
+
+impl Look {
+    fn plain(words: &[Word]) -> Self {
+        Self {
+            readings: vec![Reading::plain(words)],
+            carried: Vec::new(),
+            carrier: None,
+            floors: Vec::new(),
+            settings: Vec::new(),
+            harmless: None,
+        }
+    }
+
+    /// It is asked about, whatever rules allow.
+    fn ask(&mut self, why: impl Into<String>) {
+        self.floors.push(Floor { why: why.into(), firm: true });
+    }
+
+    /// It is asked about, unless a rule allows it by name.
+    fn ask_unless_named(&mut self, why: impl Into<String>) {
+        self.floors.push(Floor { why: why.into(), firm: false });
+    }
+
+    fn carry(&mut self, carrier: &str, carried: Carried) {
+        self.carrier = Some(carrier.to_owned());
+        self.carried.push(carried);
+    }
+
+    /// A command that is carried as it is; nothing, if there is none.
+    fn carry_command(&mut self, carrier: &str, words: &[Word]) {
+        if !words.is_empty() {
+            self.carry(carrier, Carried::Command(words.to_vec()));
+        }
+    }
+
+    /// It adds nothing to what it carries, if it is the program that it seems to be.
+    fn is_transparent(&mut self, given: &Given<'_>) {
+        if given.words[0].text().is_some_and(is_usual_program) && !given.writes {
+            self.harmless = Some("only what it runs counts");
+        }
+    }
+}
+
+/// Words as one script, the way programs that take several arguments put them together.
+fn joined(words: &[Word]) -> Word {
+    let texts: Option<Vec<&str>> = words.iter().map(Word::text).collect();
+    match texts {
+        Some(texts) => Word::literal(texts.join(" ")),
+        None => Word::unknown(&crate::word::line(words), Split::Words),
+    }
+}
+
+/// The first words of what is perhaps a command: enough for every rule, and bounded however many follow.
+fn head(words: &[Word]) -> Vec<Word> {
+    const MOST: usize = 32;
+    words[..words.len().min(MOST)].to_vec()
+}

@@ -1,0 +1,244 @@
+//! What shells do themselves: commands that run what they are given, set variables, or do nothing to the world.
+
+use super::options::{Spec, Step, Walk};
+use super::{Carried, Given, Look, joined};
+use crate::script::ShellKind;
+use crate::variables;
+use crate::word::{Split, Word};
+
+/// Commands that change nothing outside their shell. They need no rule, unless they write into a file.
+const HARMLESS: &[&str] = &[
+    ":",
+    "true",
+    "false",
+    "cd",
+    "pushd",
+    "popd",
+    "dirs",
+    "pwd",
+    "test",
+    "[",
+    "echo",
+    "printf",
+    "exit",
+    "return",
+    "break",
+    "continue",
+    "shift",
+    "wait",
+    "set",
+    "shopt",
+    "setopt",
+    "unsetopt",
+    "unset",
+    "local",
+    "declare",
+    "typeset",
+    "export",
+    "readonly",
+    "read",
+    "let",
+    "getopts",
+    "umask",
+    "times",
+    "type",
+    "which",
+    "jobs",
+    "disown",
+    "sleep",
+    "mapfile",
+    "readarray",
+    "trap",
+    "hash",
+    "ulimit",
+    "logout",
+    "suspend",
+    "fg",
+    "bg",
+    "help",
+    "history",
+    "caller",
+    "emulate",
+];
+
+/// Commands that set the variables which their arguments name.
+const SETTING: &[&str] = &[
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "read",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "setenv",
+    "integer",
+    "float",
+    "vared",
+];
+
+/// Commands that change what later commands mean, or what the shell runs by itself.
+const CHANGING: &[(&str, &str)] = &[
+    ("alias", "it changes what later commands mean"),
+    ("enable", "it changes what later commands mean"),
+    ("bind", "it makes the shell run a command later"),
+    ("complete", "it makes the shell run a command later"),
+    ("compgen", "it can run a command"),
+    ("fc", "it runs earlier commands again"),
+    ("zmodload", "it changes what later commands mean"),
+    ("autoload", "it loads functions from files"),
+    ("zle", "it makes the shell run a command later"),
+    ("sched", "it makes the shell run a command later"),
+];
+
+pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
+    // A builtin has no path; a program of its name that lies somewhere is a program like others.
+    if !given.words[0].is(name) {
+        return;
+    }
+    if HARMLESS.contains(&name) && !given.writes {
+        look.harmless = Some("it changes nothing outside the shell");
+    }
+    if SETTING.contains(&name) {
+        settings(name, given.words, look);
+    }
+    if let Some((_, why)) = CHANGING.iter().find(|(changing, _)| *changing == name) {
+        look.ask(*why);
+    }
+    let arguments = &given.words[1..];
+    match name {
+        "eval" => {
+            look.carry("eval", Carried::Script(joined(without_dashes(arguments)), ShellKind::Bash));
+            look.is_transparent(given);
+        }
+        "." | "source" => source(arguments, look),
+        "trap" => trap(arguments, look),
+        "command" | "builtin" | "exec" => prefix(name, given, look),
+        "hash"
+            if arguments.iter().any(|word| word.beginning().starts_with("-p") || word.text().is_none()) =>
+        {
+            look.ask("it changes what later commands mean");
+        }
+        "mapfile" | "readarray" => callback(given.words, look),
+        "jobs" if arguments.first().is_some_and(|word| word.is("-x")) => {
+            look.carry_command("jobs -x", &arguments[1..]);
+        }
+        "shopt" | "set" | "setopt" if arguments.iter().any(|word| word.beginning().contains("alias")) => {
+            look.ask("it changes what later commands mean");
+        }
+        _ => {}
+    }
+}
+
+/// Words that stand before commands in zsh alone.
+pub(super) fn look_in_zsh(name: &str, given: &Given<'_>, look: &mut Look) {
+    match name {
+        "noglob" | "nocorrect" | "-" => look.carry_command(name, &given.words[1..]),
+        "repeat" => look.carry_command(name, given.words.get(2..).unwrap_or_default()),
+        _ => return,
+    }
+    look.is_transparent(given);
+}
+
+fn without_dashes(words: &[Word]) -> &[Word] {
+    match words {
+        [first, rest @ ..] if first.is("--") => rest,
+        words => words,
+    }
+}
+
+/// What it reads is a file, judged by the command's words, unless the file is made up as it runs.
+fn source(arguments: &[Word], look: &mut Look) {
+    let file = without_dashes(arguments).first();
+    match file.map(Word::text) {
+        Some(Some(file)) if !is_made_up(file) => {}
+        Some(_) => look.ask("what it reads commands from is known only when it runs"),
+        None => {}
+    }
+}
+
+/// Whether a path is no file that lies somewhere, but what another program prints.
+pub(super) fn is_made_up(path: &str) -> bool {
+    path.starts_with("/dev/") || path.starts_with("/proc/") || path == "-"
+}
+
+fn trap(arguments: &[Word], look: &mut Look) {
+    let arguments = without_dashes(arguments);
+    match arguments {
+        [] => {}
+        // A single argument only resets.
+        [script, _, ..] if !script.is("-") && !script.is("") && !script.beginning().starts_with("-p") => {
+            look.carry("trap", Carried::Script(script.clone(), ShellKind::Bash));
+        }
+        words if words.iter().any(|word| word.split() == Split::Words) => {
+            look.ask("what it runs later is known only when it runs");
+        }
+        _ => {}
+    }
+}
+
+fn prefix(name: &str, given: &Given<'_>, look: &mut Look) {
+    let spec = match name {
+        "command" => Spec { shorts: "pVv", longs: "" },
+        "exec" => Spec { shorts: "cla:", longs: "" },
+        _ => Spec::default(),
+    };
+    let mut walk = Walk::new(given.words);
+    loop {
+        match walk.next(spec) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            // It only says what would run.
+            Some(Step::Option(option, _)) if matches!(option.as_str(), "v" | "V") => break,
+            Some(Step::Option(..)) => {}
+            Some(Step::Operand(place)) => {
+                look.carry_command(name, &given.words[place..]);
+                break;
+            }
+        }
+    }
+    if walk.doubtful {
+        look.ask("where its command begins is known only when it runs");
+    }
+    look.is_transparent(given);
+}
+
+/// `mapfile -C` runs a command for every few lines.
+fn callback(words: &[Word], look: &mut Look) {
+    const SPEC: Spec = Spec { shorts: "d:n:O:s:tu:C:c:", longs: "" };
+    let mut walk = Walk::new(words);
+    while let Some(step) = walk.next(SPEC) {
+        match step {
+            Step::Option(option, Some(script)) if option == "C" => {
+                look.carry("mapfile -C", Carried::Script(script, ShellKind::Bash));
+            }
+            Step::Strange(what) => look.ask(format!("{what} is not understood")),
+            Step::Option(..) | Step::Operand(_) => {}
+        }
+    }
+}
+
+/// Variables that are set by their names.
+fn settings(name: &str, words: &[Word], look: &mut Look) {
+    let prints = name == "printf";
+    for (place, word) in words.iter().enumerate().skip(1) {
+        if prints && !words[place - 1].is("-v") {
+            continue;
+        }
+        match word.setting() {
+            Some((variable, value)) => look.settings.push((variable.to_owned(), value)),
+            None => match word.text() {
+                // `export PATH` changes nothing, but what `read PATH` leaves there is unknown.
+                Some(variable) if variables::effect(variable).is_some() && name != "export" => {
+                    look.settings.push((variable.to_owned(), Word::unknown(variable, Split::Never)));
+                }
+                Some(_) => {}
+                None if word.beginning().starts_with('-') => {}
+                None => look.ask("which variable it sets is known only when it runs"),
+            },
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
+
+use super::options::{Spec, Step, Walk};
+use super::{Carried, Given, Look, head, joined};
+use crate::script::{self, ShellKind};
+use crate::word::Word;
+
+/// A program that stands before another.
+struct Prefix {
+    names: &'static [&'static str],
+    spec: Spec,
+    /// How many words stand before the command.
+    operands: usize,
+    /// Whether `name=value` may stand before the command.
+    settings: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Only what it runs counts; without a command it does nothing.
+    Transparent,
+    /// It changes who or where one is, and is judged itself; without a command it starts a shell.
+    Elevated,
+}
+
+const fn transparent(
+    names: &'static [&'static str],
+    (shorts, longs): (&'static str, &'static str),
+    operands: usize,
+) -> Prefix {
+    Prefix { names, spec: Spec { shorts, longs }, operands, settings: false, kind: Kind::Transparent }
+}
+
+const fn elevated(
+    names: &'static [&'static str],
+    (shorts, longs): (&'static str, &'static str),
+    operands: usize,
+) -> Prefix {
+    Prefix { names, spec: Spec { shorts, longs }, operands, settings: false, kind: Kind::Elevated }
+}
+
+const PREFIXES: &[Prefix] = &[
+    Prefix {
+        settings: true,
+        ..transparent(
+            &["env"],
+            (
+                "i0vu:C:S:a:",
+                "ignore-environment null unset: chdir: split-string: argv0: debug block-signal? default-signal? \
+                 ignore-signal? list-signal-handling help version",
+            ),
+            0,
+        )
+    },
+    Prefix {
+        settings: true,
+        ..elevated(
+            &["sudo"],
+            (
+                "AbEeHiKklnPSsVvBC:D:g:p:R:r:t:T:U:u:",
+                "askpass background bell close-from: chdir: preserve-env? edit group: set-home host: login \
+                 remove-timestamp reset-timestamp list non-interactive preserve-groups prompt: chroot: role: stdin \
+                 shell type: command-timeout: other-user: user: version validate",
+            ),
+            0,
+        )
+    },
+    elevated(&["doas"], ("Lnsa:C:u:", ""), 0),
+    elevated(&["pkexec"], ("", "user: disable-internal-agent keep-cwd version help"), 0),
+    elevated(&["chroot"], ("", "userspec: groups: skip-chdir help version"), 1),
+    elevated(
+        &["unshare"],
+        (
+            "muinpUCTfrcR:w:S:G:l:hV",
+            "mount? uts? ipc? net? pid? user? cgroup? time? mount-proc? mount-binfmt? map-user: map-group: map-users: \
+             map-groups: map-root-user map-current-user map-auto fork kill-child? propagation: setgroups: keep-caps \
+             root: wd: setuid: setgid: monotonic: boottime: load-interp: help version",
+        ),
+        0,
+    ),
+    elevated(
+        &["nsenter"],
+        (
+            "at:m?u?i?n?p?C?U?T?S:G:eFZr?w?W:hV",
+            "all target: mount? uts? ipc? net? pid? cgroup? user? time? setuid: setgid: preserve-credentials root? \
+             wd? wdns: env no-fork follow-context join-cgroup net-socket: help version",
+        ),
+        0,
+    ),
+    elevated(
+        &["setpriv"],
+        (
+            "dhV",
+            "dump clear-groups keep-groups init-groups nnp no-new-privs reuid: regid: ruid: rgid: euid: egid: groups: inh-caps: ambient-caps: bounding-set: securebits: pdeathsig: selinux-label: apparmor-profile: reset-env help version",
+        ),
+        0,
+    ),
+    transparent(&["nice"], ("n:0123456789", "adjustment: help version"), 0),
+    transparent(&["ionice"], ("c:n:p:P:u:thV", "class: classdata: pid: pgid: uid: ignore help version"), 0),
+    transparent(
+        &["chrt"],
+        (
+            "abdfimoprRvT:P:D:",
+            "all-tasks batch deadline fifo idle max other pid rr reset-on-fork verbose sched-runtime: sched-period: sched-deadline: help version",
+        ),
+        1,
+    ),
+    transparent(&["taskset"], ("apchV", "all-tasks pid cpu-list help version"), 1),
+    transparent(&["nohup"], ("", "help version"), 0),
+    transparent(&["setsid"], ("cfwhV", "ctty fork wait help version"), 0),
+    transparent(&["setarch", "linux32", "linux64"], ("BFILRSTXZv3h", "help version"), 0),
+    transparent(&["stdbuf"], ("i:o:e:", "input: output: error: help version"), 0),
+    transparent(
+        &["timeout"],
+        ("k:s:fpv", "kill-after: signal: foreground preserve-status verbose help version"),
+        1,
+    ),
+    transparent(&["time"], ("apo:f:vqV", "append portability output: format: verbose quiet help version"), 0),
+    transparent(&["fakeroot"], ("l:s:i:b:uhv", "lib: faked: unknown-is-real fd-base: help version"), 0),
+    transparent(&["unbuffer", "catchsegv", "dumb-init", "dbus-run-session"], ("p", "help version"), 0),
+    transparent(&["prlimit"], ("p:o:hV", "pid: output: noheadings raw verbose help version"), 0),
+    transparent(
+        &["ltrace"],
+        (
+            "a:A:D:e:F:l:n:o:p:s:u:w:x:X:bcCfhiLrStTV",
+            "align: config: debug: demangle indent: help library: output: version where: no-signals",
+        ),
+        0,
+    ),
+    Prefix {
+        settings: false,
+        ..transparent(
+            &["strace"],
+            (
+                "a:b:cCdDe:E:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yYzZ",
+                "attach: output: summary summary-only summary-wall follow-forks output-separately argv0: interruptible: \
+                 columns: decode-fds? decode-pids? abbrev: env: fault: inject: kvm: quiet? raw: read: signals: status: \
+                 string-limit: strings-in-hex? trace: trace-path: successful-only failed-only user: verbose: write: \
+                 tips? help version",
+            ),
+            0,
+        )
+    },
+];
+
+/// Programs that run others behind options we do not know: whatever in their arguments may be a command is looked at.
+const VAGUE: &[&str] = &[
+    "bwrap",
+    "cpulimit",
+    "entr",
+    "faketime",
+    "firejail",
+    "heaptrack",
+    "hyperfine",
+    "numactl",
+    "perf",
+    "proot",
+    "rlwrap",
+    "rr",
+    "runcon",
+    "systemd-inhibit",
+    "systemd-run",
+    "tini",
+    "torsocks",
+    "proxychains",
+    "proxychains4",
+    "valgrind",
+    "xvfb-run",
+    "gdb",
+    "lldb",
+    "capsh",
+    "start-stop-daemon",
+    "daemonize",
+    "unshare-run",
+    "chpst",
+    "setuidgid",
+    "softlimit",
+    "envdir",
+    "s6-setuidgid",
+    "gosu",
+    "su-exec",
+    "run0",
+    "mpirun",
+    "srun",
+    "cgexec",
+    "ip",
+];
+/// How many words of such a program are looked at.
+const VAGUE_WORDS: usize = 24;
+
+pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
+    if let Some(prefix) = PREFIXES.iter().find(|prefix| prefix.names.contains(&name)) {
+        prefix.look(name, given, look);
+    }
+    match name {
+        "busybox" | "toybox" => {
+            let applet = given.words.get(1..).unwrap_or_default();
+            if applet.first().is_some_and(|word| !word.beginning().starts_with("--")) {
+                look.carry_command(name, applet);
+                look.is_transparent(given);
+            }
+        }
+        "windlass" => of_windlass(given, look),
+        _ if VAGUE.contains(&name) => vague(name, given.words, look),
+        _ => {}
+    }
+}
+
+impl Prefix {
+    fn look(&self, name: &str, given: &Given<'_>, look: &mut Look) {
+        let mut walk = Walk::new(given.words);
+        let mut operands = 0;
+        let mut changes = false;
+        let command = loop {
+            match walk.next(self.spec) {
+                None => break None,
+                Some(Step::Strange(what)) => {
+                    look.ask(format!("{what} is not understood"));
+                    return vague(name, given.words, look);
+                }
+                Some(Step::Option(option, value)) => {
+                    if carrying_option((name, &option, value.as_ref()), given, &walk, look) {
+                        return;
+                    }
+                    changes |= matches!(option.as_str(), "e" | "edit" | "l" | "list" | "v" | "validate");
+                }
+                Some(Step::Operand(place)) => match given.words[place].setting() {
+                    Some((variable, value)) if self.settings => {
+                        look.settings.push((variable.to_owned(), value));
+                    }
+                    // `env -` begins with an empty environment.
+                    _ if name == "env" && given.words[place].is("-") => {}
+                    _ if operands < self.operands => operands += 1,
+                    _ => break Some(place),
+                },
+            }
+            if operands == self.operands && self.operands > 0 {
+                walk.end_options();
+            }
+        };
+        if walk.doubtful && command.is_none_or(|command| given.words[..=command].iter().any(splits)) {
+            look.ask("where its command begins is known only when it runs");
+        }
+        match (command, self.kind) {
+            (Some(place), _) => look.carry_command(name, &given.words[place..]),
+            (None, Kind::Elevated) if !changes && operands == self.operands => {
+                look.ask("it may start a shell that reads commands from its input");
+            }
+            (None, _) => {}
+        }
+        if self.kind == Kind::Transparent {
+            look.is_transparent(given);
+        }
+    }
+}
+
+/// Options that carry something themselves. Says whether they are all that is to be looked at.
+fn carrying_option(
+    (name, option, value): (&str, &str, Option<&Word>),
+    given: &Given<'_>,
+    walk: &Walk<'_>,
+    look: &mut Look,
+) -> bool {
+    match (name, option) {
+        ("env", "S" | "split-string") => {
+            split_string(value, &given.words[walk.place()..], look);
+            look.is_transparent(given);
+            return true;
+        }
+        ("strace" | "ltrace", "o" | "output") => {
+            let pipe = value.filter(|value| value.beginning().starts_with(['|', '!']));
+            if let Some(pipe) = pipe {
+                look.carry(name, Carried::Script(joined(&[pipe.from(1)]), ShellKind::Posix));
+            }
+        }
+        ("strace", "E" | "env") => {
+            let setting = value.and_then(Word::setting);
+            look.settings.extend(setting.map(|(name, value)| (name.to_owned(), value)));
+        }
+        ("sudo", "s" | "i" | "shell" | "login") => look.ask("it starts a shell"),
+        _ => {}
+    }
+    false
+}
+
+fn splits(word: &Word) -> bool {
+    word.split() == crate::word::Split::Words
+}
+
+/// `env -S`: one argument that holds several words.
+fn split_string(value: Option<&Word>, rest: &[Word], look: &mut Look) {
+    let text = value.and_then(Word::text).map(str::to_owned);
+    let Some(text) = text.filter(|text| !text.contains(['\\', '$', '#'])) else {
+        return look.ask("what it splits into words is not understood");
+    };
+    let parsed = script::parse(&text, ShellKind::Posix, 8);
+    match &parsed.simples[..] {
+        [simple] if parsed.broken.is_none() && simple.words.iter().all(|word| word.text().is_some()) => {
+            let mut words = vec![Word::literal("env")];
+            words.extend(simple.assignments.iter().chain(&simple.words).chain(rest).cloned());
+            look.carry("env -S", Carried::Command(words));
+        }
+        _ => look.ask("what it splits into words is not understood"),
+    }
+}
+
+/// Everything behind the name that may be a command is looked at.
+fn vague(name: &str, words: &[Word], look: &mut Look) {
+    look.carrier = Some(name.to_owned());
+    for place in 1..words.len().min(VAGUE_WORDS) {
+        let word = &words[place];
+        if word.text().is_some_and(|text| !text.is_empty() && !text.starts_with('-')) {
+            look.carried.push(Carried::Perhaps(head(&words[place..])));
+            // Some of them take a whole script as one argument.
+            if word.text().is_some_and(|text| text.contains(' ')) {
+                look.carried.push(Carried::Script(word.clone(), ShellKind::Posix));
+            }
+        }
+    }
+    if words.get(1).is_some_and(|word| word.text().is_none()) {
+        look.ask("what it runs is known only when it runs");
+    }
+}
+
+/// Our own ways to run a command.
+fn of_windlass(given: &Given<'_>, look: &mut Look) {
+    const RUN: Spec = Spec {
+        shorts: "te:C:n:h",
+        longs: "tty size: timeout: until: idle: max-tokens: view: tokenizer: json env: cwd: name: stdin: detach server: \
+                token-file: help",
+    };
+    if !given.words.get(1).is_some_and(|word| word.is("run") || word.is("keep") || word.text().is_none()) {
+        return;
+    }
+    let words = &given.words[1..];
+    let mut walk = Walk::new(words);
+    loop {
+        match walk.next(RUN) {
+            None => return,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, value)) => {
+                let setting = value.as_ref().filter(|_| matches!(option.as_str(), "e" | "env"));
+                let setting = setting.and_then(Word::setting);
+                look.settings.extend(setting.map(|(name, value)| (name.to_owned(), value)));
+            }
+            Some(Step::Operand(place)) => {
+                match &words[place..] {
+                    [script] => look.carry("windlass run", Carried::Script(script.clone(), ShellKind::Posix)),
+                    argv => look.carry_command("windlass run", argv),
+                }
+                return look.is_transparent(given);
+            }
+        }
+    }
+}

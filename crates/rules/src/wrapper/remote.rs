@@ -1,0 +1,276 @@
+//! Programs that take a script as the value of an option or as their last words: `ssh`, `su`, `flock`, `watch`, and options
+//! such as `rsync -e` by which others run programs.
+
+use super::options::{Spec, Step, Walk};
+use super::{Carried, Given, Look, head, joined};
+use crate::script::ShellKind;
+use crate::word::{Split, Word};
+
+pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
+    match name {
+        "ssh" | "slogin" | "autossh" => ssh(given.words, look),
+        "su" | "runuser" => su(name, given.words, look),
+        "flock" => flock(given, look),
+        "script" => script(given.words, look),
+        "watch" => watch(given, look),
+        "at" | "batch" | "crontab" => {
+            look.ask("it runs commands later that it reads from its input or a file");
+        }
+        "tmux" | "screen" | "zellij" | "dtach" | "abduco" => {
+            look.ask("it runs commands in a terminal of its own");
+            last_words(name, given.words, look);
+        }
+        _ => by_option(name, given.words, look),
+    }
+}
+
+fn ssh(words: &[Word], look: &mut Look) {
+    const SPEC: Spec =
+        Spec { shorts: "46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:", longs: "" };
+    let mut walk = Walk::new(words);
+    let (mut host, mut without_command) = (false, false);
+    loop {
+        match walk.next(SPEC) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, value)) => {
+                without_command |= matches!(option.as_str(), "N" | "W" | "O" | "Q" | "V" | "G");
+                if option == "o" {
+                    ssh_setting(value.as_ref(), look);
+                }
+            }
+            Some(Step::Operand(place)) if host => {
+                return look.carry("ssh", Carried::Script(joined(&words[place..]), ShellKind::Posix));
+            }
+            Some(Step::Operand(_)) => host = true,
+        }
+    }
+    if walk.doubtful || host && !without_command {
+        look.ask("it starts a shell that reads commands from its input");
+    }
+}
+
+fn ssh_setting(value: Option<&Word>, look: &mut Look) {
+    let text = value.and_then(Word::text).map(str::to_owned);
+    let Some(text) = text else { return look.ask("one of its settings is known only when it runs") };
+    let (key, command) = text.split_once(['=', ' ']).unwrap_or((&text, ""));
+    let key = key.trim().to_ascii_lowercase();
+    if key.ends_with("command") || key == "knownhostscommand" || key == "pkcs11provider" {
+        look.ask(format!("its setting `{key}` runs a command"));
+        look.carry("ssh -o", Carried::Script(Word::literal(command.trim()), ShellKind::Posix));
+    }
+}
+
+fn su(name: &str, words: &[Word], look: &mut Look) {
+    const SPEC: Spec = Spec {
+        shorts: "c:flmpPs:g:G:w:TC:u:hV",
+        longs: "command: session-command: fast login preserve-environment pty shell: group: supp-group: \
+                whitelist-environment: user: help version",
+    };
+    let mut walk = Walk::new(words);
+    let (mut operands, mut found, mut by_user) = (0, false, false);
+    loop {
+        match walk.next(SPEC) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, value)) => match (option.as_str(), value) {
+                ("c" | "command" | "session-command", Some(command)) => {
+                    found = true;
+                    look.carry(&format!("{name} -c"), Carried::Script(command, ShellKind::Posix));
+                }
+                ("u" | "user", _) => by_user = true,
+                _ => {}
+            },
+            Some(Step::Operand(place)) if by_user => {
+                return look.carry_command(name, &words[place..]);
+            }
+            Some(Step::Operand(place)) => operands += usize::from(!words[place].is("-")),
+        }
+    }
+    if !found || operands > 1 || walk.doubtful {
+        look.ask("it starts a shell");
+    }
+}
+
+fn flock(given: &Given<'_>, look: &mut Look) {
+    const SPEC: Spec = Spec {
+        shorts: "sexnuoFw:E:c:vhV",
+        longs: "shared exclusive unlock nonblock nb timeout: wait: conflict-exit-code: close no-fork command: fcntl \
+                verbose help version",
+    };
+    let mut walk = Walk::new(given.words);
+    let mut file = false;
+    look.is_transparent(given);
+    loop {
+        match walk.next(SPEC) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
+                look.carry("flock -c", Carried::Script(script, ShellKind::Posix));
+            }
+            Some(Step::Option(..)) => {}
+            Some(Step::Operand(place)) if file => {
+                return look.carry_command("flock", &given.words[place..]);
+            }
+            Some(Step::Operand(_)) => file = true,
+        }
+    }
+    if walk.doubtful {
+        look.ask("where its command begins is known only when it runs");
+    }
+}
+
+fn script(words: &[Word], look: &mut Look) {
+    const SPEC: Spec = Spec {
+        shorts: "aefqc:E:I:O:B:T:m:o:t?Vh",
+        longs: "append command: echo: flush force log-in: log-out: log-io: log-timing: logging-format: output-limit: \
+                quiet return timing? help version",
+    };
+    let mut walk = Walk::new(words);
+    let (mut operands, mut found) = (0, false);
+    loop {
+        match walk.next(SPEC) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, Some(script))) if matches!(option.as_str(), "c" | "command") => {
+                found = true;
+                look.carry("script -c", Carried::Script(script, ShellKind::Posix));
+            }
+            Some(Step::Option(..)) => {}
+            Some(Step::Operand(place)) if operands == 1 => {
+                found = true;
+                look.carry_command("script", &words[place..]);
+                break;
+            }
+            Some(Step::Operand(_)) => operands += 1,
+        }
+    }
+    if !found || walk.doubtful {
+        look.ask("it starts a shell that reads commands from its input");
+    }
+}
+
+fn watch(given: &Given<'_>, look: &mut Look) {
+    const SPEC: Spec = Spec {
+        shorts: "bcCdefgn:pq:rs:tvwxh",
+        longs: "beep color no-color differences? errexit follow chgexit interval: precise equexit: no-rerun shotsdir: \
+                no-title no-wrap exec help version",
+    };
+    let mut walk = Walk::new(given.words);
+    let mut as_words = false;
+    look.is_transparent(given);
+    loop {
+        match walk.next(SPEC) {
+            None => return,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, _)) => as_words |= matches!(option.as_str(), "x" | "exec"),
+            Some(Step::Operand(place)) if as_words => {
+                return look.carry_command("watch", &given.words[place..]);
+            }
+            Some(Step::Operand(place)) => {
+                let script = joined(&given.words[place..]);
+                return look.carry("watch", Carried::Script(script, ShellKind::Posix));
+            }
+        }
+    }
+}
+
+/// Words behind which a command may stand.
+fn last_words(name: &str, words: &[Word], look: &mut Look) {
+    look.carrier = Some(name.to_owned());
+    for place in 1..words.len().min(24) {
+        if words[place].text().is_some_and(|text| !text.starts_with('-')) {
+            look.carried.push(Carried::Perhaps(head(&words[place..])));
+            look.carried.push(Carried::Perhaps(script_words(&words[place])));
+        }
+    }
+}
+
+/// `sh -c` around a text, as programs do that take a script in one word.
+fn script_words(script: &Word) -> Vec<Word> {
+    vec![Word::literal("sh"), Word::literal("-c"), script.clone()]
+}
+
+/// Options by which ordinary programs run others.
+const BY_OPTION: &[(&str, &[&str])] = &[
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S"]),
+    ("sftp", &["-S"]),
+    (
+        "tar",
+        &[
+            "--to-command",
+            "-I",
+            "--use-compress-program",
+            "--rsh-command",
+            "-F",
+            "--info-script",
+            "--new-volume-script",
+        ],
+    ),
+    ("gtar", &["--to-command", "-I", "--use-compress-program", "--rsh-command", "-F", "--info-script"]),
+    ("bsdtar", &["--use-compress-program"]),
+    ("sort", &["--compress-program"]),
+    ("split", &["--filter"]),
+    ("man", &["-P", "--pager", "-H", "--html", "-B", "--browser"]),
+    ("zip", &["-TT", "--unzip-command"]),
+    ("tcpdump", &["-z"]),
+    ("npx", &["-c", "--call"]),
+    ("npm", &["-c", "--call", "--script-shell"]),
+    ("pnpm", &["-c", "--script-shell"]),
+    ("make", &["--eval", "-E"]),
+    ("gmake", &["--eval", "-E"]),
+    ("rg", &["--pre", "--hostname-bin"]),
+    ("ripgrep", &["--pre"]),
+    ("less", &["-k"]),
+    ("wget", &["--use-askpass"]),
+    ("rake", &["-e", "-E"]),
+    ("cargo", &["--config"]),
+    ("go", &["-exec", "-toolexec"]),
+    ("nix-shell", &["--run", "--command"]),
+    ("nix", &["--command", "-c"]),
+    ("poetry", &["--exec"]),
+    ("mutt", &["-e"]),
+    ("socat", &[]),
+    ("nc", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+    ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+];
+
+fn by_option(name: &str, words: &[Word], look: &mut Look) {
+    let Some((_, options)) = BY_OPTION.iter().find(|(program, _)| *program == name) else { return };
+    if name == "socat" && words.iter().any(runs_in_socat) {
+        look.ask("one of its addresses runs a command");
+    }
+    for (place, word) in words.iter().enumerate().skip(1) {
+        for option in *options {
+            if let Some(script) = value_of(word, option, words.get(place + 1)) {
+                look.ask(format!("its option `{option}` runs a command"));
+                look.carry(name, Carried::Script(script, ShellKind::Posix));
+            }
+        }
+        if word.beginning().starts_with("--checkpoint-action") {
+            let value = word.beginning().split_once("exec=").map(|(_, script)| script.to_owned());
+            look.ask("its option `--checkpoint-action` runs a command");
+            look.carried.extend(value.map(|it| Carried::Script(Word::literal(it), ShellKind::Posix)));
+        }
+    }
+}
+
+/// The value of an option, beside it or attached.
+fn value_of(word: &Word, option: &str, next: Option<&Word>) -> Option<Word> {
+    if word.is(option) {
+        return Some(next.cloned().unwrap_or_else(|| Word::unknown("…", Split::Words)));
+    }
+    let rest = word.beginning().strip_prefix(option)?;
+    let is_short = !option.starts_with("--") && option.len() == 2;
+    match rest.strip_prefix('=') {
+        Some(_) => Some(word.from(option.len() + 1)),
+        None if is_short && !rest.is_empty() => Some(word.from(option.len())),
+        None => None,
+    }
+}
+
+fn runs_in_socat(word: &Word) -> bool {
+    let text = word.beginning().to_ascii_lowercase();
+    ["exec:", "system:", "shell:"].iter().any(|scheme| text.contains(scheme))
+}

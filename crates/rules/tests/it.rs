@@ -1,0 +1,21 @@
+//! What the crate promises, tested from outside.
+#![forbid(unsafe_code)]
+
+#[path = "it/bounds.rs"]
+mod bounds;
+#[path = "it/examples.rs"]
+mod examples;
+#[path = "it/files.rs"]
+mod files;
+#[path = "it/guide.rs"]
+mod guide;
+#[path = "it/layers.rs"]
+mod layers;
+#[path = "it/parts.rs"]
+mod parts;
+#[path = "it/quoting.rs"]
+mod quoting;
+#[path = "it/slips.rs"]
+mod slips;
+#[path = "it/verdicts.rs"]
+mod verdicts;
