@@ -8,8 +8,10 @@ use crate::verdict::{Judgement, Part, Reason, Verdict};
 use crate::word::{Word, line, shown};
 use crate::wrapper::{self, Carried, Given, Look};
 
-/// How deeply commands may be carried by others, and scripts be nested, in all.
+/// How deeply scripts may be nested, in all.
 const DEEPEST: usize = 64;
+/// How many carriers may stand before a command, in all.
+const MOST_CARRIERS: usize = 24;
 /// How much text is read in all: a script within a script is read again.
 const MOST_TEXT: usize = 2 << 20;
 /// How many commands are judged, among them those that are only perhaps commands.
@@ -30,18 +32,20 @@ pub(crate) struct Inquiry<'r> {
 struct Place {
     within: Vec<String>,
     depth: usize,
+    carriers: usize,
     shell: ShellKind,
 }
 
 impl Place {
     fn start(shell: ShellKind) -> Self {
-        Self { within: Vec::new(), depth: DEEPEST, shell }
+        Self { within: Vec::new(), depth: DEEPEST, carriers: MOST_CARRIERS, shell }
     }
 
     fn inside(&self, carrier: &str) -> Self {
         let mut within = self.within.clone();
         within.push(carrier.to_owned());
-        Self { within, depth: self.depth.saturating_sub(1), shell: self.shell }
+        let (depth, carriers) = (self.depth.saturating_sub(1), self.carriers.saturating_sub(1));
+        Self { within, depth, carriers, shell: self.shell }
     }
 }
 
@@ -81,7 +85,7 @@ impl<'r> Inquiry<'r> {
     }
 
     fn script_at(&mut self, text: &str, place: &Place) {
-        if place.depth == 0 {
+        if place.depth == 0 || place.carriers == 0 {
             return self.doubt(text, place, "it is nested too deeply to be looked at");
         }
         let Some(left) = self.text_left.checked_sub(text.len()) else {
@@ -144,7 +148,7 @@ impl<'r> Inquiry<'r> {
     }
 
     fn carried(&mut self, carried: &Carried, place: &Place) {
-        if place.depth == 0 {
+        if place.carriers == 0 {
             return self.doubt("…", place, "it is nested too deeply to be looked at");
         }
         match carried {

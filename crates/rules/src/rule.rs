@@ -39,6 +39,8 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn plain(words: &[Word]) -> Self {
+        // One more than is looked at says that there are more.
+        let words = &words[..words.len().min(MOST_WORDS + 1)];
         Self { words: words.to_vec(), hidden: vec![false; words.len()] }
     }
 }

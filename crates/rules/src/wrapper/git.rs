@@ -154,7 +154,7 @@ fn globals(words: &[Word], look: &mut Look) {
     }
     if let Some(place) = place {
         if !walk.doubtful {
-            look.readings[0].hidden[1..place].iter_mut().for_each(|hidden| *hidden = true);
+            look.readings[0].hidden.iter_mut().take(place).skip(1).for_each(|hidden| *hidden = true);
         }
         subcommand_of(words, place, look);
     }
