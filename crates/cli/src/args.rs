@@ -6,6 +6,7 @@ mod exec_server;
 mod listening;
 mod mcp;
 mod sandbox;
+mod rules;
 mod values;
 
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
 pub(crate) use self::sandbox::{LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxWords};
+pub(crate) use self::rules::{RulesArgs, RulesCheck, RulesCommand, RulesTest};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.
@@ -66,6 +68,8 @@ pub(crate) enum Verb {
     ExecServer(ExecServerArgs),
     /// Say what a sandbox would enforce
     Sandbox(SandboxArgs),
+    /// Say which commands the tools may run, must ask about, or may not run
+    Rules(RulesArgs),
     /// Check what this machine supports and what is missing
     Doctor(Doctor),
     /// Show what Windlass does, on this machine, in a few seconds

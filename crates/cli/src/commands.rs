@@ -14,6 +14,7 @@ pub(crate) mod keeper;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod ps;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod stop;

@@ -19,6 +19,10 @@ impl Exit {
     pub(crate) const SUCCESS: Self = Self(0);
     /// Windlass itself failed.
     pub(crate) const FAILED: Self = Self(1);
+    /// Rules want a person to be asked.
+    pub(crate) const ASK: Self = Self(3);
+    /// Rules forbid it.
+    pub(crate) const FORBIDDEN: Self = Self(4);
     /// The command line makes no sense.
     const USAGE: Self = Self(2);
     /// Windlass failed to run the command, or to pass on its output, for a reason that is not the command's.

@@ -10,6 +10,7 @@ mod failure;
 mod listening;
 mod printing;
 mod report;
+mod rules_files;
 mod sessions;
 mod toolbox;
 
@@ -65,6 +66,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         }
         Verb::ExecServer(order) => on_runtime(commands::exec_server::run(order.serve, config)),
         Verb::Sandbox(order) => commands::sandbox::run(&order.command, &config),
+        Verb::Rules(order) => commands::rules::run(&order.command, &config),
         Verb::Doctor(order) => commands::doctor::run(&order, &config),
         Verb::Demo => on_runtime(commands::demo::run(config)),
         Verb::DemoServer => commands::demo::serve(),

@@ -11,6 +11,7 @@ use crate::word::Word;
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     layers: Vec<Layer>,
+    files: Vec<String>,
 }
 
 /// Rules that count together. Of several layers the strictest holds.
@@ -26,6 +27,7 @@ impl Rules {
     /// The rules of a user and of a project. What a project says only makes things stricter, unless the user's file
     /// trusts projects.
     pub fn compose(user: Option<RulesFile>, project: Option<RulesFile>) -> Self {
+        let files = user.iter().chain(&project).map(|file| file.name.clone()).collect();
         let trusts = user.as_ref().is_some_and(|file| file.trust_projects);
         let mut layers: Vec<Layer> = user.into_iter().map(Layer::of).collect();
         match project {
@@ -33,12 +35,17 @@ impl Rules {
             Some(file) => layers.push(Layer::of(file)),
             None => {}
         }
-        Self { layers }
+        Self { layers, files }
     }
 
     /// The rules of one file.
     pub fn of(file: RulesFile) -> Self {
         Self::compose(Some(file), None)
+    }
+
+    /// The names of the files they come from.
+    pub fn files(&self) -> Vec<String> {
+        self.files.clone()
     }
 
     /// Judges a script for a shell.

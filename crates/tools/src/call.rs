@@ -19,7 +19,7 @@ pub struct Call {
     pub ceiling: Duration,
     /// Who is told how a long call gets on, about once a second.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// Who can type what nobody else may see.
+    /// Who can type what nobody else may see, and say yes to commands.
     pub person: Option<Arc<dyn Person>>,
 }
 
@@ -131,8 +131,23 @@ pub struct Question {
 /// What a person is waited for with.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
-/// Somebody who can answer a program's hidden prompt.
+/// A command that a rule wants a person's word for, before anything of it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The script or the program with its arguments, shortened.
+    pub command: String,
+    /// The parts that are in question, each with the rule or the doubt that says so.
+    pub reasons: String,
+}
+
+/// What a person's word is waited for with.
+pub type Approved<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+
+/// Somebody who can answer a program's hidden prompt, and say yes to a command.
 pub trait Person: Send + Sync {
     /// Asks. `None`: nobody answered, or they declined.
     fn ask(&self, question: Question) -> Answer<'_>;
+
+    /// Asks whether a command may run. `false`: nobody answered, or they declined.
+    fn approve(&self, approval: Approval) -> Approved<'_>;
 }

@@ -187,7 +187,7 @@ fn is_detached(arguments: &Map<String, Value>) -> bool {
 }
 
 /// Waits for somebody else, telling whoever listens that the call is still going on.
-async fn alive<T>(call: &Call, answer: Pending<'_, T>) -> T {
+pub(crate) async fn alive<T>(call: &Call, answer: Pending<'_, T>) -> T {
     let Some(tell) = &call.progress else { return answer.await };
     let tell: &Arc<dyn Fn(Progress) + Send + Sync> = tell;
     let began = Instant::now();

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod approval;
 mod arguments;
 mod attend;
 mod call;
@@ -20,7 +21,9 @@ mod tool;
 mod toolbox;
 mod until;
 
-pub use call::{Answer, Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool};
+pub use call::{
+    Answer, Approval, Approved, Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool,
+};
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
 pub use keepers::{Keepers, Pending, Started};

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use windlass_rules::ShellKind;
+
 use crate::arguments::BadArgument;
 use crate::environment::{Variables, get};
 use crate::login::{Captured, Startup};
@@ -23,6 +25,16 @@ pub(crate) enum Dialect {
     Bash,
     Zsh,
     Posix,
+}
+
+impl From<Dialect> for ShellKind {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Bash => Self::Bash,
+            Dialect::Zsh => Self::Zsh,
+            Dialect::Posix => Self::Posix,
+        }
+    }
 }
 
 /// A script as a command: arguments that are the same for every script, and the script beside them.

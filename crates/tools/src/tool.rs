@@ -68,7 +68,7 @@ pub(crate) struct Refusal(pub(crate) String);
 
 impl Refusal {
     /// It is an answer like any other, so it also tells what is due. What came in may be long; what goes out is not.
-    fn reply(self, notes: &[String]) -> Reply {
+    pub(crate) fn reply(self, notes: &[String]) -> Reply {
         const LONGEST: usize = 4000;
         let complaint = report::beginning(&self.0, LONGEST);
         let mut reply = Reply::error(&complaint);

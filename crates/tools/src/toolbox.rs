@@ -14,6 +14,7 @@ use windlass_engine::{
     Store, Until, screen_text,
 };
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
+use windlass_rules::Rules;
 
 use crate::answer::listening;
 use crate::arguments::{Arguments, SessionRef};
@@ -55,6 +56,8 @@ pub struct ToolboxOptions {
     pub keepers: Option<Arc<dyn Keepers>>,
     /// What commands may touch. Their workspace is the directory above.
     pub sandbox: Policy,
+    /// Which commands may run. Without rules all may.
+    pub rules: Option<Arc<Rules>>,
 }
 
 impl ToolboxOptions {
@@ -73,6 +76,7 @@ impl ToolboxOptions {
             store: None,
             keepers: None,
             sandbox: Policy::FullAccess,
+            rules: None,
         }
     }
 }
@@ -148,9 +152,13 @@ impl Toolbox {
 
     /// Calls a tool. Dropping the future ends the wait, never the session, unless that was to live for the call only.
     pub async fn call(&self, call: Call) -> Result<Reply, UnknownTool> {
-        let began = Instant::now();
         let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
+        // Before anything is started, here or elsewhere; and no time counts that a person takes.
+        if let Err(refusal) = self.approve(&call).await {
+            return Ok(refusal.reply(&self.announcements(None)));
+        }
+        let began = Instant::now();
         if let Some(reply) = self.elsewhere(&call).await {
             return Ok(reply);
         }

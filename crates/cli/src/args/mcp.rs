@@ -41,6 +41,14 @@ pub(crate) struct McpServe {
     #[arg(long, requires = "http")]
     pub(crate) json: bool,
 
+    /// Judge commands by the rules in this file instead of the usual ones
+    #[arg(long, value_name = "FILE", conflicts_with = "no_rules")]
+    pub(crate) rules: Option<PathBuf>,
+
+    /// Run every command, whatever rules files say
+    #[arg(long)]
+    pub(crate) no_rules: bool,
+
     #[command(flatten)]
     pub(crate) tools: ToolWords,
 

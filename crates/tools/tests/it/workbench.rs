@@ -14,7 +14,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_engine::{Engine, EngineOptions, Patience, Retention, Store, StoreLimits};
 use windlass_testkit::{Scratch, survivors};
-use windlass_tools::{Answer, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions};
+use windlass_tools::{
+    Answer, Approval, Approved, Call, Person, Profile, Question, Reply, Toolbox, ToolboxOptions,
+};
 
 /// Long enough that no test ever reaches it: whatever answers earlier did so because of something that happened.
 pub(crate) const LONG: u64 = 30_000;
@@ -277,19 +279,37 @@ pub(crate) fn is_alive(pid: u64) -> bool {
 pub(crate) struct Answering {
     answers: Mutex<Vec<&'static str>>,
     pub(crate) asked: Mutex<Vec<Question>>,
+    /// What it was asked to approve. It does so if its next answer is `yes`.
+    pub(crate) proposed: Mutex<Vec<Approval>>,
 }
 
 impl Answering {
     pub(crate) fn with(answers: &[&'static str]) -> Arc<Self> {
-        Arc::new(Self { answers: answers.to_vec().into(), asked: Mutex::default() })
+        Arc::new(Self {
+            answers: answers.to_vec().into(),
+            asked: Mutex::default(),
+            proposed: Mutex::default(),
+        })
     }
 }
 
 impl Person for Answering {
     fn ask(&self, question: Question) -> Answer<'_> {
         self.asked.lock().unwrap().push(question);
-        let mut answers = self.answers.lock().unwrap();
-        let answer = if answers.is_empty() { None } else { Some(answers.remove(0).to_owned()) };
+        let answer = self.next();
         Box::pin(async move { answer })
+    }
+
+    fn approve(&self, approval: Approval) -> Approved<'_> {
+        self.proposed.lock().unwrap().push(approval);
+        let answer = self.next();
+        Box::pin(async move { answer.as_deref() == Some("yes") })
+    }
+}
+
+impl Answering {
+    fn next(&self) -> Option<String> {
+        let mut answers = self.answers.lock().unwrap();
+        if answers.is_empty() { None } else { Some(answers.remove(0).to_owned()) }
     }
 }

@@ -20,7 +20,7 @@ use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::{confinement, printing, toolbox};
+use crate::{confinement, printing, rules_files, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -50,12 +50,14 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
 }
 
 fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
+    let rules = rules_files::for_server(order, config)?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let mut options = toolbox::options(&order.tools, Config::working_directory()?, config)?;
     // Over HTTP there may be several clients, and none shall guess what another one runs.
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
+    options.rules = rules.map(Arc::new);
     if let Some(store) = &store {
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }

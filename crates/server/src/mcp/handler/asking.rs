@@ -1,25 +1,38 @@
 //! Asking a person for what nobody else may see, such as a password: the question goes to the client, the answer to the
-//! program that asked, and neither is written down here.
+//! program that asked, and neither is written down here. And asking whether a command may run at all.
 
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
-    InputRequiredResult, ServerRequest, StringSchema,
+    BooleanSchema, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationSchema, InputRequiredResult, ServerRequest, StringSchema,
 };
 use rmcp::service::{Peer, RoleServer};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use windlass_tools::{Person, Question};
+use windlass_tools::{Answer, Approval, Approved, Person, Question};
 
 use crate::mcp::handler::calls::Running;
 
 /// The one field of the form.
 const FIELD: &str = "answer";
+/// The one field of the other form.
+const APPROVE: &str = "approve";
+/// What is passed on for a yes.
+const YES: &str = "yes";
+
+/// What a person is asked.
+#[derive(Clone, Debug)]
+pub(super) enum Matter {
+    /// What a program asks for in private.
+    Secret(Question),
+    /// Whether a command may run.
+    Approval(Approval),
+}
 
 /// A question and the way back to whoever asked it.
 pub(super) struct Asked {
-    question: Question,
+    matter: Matter,
     answer: AnswerTo,
 }
 
@@ -35,12 +48,12 @@ pub(super) enum Go {
 }
 
 impl Asked {
-    pub(super) fn question(&self) -> &Question {
-        &self.question
+    pub(super) fn matter(&self) -> &Matter {
+        &self.matter
     }
 
-    pub(super) fn split(self) -> (Question, AnswerTo) {
-        (self.question, self.answer)
+    pub(super) fn split(self) -> (Matter, AnswerTo) {
+        (self.matter, self.answer)
     }
 }
 
@@ -65,25 +78,53 @@ struct Client {
 }
 
 impl Person for Client {
-    fn ask(&self, question: Question) -> std::pin::Pin<Box<dyn Future<Output = Option<String>> + Send + '_>> {
-        Box::pin(async move {
-            let (answer, said) = oneshot::channel();
-            self.questions.send(Asked { question, answer: AnswerTo(answer) }).await.ok()?;
-            said.await.ok().flatten()
-        })
+    fn ask(&self, question: Question) -> Answer<'_> {
+        Box::pin(self.put(Matter::Secret(question)))
+    }
+
+    fn approve(&self, approval: Approval) -> Approved<'_> {
+        Box::pin(async move { self.put(Matter::Approval(approval)).await.as_deref() == Some(YES) })
+    }
+}
+
+impl Client {
+    async fn put(&self, matter: Matter) -> Option<String> {
+        let (answer, said) = oneshot::channel();
+        self.questions.send(Asked { matter, answer: AnswerTo(answer) }).await.ok()?;
+        said.await.ok().flatten()
     }
 }
 
 /// Asks by a request of our own, as the older protocols do.
-pub(super) async fn directly(peer: &Peer<RoleServer>, question: &Question) -> Option<String> {
-    match peer.send_request(ServerRequest::ElicitRequest(form(question))).await.ok()? {
-        ClientResult::ElicitResult(result) => said(result),
+pub(super) async fn directly(peer: &Peer<RoleServer>, matter: &Matter) -> Option<String> {
+    match peer.send_request(ServerRequest::ElicitRequest(form(matter))).await.ok()? {
+        ClientResult::ElicitResult(result) => said(matter, result),
         _ => None,
     }
 }
 
 /// The form that a question is asked with.
-pub(super) fn form(question: &Question) -> ElicitRequest {
+pub(super) fn form(matter: &Matter) -> ElicitRequest {
+    match matter {
+        Matter::Secret(question) => secret_form(question),
+        Matter::Approval(approval) => approval_form(approval),
+    }
+}
+
+fn approval_form(approval: &Approval) -> ElicitRequest {
+    let Approval { command, reasons } = approval;
+    let message = format!("May this command run?\n\n{command}\n\n{reasons}");
+    let described = |field: BooleanSchema| {
+        field
+            .title("Let it run")
+            .description("Yes lets this one command run; no refuses it")
+            .with_default(false)
+    };
+    let schema = ElicitationSchema::builder().required_bool_property(APPROVE, described).build();
+    elicit(message, schema)
+}
+
+fn secret_form(question: &Question) -> ElicitRequest {
     let Question { session, command, prompt } = question;
     let asks = if prompt.trim().is_empty() {
         "waits for hidden input".to_owned()
@@ -96,6 +137,10 @@ pub(super) fn form(question: &Question) -> ElicitRequest {
     let described =
         |field: StringSchema| field.title("Answer").description("Typed into the command as it is");
     let schema = ElicitationSchema::builder().required_string_property(FIELD, described).build();
+    elicit(message, schema)
+}
+
+fn elicit<E>(message: String, schema: Result<ElicitationSchema, E>) -> ElicitRequest {
     ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
         meta: None,
         message,
@@ -108,9 +153,12 @@ pub(super) fn read(answer: &Value) -> Option<ElicitResult> {
     serde_json::from_value(answer.clone()).ok()
 }
 
-/// What the person said, if they said anything.
-pub(super) fn said(result: ElicitResult) -> Option<String> {
+/// What the person said, if they said anything. A yes counts only if it was said: accepting the form is not enough.
+pub(super) fn said(matter: &Matter, result: ElicitResult) -> Option<String> {
     let accepted = result.action == ElicitationAction::Accept;
     let content = result.content.filter(|_| accepted)?;
-    content.get(FIELD)?.as_str().map(str::to_owned)
+    match matter {
+        Matter::Secret(_) => content.get(FIELD)?.as_str().map(str::to_owned),
+        Matter::Approval(_) => content.get(APPROVE)?.as_bool()?.then(|| YES.to_owned()),
+    }
 }

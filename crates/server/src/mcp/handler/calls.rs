@@ -108,9 +108,8 @@ impl Desk {
                 Turn::Progressed(progress) => reporter.tell(&progress).await,
                 Turn::Asked(asked) if means.rounds => return Ok(self.parked.park(running, asked)?.into()),
                 Turn::Asked(asked) => {
-                    let (question, answer) = asked.split();
-                    if let Some(done) =
-                        running.beside(asking::directly(&context.peer, &question), answer).await
+                    let (matter, answer) = asked.split();
+                    if let Some(done) = running.beside(asking::directly(&context.peer, &matter), answer).await
                     {
                         return done.map(Into::into);
                     }

@@ -50,7 +50,8 @@ impl Parked {
             return Ok(Go::AskAgain(question(&waiting.asked, &waiting.state)));
         };
         let waiting = calls.remove(place).ok_or_else(unknown)?;
-        waiting.asked.split().1.give(asking::said(answer));
+        let (matter, answer_to) = waiting.asked.split();
+        answer_to.give(asking::said(&matter, answer));
         Ok(Go::On(waiting.running))
     }
 
@@ -60,6 +61,6 @@ impl Parked {
 }
 
 fn question(asked: &Asked, state: &str) -> InputRequiredResult {
-    let request = InputRequest::Elicitation(asking::form(asked.question()));
+    let request = InputRequest::Elicitation(asking::form(asked.matter()));
     InputRequiredResult::new(Some(BTreeMap::from([(KEY.to_owned(), request)])), Some(state.to_owned()))
 }

@@ -42,11 +42,14 @@ async fn carry_on(mut running: Running, task: TaskContext) -> Result<CallToolRes
             Turn::Answered(answer) => return answer.map_err(TaskExit::Error),
             Turn::Progressed(progress) => task.set_status_message(in_words(&progress)),
             Turn::Asked(asked) => {
-                let (question, answer) = asked.split();
+                let (matter, answer) = asked.split();
                 questions += 1;
-                let form = InputRequest::Elicitation(asking::form(&question));
+                let form = InputRequest::Elicitation(asking::form(&matter));
                 let asking = task.request_input(format!("answer-{questions}"), form);
-                let said = async { asking.await.ok().as_ref().and_then(asking::read).and_then(asking::said) };
+                let said = async {
+                    let answer = asking.await.ok().as_ref().and_then(asking::read)?;
+                    asking::said(&matter, answer)
+                };
                 let done = tokio::select! {
                     done = running.beside(said, answer) => done,
                     () = task.cancelled() => return Err(TaskExit::Cancelled),

@@ -1,0 +1,101 @@
+//! Where rules files lie, and reading them. A file with a fault is never passed over: whoever wrote it meant something.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use windlass_rules::{Fault, Rules, RulesFile};
+
+use crate::args::McpServe;
+use crate::config::{Config, below_home};
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The user's: it holds everywhere.
+    User,
+    /// A project's: it can only make things stricter.
+    Project,
+}
+
+/// A place where a rules file may lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) owner: Owner,
+    pub(crate) path: PathBuf,
+}
+
+/// A rules file that cannot be used.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    name: String,
+    faults: Vec<Fault>,
+}
+
+impl fmt::Display for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the rules in {} cannot be used", self.name)?;
+        self.faults
+            .iter()
+            .try_for_each(|fault| write!(f, "\n  {}:{}: {}", self.name, fault.line, fault.message))
+    }
+}
+
+impl std::error::Error for Faulty {}
+
+/// The usual places, the user's first.
+pub(crate) fn places(config: &Config) -> Result<Vec<Place>> {
+    let absolute =
+        |name| config.variable(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+    let user = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let user = user.map(|folder| Place { owner: Owner::User, path: folder.join("windlass/rules.toml") });
+    let project = Config::working_directory()?.join(".windlass/rules.toml");
+    Ok(user.into_iter().chain([Place { owner: Owner::Project, path: project }]).collect())
+}
+
+/// The rules of the usual files; `None` if there are none.
+pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
+    let (mut user, mut project) = (None, None);
+    for place in places(config)? {
+        let file = read(&place, config)?;
+        match place.owner {
+            Owner::User => user = file,
+            Owner::Project => project = file,
+        }
+    }
+    let is_there = user.is_some() || project.is_some();
+    Ok(is_there.then(|| Rules::compose(user, project)))
+}
+
+/// The rules of one file, which must be there.
+pub(crate) fn only(path: &Path, config: &Config) -> Result<RulesFile> {
+    let place = Place { owner: Owner::User, path: path.to_owned() };
+    read(&place, config)?.with_context(|| format!("there is no rules file {}", path.display()))
+}
+
+/// What a server was told to keep to.
+pub(crate) fn for_server(order: &McpServe, config: &Config) -> Result<Option<Rules>> {
+    match &order.rules {
+        _ if order.no_rules => Ok(None),
+        Some(path) => Ok(Some(Rules::of(only(path, config)?))),
+        None => usual(config),
+    }
+}
+
+/// A file; `None` if there is none.
+pub(crate) fn read(place: &Place, config: &Config) -> Result<Option<RulesFile>> {
+    let text = match std::fs::read_to_string(&place.path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", place.path.display())),
+    };
+    let name = below_home(&place.path, &config.environment);
+    let file = match place.owner {
+        Owner::User => RulesFile::parse(&text, &name),
+        Owner::Project => RulesFile::parse_project(&text, &name),
+    };
+    Ok(Some(file.map_err(|faults| Faulty { name, faults })?))
+}

@@ -1,0 +1,109 @@
+//! Rules at the door: a command is judged before anything of it is started, and a person is asked where a rule says so.
+//!
+//! What is typed into a session later is not judged: a shell or an interpreter that would read commands from its input is
+//! itself a command that rules ask about.
+
+use std::time::Duration;
+
+use windlass_rules::{Judgement, Rules, Verdict};
+
+use crate::arguments::{Arguments, BadArgument};
+use crate::call::{Approval, Call};
+use crate::keepers::{Pending, alive};
+use crate::report;
+use crate::tool::Refusal;
+use crate::toolbox::Toolbox;
+
+/// The longest a call waits for a person's word.
+const LONGEST_ASKING: Duration = Duration::from_secs(300);
+/// How much of a command a person is shown.
+const SHOWN: usize = 2000;
+
+/// What a call is about to start.
+struct Proposal {
+    shown: String,
+    judgement: Judgement,
+}
+
+impl Toolbox {
+    /// Refuses a call that would start what rules forbid, or what a person did not approve.
+    pub(crate) async fn approve(&self, call: &Call) -> Result<(), Refusal> {
+        let Some(rules) = self.options().rules.clone() else { return Ok(()) };
+        // Arguments that cannot be used are the tool's to refuse; it starts nothing then.
+        let Ok(Some(proposal)) = self.proposal(&rules, call) else { return Ok(()) };
+        match proposal.judgement.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Forbid => Err(forbidden(&proposal.judgement)),
+            Verdict::Ask => ask(&proposal, &rules, call).await,
+        }
+    }
+
+    fn proposal(&self, rules: &Rules, call: &Call) -> Result<Option<Proposal>, BadArgument> {
+        let mut arguments = Arguments::new(call.arguments.clone());
+        let (shown, judgement) = match call.tool.as_str() {
+            "exec_command" => {
+                let script = arguments.required_text("cmd")?;
+                let judgement = self.judge_script(rules, &script, arguments.text("shell")?.as_deref());
+                let variables = arguments.text_map("env")?;
+                let set =
+                    variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?)));
+                (script, judgement.and(rules.judge_variables(set)))
+            }
+            "shell_command" => {
+                let script = arguments.required_text("command")?;
+                let judgement = self.judge_script(rules, &script, None);
+                (script, judgement)
+            }
+            "shell" => {
+                let argv = arguments.texts("command")?.unwrap_or_default();
+                let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+                if words.is_empty() {
+                    return Ok(None);
+                }
+                (words.join(" "), rules.judge_argv(&words))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Proposal { shown: report::shortened(&shown, SHOWN), judgement }))
+    }
+
+    /// A shell that is asked for by its path is a program like others.
+    fn judge_script(&self, rules: &Rules, script: &str, asked: Option<&str>) -> Judgement {
+        let judgement = rules.judge_script(script, self.shell(asked).dialect.into());
+        match asked.filter(|shell| shell.contains('/')) {
+            Some(shell) => judgement.and(rules.judge_argv(&[shell, "-c", script])),
+            None => judgement,
+        }
+    }
+}
+
+async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Refusal> {
+    let reasons = proposal.judgement.explanation();
+    let Some(person) = &call.person else {
+        return Err(unapproved("nobody can be asked through this client", &reasons, rules));
+    };
+    let approval = Approval { command: proposal.shown.clone(), reasons: reasons.clone() };
+    // timer: nobody may be there.
+    let asking: Pending<'_, _> = Box::pin(tokio::time::timeout(LONGEST_ASKING, person.approve(approval)));
+    match alive(call, asking).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(unapproved("they declined or did not answer", &reasons, rules)),
+        Err(_) => Err(unapproved("they did not answer in time", &reasons, rules)),
+    }
+}
+
+fn forbidden(judgement: &Judgement) -> Refusal {
+    Refusal(format!(
+        "forbidden by the rules, nothing was run:\n{}\nDo not look for a way around; say what you need it for.",
+        judgement.explanation()
+    ))
+}
+
+fn unapproved(why: &str, reasons: &str, rules: &Rules) -> Refusal {
+    let files = rules.files().join(" or ");
+    let place = if files.is_empty() { "the rules file".to_owned() } else { files };
+    Refusal(format!(
+        "this command needs a person's approval, and {why}; nothing was run:\n{reasons}\nWho runs this server can allow it \
+         in {place}."
+    ))
+}
