@@ -27,4 +27,7 @@ pub use call::{
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
 pub use keepers::{Keepers, Pending, Started};
+/// What a toolbox is told about which commands may run.
+pub use windlass_rules::{Rules, RulesFile};
+
 pub use toolbox::{Numbering, Toolbox, ToolboxOptions};

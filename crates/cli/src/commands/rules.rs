@@ -26,6 +26,9 @@ fn test(order: &RulesTest, config: &Config) -> Result<Exit> {
         Some(file) => Some(Rules::of(rules_files::only(file, config)?)),
         None => rules_files::usual(config)?,
     };
+    if rules.is_none() && !order.json {
+        print("there is no rules file: every command may run\n")?;
+    }
     // Without a file nothing is judged, so nothing is asked about either.
     let judgement = rules.map(|rules| judge(&rules, &order.command, config)).unwrap_or_default();
     if order.json {

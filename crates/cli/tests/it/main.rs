@@ -19,6 +19,7 @@ mod mcp;
 mod packages;
 mod ps;
 mod rig;
+mod rules;
 mod run;
 mod sandbox;
 mod scarcity;

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_engine::{Engine, EngineOptions, Patience};
 use windlass_server::mcp::Windlass;
 use windlass_testkit::{Scratch, survivors};
-use windlass_tools::{Toolbox, ToolboxOptions};
+use windlass_tools::{Rules, RulesFile, Toolbox, ToolboxOptions};
 
 use crate::rig::{Client, request};
 
@@ -21,6 +22,11 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(name: &str) -> Self {
+        Self::with_rules(name, None)
+    }
+
+    /// The same with rules.
+    pub(crate) fn with_rules(name: &str, rules: Option<&str>) -> Self {
         let scratch = Scratch::new(&format!("server-{name}"));
         let token = survivors::token(name);
         let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
@@ -35,6 +41,8 @@ impl Bench {
         options.shell = "/bin/bash".into();
         // The token is what the survivors are found by.
         options.policy.exclude.clear();
+        let rules = rules.map(|text| RulesFile::parse(text, "rules.toml").expect("the rules are in order"));
+        options.rules = rules.map(|file| Arc::new(Rules::of(file)));
         Self { toolbox: Toolbox::new(engine, options), scratch, token }
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod approval;
 mod bench;
 mod client;
 mod exec;

@@ -13,6 +13,7 @@ mod list_sessions;
 mod login;
 mod names_and_lifetimes;
 mod read_output;
+mod rules;
 mod schema;
 mod stop_session;
 mod wait_sessions;

@@ -1,0 +1,157 @@
+//! Commands that rules want a person's word for: asked through clients that can ask, refused through others.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, exec};
+use crate::rig::{Client, modern};
+
+const RULES: &str = r#"
+[[rule]]
+command = ["touch"]
+verdict = "ask"
+why = "files are precious"
+[[rule]]
+command = ["mkdir"]
+verdict = "forbid"
+"#;
+
+fn bench(name: &str) -> Bench {
+    Bench::with_rules(name, Some(RULES))
+}
+
+/// Makes a file and says so.
+fn making(bench: &Bench) -> Value {
+    json!({ "cmd": format!("touch '{}' && echo made", bench.sign("file").display()) })
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_person_says_yes_or_no() {
+    let bench = bench("approve");
+    for (said, runs) in [
+        (json!({ "action": "accept", "content": { "approve": false } }), false),
+        (json!({ "action": "accept" }), false),
+        (json!({ "action": "accept", "content": { "approve": "true" } }), false),
+        (json!({ "action": "decline" }), false),
+        (json!({ "action": "cancel" }), false),
+        (json!({ "action": "accept", "content": { "approve": true } }), true),
+    ] {
+        let mut client = bench.client(json!({ "elicitation": {} })).await;
+        client.say(&exec("1", making(&bench))).await;
+        let question = next_request(&mut client).await;
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let message = question["params"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("touch '") && message.contains("files are precious"), "{message}");
+        let field = &question["params"]["requestedSchema"]["properties"]["approve"];
+        assert_eq!((&field["type"], &field["default"]), (&json!("boolean"), &json!(false)), "{question}");
+        client.say(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": said })).await;
+        let answer = client.answer("1").await;
+        assert_eq!(answer["result"]["isError"], !runs, "{answer}");
+        assert_eq!(bench.sign("file").exists(), runs, "{said}: {answer}");
+        assert!(text(&answer).contains(if runs { "made" } else { "needs a person's approval" }), "{answer}");
+        client.stop().await;
+    }
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_gets_a_refusal() {
+    let bench = bench("unasked");
+    let mut client = bench.client(json!({})).await;
+    client.say(&exec("1", making(&bench))).await;
+    let answer = client.answer("1").await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    for words in [
+        "nobody can be asked through this client",
+        "rules.toml:2: files are precious",
+        "can allow it in rules.toml",
+    ] {
+        assert!(text(&answer).contains(words), "{answer}");
+    }
+    assert!(!bench.sign("file").exists());
+    client.stop().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn what_is_forbidden_is_not_asked_about() {
+    let bench = bench("forbidden");
+    let mut client = bench.client(json!({ "elicitation": {} })).await;
+    client.say(&exec("1", json!({ "cmd": "sh -c 'mkdir x'" }))).await;
+    let answer = loop {
+        let said = client.hear().await;
+        assert_ne!(said["method"], "elicitation/create", "{said}");
+        if said["id"] == "1" {
+            break said;
+        }
+    };
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).starts_with("forbidden by the rules"), "{answer}");
+    client.stop().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_client_of_the_newer_protocol_is_asked_by_the_answer() {
+    let bench = bench("approve-rounds");
+    let mut client = Client::of(bench.server());
+    let meta = modern(json!({ "elicitation": {} }));
+    let call = json!({ "name": "exec_command", "arguments": making(&bench), "_meta": meta });
+    let first = client.request("1", "tools/call", call.clone()).await["result"].clone();
+    assert_eq!(first["resultType"], "input_required", "{first}");
+    assert!(!bench.sign("file").exists());
+    let mut again = call;
+    again["requestState"] = first["requestState"].clone();
+    again["inputResponses"] = json!({ "answer": { "action": "accept", "content": { "approve": true } } });
+    let answer = client.request("2", "tools/call", again).await;
+    assert!(text(&answer).contains("made"), "{answer}");
+    client.stop().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_task_asks_through_its_state() {
+    let bench = bench("approve-task");
+    let mut client = Client::of(bench.server().with_tasks_after(Duration::ZERO));
+    let meta = modern(json!({ "elicitation": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } }));
+    let call = json!({ "name": "exec_command", "arguments": making(&bench), "_meta": meta });
+    let created = client.request("1", "tools/call", call).await["result"].clone();
+    if created["resultType"] == "input_required" {
+        // It was asked before it became a task.
+        client.stop().await;
+        return bench.end().await;
+    }
+    let task = json!({ "taskId": created["taskId"], "_meta": meta });
+    assert_eq!(until_not_working(&mut client, &task).await["status"], "input_required");
+    let mut told = task.clone();
+    told["inputResponses"] = json!({ "answer-1": { "action": "accept", "content": { "approve": true } } });
+    client.request("2", "tasks/update", told).await;
+    let finished = until_not_working(&mut client, &task).await;
+    assert!(finished.to_string().contains("made"), "{finished}");
+    client.stop().await;
+    bench.end().await;
+}
+
+/// The next thing that wants an answer.
+async fn next_request(client: &mut Client) -> Value {
+    loop {
+        let said = client.hear().await;
+        if said.get("id").is_some() && said.get("method").is_some() {
+            return said;
+        }
+    }
+}
+
+async fn until_not_working(client: &mut Client, task: &Value) -> Value {
+    loop {
+        let state = client.request("poll", "tasks/get", task.clone()).await["result"].clone();
+        if state["status"] != "working" {
+            return state;
+        }
+    }
+}
