@@ -122,6 +122,9 @@ impl Parser<'_> {
         if self.shell == ShellKind::Posix && operator.starts_with('&') {
             return Err(self.wrong("`&>` redirects in some shells and starts two commands in others"));
         }
+        if matches!(operator, "<&" | ">&") && self.eat("-") {
+            return self.closed_descriptor();
+        }
         self.blanks();
         let line = self.line();
         let Some(target) = self.word()? else { return Err(self.unexpected()) };
@@ -142,6 +145,12 @@ impl Parser<'_> {
             self.found.simples[owner].writes = true;
         }
         Ok(writes)
+    }
+
+    /// `<&-` is a whole operator to some shells, so that a command may follow it at once; to others it is not.
+    fn closed_descriptor(&mut self) -> Parse<bool> {
+        let ends = self.peek().is_none_or(|byte| b" \t\n;&|()<>".contains(&byte));
+        if ends { Ok(false) } else { Err(self.wrong("a descriptor is closed right before a word")) }
     }
 
     pub(super) fn give_input(&mut self, owner: Option<usize>, input: Word) {
