@@ -11,7 +11,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use windlass_sandbox::{Grounds, Plan, Stage, StartFailure};
-use windlass_sys::limits::OpenFiles;
+use windlass_sys::limits::{OpenFiles, ProcessLimits};
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::Process;
 use windlass_sys::spawn::{self, Kinship, Launch, Stdio, Step};
@@ -309,6 +309,8 @@ impl Call {
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
+            limits: ProcessLimits::default(),
+            groups: &[],
             passed: &[],
             kinship: Kinship::Child,
         };
@@ -332,6 +334,7 @@ impl Call {
             Step::Session => StartError::system("make a session for the process", errno),
             Step::Terminal => StartError::system("give the process its terminal", errno),
             Step::Descriptors => StartError::system("give the process its pipes", errno),
+            Step::Groups => StartError::system("enter the control groups of the process", errno),
             Step::Limits => StartError::system("set the limits of the process", errno),
         }
     }

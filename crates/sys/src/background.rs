@@ -1,6 +1,7 @@
 //! A process in the background: in a session of its own, so that no terminal, group or parent takes it along, with
 //! nothing inherited but what it is told to report on.
 
+use crate::limits::ProcessLimits;
 use crate::pipes;
 use crate::process::{Ended, Process};
 use crate::spawn::{self, Kinship, Launch, Stdio};
@@ -45,6 +46,8 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
         },
         mark: None,
         open_files: None,
+        limits: ProcessLimits::default(),
+        groups: &[],
         passed: &[],
         kinship: Kinship::Child,
     };

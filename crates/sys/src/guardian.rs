@@ -4,6 +4,8 @@
 //! ends; then everything that bears the brand and is not detached gets TERM, a grace, and KILL until nothing is found.
 //! It keeps no list, so there is no moment at which a process is started but not yet on it.
 
+use crate::cgroup::{self, Hierarchies};
+use crate::limits::ProcessLimits;
 use crate::mark::{Brand, Fate, Mark};
 use crate::process::Process;
 use crate::signal::Signal;
@@ -47,6 +49,8 @@ pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
         },
         mark: None,
         open_files: None,
+        limits: ProcessLimits::default(),
+        groups: &[],
         passed: &[],
         kinship: Kinship::Child,
     };
@@ -84,6 +88,8 @@ pub fn watch(brand: Brand, grace: Duration) {
     ignore_polite_signals();
     wait_for_the_end(rustix::stdio::stdin());
     end_everything(brand, grace);
+    // The runtime's control groups are empty now, and it can no longer remove them itself.
+    cgroup::remove_abandoned(&Hierarchies::of_this_process());
 }
 
 /// How long a sweep goes on against processes that cannot be killed or keep coming.

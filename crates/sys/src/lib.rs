@@ -5,6 +5,7 @@
 compile_error!("Windlass runs on Linux; another platform is a set of files in `sys` and `sandbox`");
 
 pub mod background;
+pub mod cgroup;
 pub mod channel;
 pub mod clock;
 pub mod descriptor;
@@ -21,3 +22,4 @@ pub mod signal;
 pub mod spawn;
 pub mod terminal;
 pub mod tree;
+pub mod usage;

@@ -36,6 +36,61 @@ fn raise() -> OpenFiles {
     OpenFiles { soft: before.current.unwrap_or(u64::MAX), hard: before.maximum.unwrap_or(u64::MAX) }
 }
 
+/// What the kernel is to hold each process of a child's tree to. A limit that the runtime itself is under is never raised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Bytes of private memory that may be written (`RLIMIT_DATA`). Address space that is only reserved does not count, as it
+    /// would with `RLIMIT_AS`, which programs with garbage collectors do not survive.
+    pub data: Option<u64>,
+    /// Processes and threads of the user who runs it, all together (`RLIMIT_NPROC`). The superuser is not bound by it.
+    pub user_tasks: Option<u64>,
+    /// Seconds of CPU time (`RLIMIT_CPU`). One second more, and the kernel kills it.
+    pub cpu_seconds: Option<u64>,
+    /// Open files (`RLIMIT_NOFILE`).
+    pub open_files: Option<u64>,
+    /// Bytes of the largest file it may write (`RLIMIT_FSIZE`).
+    pub file_size: Option<u64>,
+}
+
+/// One limit as it is set in a child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) resource: libc::__rlimit_resource_t,
+    pub(crate) soft: u64,
+    pub(crate) hard: u64,
+}
+
+impl ProcessLimits {
+    pub(crate) const COUNT: usize = 5;
+
+    pub(crate) fn bounds(self) -> [Option<Bound>; Self::COUNT] {
+        let bound =
+            |resource, limit: Option<u64>| limit.map(|limit| Bound { resource, soft: limit, hard: limit });
+        let cpu = |seconds| Bound { resource: libc::RLIMIT_CPU, soft: seconds, hard: seconds + 1 };
+        [
+            bound(libc::RLIMIT_DATA, self.data),
+            bound(libc::RLIMIT_NPROC, self.user_tasks),
+            self.cpu_seconds.map(cpu),
+            bound(libc::RLIMIT_NOFILE, self.open_files),
+            bound(libc::RLIMIT_FSIZE, self.file_size),
+        ]
+    }
+}
+
+/// The machine's memory in bytes.
+pub fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+/// How many processes and threads the machine can have.
+pub fn machine_processes() -> Option<u64> {
+    let number = |file: &str| std::fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+    let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"];
+    limits.into_iter().filter_map(number).min()
+}
+
 /// The runtime's own peak resident memory in bytes: the floor under every child's reported peak.
 pub fn own_peak_memory() -> u64 {
     // SAFETY: `rusage` is plain data for which all zeroes is a value, and getrusage only writes into it.

@@ -123,6 +123,19 @@ impl Brand {
     }
 }
 
+/// The marks on a process, whoever gave them: that of its session, and that of the session around its runtime.
+pub(crate) fn marks_on(pid: Pid) -> impl Iterator<Item = Mark> {
+    let halves = read_halves(Some(pid)).map(|halves| (halves.soft, halves.hard));
+    let (soft, hard) = halves.unwrap_or((u64::MAX, u64::MAX));
+    let both = [Some(soft), (hard != soft).then_some(hard)];
+    both.into_iter().flatten().filter(|half| *half != u64::MAX && half >> FAMILY_SHIFT != 0).map(Mark)
+}
+
+/// The mark of a session, by its root process: `None` if it bears none, or is gone.
+pub fn on_root(pid: Pid) -> Option<Mark> {
+    marks_on(pid).next()
+}
+
 impl Mark {
     /// The session's place in the order of starting.
     pub fn sequence(self) -> u32 {

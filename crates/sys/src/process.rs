@@ -243,6 +243,13 @@ pub fn start_ticks(pid: Pid) -> Option<u64> {
     std::str::from_utf8(fields).ok()?.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The parent of a process, if there is such a process.
+pub fn parent_of(pid: Pid) -> Option<Pid> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok().map(Pid)
+}
+
 /// The process group it is in, if there is such a process.
 pub fn group_of(pid: Pid) -> Option<Pid> {
     let group = rustix::process::getpgid(Some(pid.to_rustix()?)).ok()?;

@@ -27,6 +27,11 @@ impl Signal {
     /// A child has died. Who ignores it need not collect its children.
     pub const CHLD: Self = Self(libc::SIGCHLD);
 
+    /// More CPU time than a process may use.
+    pub const XCPU: Self = Self(libc::SIGXCPU);
+    /// A larger file than a process may write.
+    pub const XFSZ: Self = Self(libc::SIGXFSZ);
+
     /// The kernel's number for it.
     pub const fn number(self) -> i32 {
         self.0

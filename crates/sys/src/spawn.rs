@@ -4,7 +4,7 @@
 //! Until `exec` the child borrows our memory while the calling thread stands still. It therefore makes system calls
 //! only: no allocation, no lock, nothing that another thread could hold.
 
-use crate::limits::OpenFiles;
+use crate::limits::{Bound, OpenFiles, ProcessLimits};
 use crate::mark::{Brand, Halves, Mark};
 use crate::process::{Pid, Process};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,6 +30,10 @@ pub struct Launch<'a> {
     pub mark: Option<(Brand, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
+    /// What the kernel is to hold each of its processes to.
+    pub limits: ProcessLimits,
+    /// The control groups it enters before it is the program: what is written to, see [`crate::cgroup::Leaf::entries`].
+    pub groups: &'a [BorrowedFd<'a>],
     /// Further descriptors, which the child finds from [`FIRST_PASSED`] on, in this order.
     pub passed: &'a [BorrowedFd<'a>],
     /// Whose child it becomes.
@@ -86,6 +90,8 @@ pub enum Step {
     Directory,
     /// Limits and the mark.
     Limits,
+    /// Its control groups.
+    Groups,
     /// Executing the program.
     Execute,
 }
@@ -126,6 +132,8 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
         kinship: launch.kinship,
         mark: launch.mark.and_then(|(brand, mark)| brand.halves(mark)),
         open_files: launch.open_files,
+        limits: launch.limits.bounds(),
+        groups: (launch.groups.as_ptr(), launch.groups.len()),
         failed: None,
     };
     let process = with_signals_blocked(|| clone_and_run(&mut order))?;
@@ -161,7 +169,7 @@ impl Stdio<'_> {
 }
 
 /// What the child reads from our memory, and the one field it writes.
-struct Order {
+struct Order<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
     environment: *const *const c_char,
@@ -172,6 +180,8 @@ struct Order {
     kinship: Kinship,
     mark: Option<Halves>,
     open_files: Option<OpenFiles>,
+    limits: [Option<Bound>; ProcessLimits::COUNT],
+    groups: (*const BorrowedFd<'a>, usize),
     failed: Option<(Step, c_int)>,
 }
 
@@ -187,7 +197,7 @@ thread_local! {
     static CHILD_STACK: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
-fn clone_and_run(order: &mut Order) -> Result<Process, LaunchFailure> {
+fn clone_and_run(order: &mut Order<'_>) -> Result<Process, LaunchFailure> {
     CHILD_STACK.with_borrow_mut(|stack| {
         if stack.is_empty() {
             stack.reserve_exact(STACK / size_of::<u128>());
@@ -230,7 +240,7 @@ fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
 /// The child, from its first instruction to `exec`.
 extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
     // SAFETY: the parent passed its `Order` and stands still, so this is the only reference in use.
-    let order = unsafe { &mut *argument.cast::<Order>() };
+    let order = unsafe { &mut *argument.cast::<Order<'_>>() };
     if let Err(step) = become_the_program(order) {
         order.failed = Some((step, last_errno().raw_os_error()));
     }
@@ -239,13 +249,14 @@ extern "C" fn run_in_child(argument: *mut c_void) -> c_int {
 }
 
 /// Returns only on failure, with `errno` as the failed call left it.
-fn become_the_program(order: &Order) -> Result<(), Step> {
+fn become_the_program(order: &Order<'_>) -> Result<(), Step> {
     // SAFETY: only system calls on values the parent prepared; see the module's description.
     unsafe {
         default_signals();
         // The mark comes first: while this child still holds a copy of the pipe to the guardian, the guardian waits, and
         // afterwards it finds the mark.
         check(set_limits(order), Step::Limits)?;
+        check(enter_groups(order), Step::Groups)?;
         check(libc::setsid(), Step::Session)?;
         if order.controlling_terminal {
             check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), Step::Terminal)?;
@@ -300,7 +311,7 @@ unsafe fn unblock_signals() {
 
 /// # Safety
 /// Only in the child.
-unsafe fn set_limits(order: &Order) -> c_int {
+unsafe fn set_limits(order: &Order<'_>) -> c_int {
     // SAFETY: every structure is complete before its call.
     unsafe {
         let mut core: libc::rlimit64 = std::mem::zeroed();
@@ -315,8 +326,31 @@ unsafe fn set_limits(order: &Order) -> c_int {
             let limit = libc::rlimit64 { rlim_cur: mark.soft, rlim_max: mark.hard };
             answer |= libc::setrlimit64(libc::RLIMIT_LOCKS, &raw const limit);
         }
+        for bound in order.limits.iter().flatten() {
+            let mut limit: libc::rlimit64 = std::mem::zeroed();
+            libc::getrlimit64(bound.resource, &raw mut limit);
+            limit.rlim_cur = bound.soft.min(limit.rlim_cur);
+            limit.rlim_max = bound.hard.min(limit.rlim_max);
+            answer |= libc::setrlimit64(bound.resource, &raw const limit);
+        }
         answer
     }
+}
+
+/// Everything that this process starts is born in the groups it is in, so none can be missed.
+///
+/// # Safety
+/// Only in the child.
+unsafe fn enter_groups(order: &Order<'_>) -> c_int {
+    let (first, count) = order.groups;
+    for place in 0..count {
+        // SAFETY: the parent passed that many open descriptors and stands still; the text is static.
+        let written = unsafe { libc::write((*first.add(place)).as_raw_fd(), c"0".as_ptr().cast(), 1) };
+        if written < 0 {
+            return -1;
+        }
+    }
+    0
 }
 
 fn last_errno() -> Errno {

@@ -6,7 +6,9 @@
 
 use crate::mark::{Brand, Mark};
 use crate::process::{Pid, Process};
+use crate::signal::Signal;
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -126,6 +128,27 @@ pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item
     blind.into_iter().chain(found)
 }
 
+/// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
+/// faster than it can be ended stands still afterwards. Returns how many stand.
+pub fn freeze(brand: Brand, wanted: impl Fn(Mark) -> bool) -> usize {
+    /// Each look finds the children made during the one before, which are fewer each time.
+    const MOST_LOOKS: usize = 32;
+    let mut standing = HashSet::new();
+    for _ in 0..MOST_LOOKS {
+        let before = standing.len();
+        for process in living(brand, &wanted).flatten() {
+            if standing.insert(process.pid()) {
+                // One that is gone by now needs none, and one that is not ours to signal goes on.
+                let _ = process.signal(Signal::STOP);
+            }
+        }
+        if standing.len() == before {
+            break;
+        }
+    }
+    standing.len()
+}
+
 /// Also `true` where we could not look.
 fn is_alive(pid: Pid) -> bool {
     match Process::open(pid) {
@@ -134,7 +157,7 @@ fn is_alive(pid: Pid) -> bool {
     }
 }
 
-fn everyone() -> io::Result<impl Iterator<Item = io::Result<Pid>>> {
+pub(crate) fn everyone() -> io::Result<impl Iterator<Item = io::Result<Pid>>> {
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().map(Pid::new);
     Ok(fs::read_dir("/proc")?.filter_map(move |entry| entry.map(number).transpose()))
 }

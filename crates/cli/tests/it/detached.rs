@@ -97,6 +97,8 @@ fn at_a_terminal(home: &Home, script: &str) -> (pty::Pty, Process) {
         stdio: spawn::Stdio::Terminal { slave: rustix::fd::AsFd::as_fd(&terminal.slave) },
         mark: None,
         open_files: None,
+        limits: windlass_sys::limits::ProcessLimits::default(),
+        groups: &[],
         passed: &[],
         kinship: Kinship::Child,
     };

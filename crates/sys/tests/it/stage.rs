@@ -236,6 +236,8 @@ fn start(play: &Play, stdio: Stdio<'_>) -> (Process, Brand, Mark) {
         stdio,
         mark: Some((brand, mark)),
         open_files: None,
+        limits: windlass_sys::limits::ProcessLimits::default(),
+        groups: &[],
         passed: &[],
         kinship: Kinship::Child,
     });

@@ -1,0 +1,51 @@
+//! Control groups: where this process stands in the machine's hierarchies, and groups of its own below that place for
+//! the processes of sessions. It never moves another program's process, and never limits the group it was started in.
+//!
+//! Version 2 has one hierarchy for all controllers, version 1 one for each, and a machine may have both at once, with the
+//! controllers in only one of them. So nothing is assumed: each controller is taken where it can be used, and what
+//! cannot be used is refused by name.
+
+mod events;
+mod layout;
+mod leaf;
+mod nest;
+
+pub use events::{Ear, Events};
+pub use layout::Hierarchies;
+pub use leaf::Leaf;
+pub use nest::{Nest, NestName, Refusal, Unusable, remove_abandoned};
+
+/// What the kernel can count and limit for a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// Memory, page cache included.
+    Memory,
+    /// Processes and threads.
+    Pids,
+    /// CPU time, counted only.
+    Cpu,
+}
+
+impl Controller {
+    /// Every one that is used here.
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Pids, Self::Cpu];
+
+    /// The kernel's name for it, which differs for CPU time.
+    fn name(self, version: Version) -> &'static str {
+        match (self, version) {
+            (Self::Memory, _) => "memory",
+            (Self::Pids, _) => "pids",
+            (Self::Cpu, Version::V1) => "cpuacct",
+            (Self::Cpu, Version::V2) => "cpu",
+        }
+    }
+}
+
+/// Which interface of the kernel's a hierarchy has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// One hierarchy for each controller.
+    V1,
+    /// One for all.
+    V2,
+}

@@ -1,0 +1,337 @@
+//! A nest: the groups that one runtime makes below its own place, one in each hierarchy that it uses, with a leaf in it
+//! for each session that needs one. Its name says whose it is, so that whoever comes later can tell that a nest was
+//! abandoned; the kernel removes no group that still holds a process, so removing is always safe to try.
+
+use super::layout::{Hierarchies, Place, words_of};
+use super::leaf::{Branch, Leaf, write};
+use super::{Controller, Version};
+use crate::process::{self, Pid, Process};
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What a nest is called: `windlass-PID-START-FAMILY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NestName {
+    pid: u32,
+    start_ticks: u64,
+    family: u32,
+}
+
+const PREFIX: &str = "windlass-";
+/// Where a runtime puts itself, when its own group may hold no process any more.
+const OWN: &str = "-runtime";
+
+impl NestName {
+    /// The name of this process's nest for sessions of one family of marks.
+    pub fn new(family: u32) -> Self {
+        let own = Pid::of_this_process();
+        Self { pid: own.get(), start_ticks: process::start_ticks(own).unwrap_or(0), family }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        let name = name.strip_suffix(OWN).unwrap_or(name);
+        let mut parts = name.strip_prefix(PREFIX)?.split('-');
+        let (pid, start_ticks, family) = (parts.next()?, parts.next()?, parts.next()?);
+        let name = Self {
+            pid: pid.parse().ok()?,
+            start_ticks: start_ticks.parse().ok()?,
+            family: family.parse().ok()?,
+        };
+        parts.next().is_none().then_some(name)
+    }
+
+    fn runtime_is_gone(self) -> bool {
+        let pid = Pid::new(self.pid);
+        // One that is dead but not collected yet is gone, too.
+        process::start_ticks(pid) != Some(self.start_ticks)
+            || Process::open(pid).is_ok_and(|process| !process.is_alive())
+    }
+}
+
+impl std::fmt::Display for NestName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{PREFIX}{}-{}-{}", self.pid, self.start_ticks, self.family)
+    }
+}
+
+/// Why a controller is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// The kernel offers it nowhere that we can reach.
+    #[error("no hierarchy that this process is in has it")]
+    Absent,
+    /// Version 2 wants a group either to hold processes or to be divided, and others are in ours.
+    #[error("{} holds other processes or was not delegated to us, so it cannot be divided", .group.display())]
+    Shared {
+        /// Our own group.
+        group: PathBuf,
+    },
+    /// The kernel said no.
+    #[error("{}: {}", .path.display(), .source)]
+    Refused {
+        /// What was to be made or written.
+        path: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A controller that is not used, and why.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Which.
+    pub controller: Controller,
+    /// Why.
+    pub reason: Unusable,
+}
+
+/// A runtime's groups. Dropping it removes those that are empty.
+#[derive(Debug)]
+pub struct Nest {
+    twigs: Vec<Twig>,
+    next: AtomicU64,
+    /// Emptied branches that can be used again: those of memory cost the kernel most to make.
+    emptied: Mutex<Vec<Branch>>,
+    /// Branches that could not be removed, because something still runs in them.
+    lingering: Mutex<Vec<PathBuf>>,
+}
+
+/// The nest's group in one hierarchy.
+#[derive(Debug)]
+struct Twig {
+    version: Version,
+    directory: PathBuf,
+    controllers: Vec<Controller>,
+}
+
+/// Emptied branches that are kept; more are removed.
+const MOST_EMPTIED: usize = 32;
+
+impl Nest {
+    /// Makes a nest with as many of the wanted controllers as can be used, and says which cannot and why. `None`: none can.
+    pub fn make(
+        hierarchies: &Hierarchies,
+        name: NestName,
+        wanted: &[Controller],
+    ) -> (Option<Self>, Vec<Refusal>) {
+        let (mut twigs, mut refusals): (Vec<Twig>, _) = (Vec::new(), Vec::new());
+        for &controller in wanted {
+            match add_twig(hierarchies, name, controller, &mut twigs) {
+                Ok(()) => {}
+                Err(reason) => refusals.push(Refusal { controller, reason }),
+            }
+        }
+        let nest =
+            Self { twigs, next: AtomicU64::new(1), emptied: Mutex::default(), lingering: Mutex::default() };
+        ((!nest.twigs.is_empty()).then_some(nest), refusals)
+    }
+
+    /// By which interface a controller is used here; `None`: not at all.
+    pub fn version(&self, controller: Controller) -> Option<Version> {
+        self.twigs.iter().find(|twig| twig.controllers.contains(&controller)).map(|twig| twig.version)
+    }
+
+    /// A leaf with these controllers: for the processes of one session.
+    pub fn leaf(&self, wanted: &[Controller]) -> io::Result<Leaf> {
+        self.retry_lingering();
+        let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
+        let branches = needed.map(|twig| self.branch(twig)).collect::<io::Result<_>>()?;
+        Ok(Leaf { branches })
+    }
+
+    /// The place for sessions that have no leaf of their own: all are counted together there.
+    pub fn common(&self, wanted: &[Controller]) -> io::Result<Leaf> {
+        let needed = self.twigs.iter().filter(|twig| twig.controllers.iter().any(|it| wanted.contains(it)));
+        let branch = |twig: &Twig| match twig.version {
+            // Here a group may be divided and hold processes too.
+            Version::V1 => Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone()),
+            Version::V2 => {
+                let directory = twig.directory.join("common");
+                make_directory(&directory)?;
+                Branch::open(twig.version, directory, twig.controllers.clone())
+            }
+        };
+        Ok(Leaf { branches: needed.map(branch).collect::<io::Result<_>>()? })
+    }
+
+    /// The nest itself, to limit and to count everything in it.
+    pub fn whole(&self) -> io::Result<Leaf> {
+        let branch =
+            |twig: &Twig| Branch::open(twig.version, twig.directory.clone(), twig.controllers.clone());
+        Ok(Leaf { branches: self.twigs.iter().map(branch).collect::<io::Result<_>>()? })
+    }
+
+    /// Takes back a leaf whose session is over. It may take a moment: memory that was left in it is given up.
+    pub fn take_back(&self, leaf: Leaf) {
+        for branch in leaf.branches {
+            let has_room = self.emptied.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_EMPTIED;
+            if has_room && branch.renew() {
+                self.emptied.lock().unwrap_or_else(PoisonError::into_inner).push(branch.begin_anew());
+            } else {
+                self.lingering.lock().unwrap_or_else(PoisonError::into_inner).push(branch.directory);
+            }
+        }
+        self.retry_lingering();
+    }
+
+    /// Removes everything of it that is empty, itself included. For a runtime that starts nothing more.
+    pub fn remove_empty(&self) {
+        self.emptied.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for twig in &self.twigs {
+            remove_with_children(&twig.directory);
+        }
+    }
+
+    fn branch(&self, twig: &Twig) -> io::Result<Branch> {
+        let mut emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = emptied.iter().position(|branch| branch.directory.parent() == Some(&*twig.directory));
+        if let Some(place) = place {
+            return Ok(emptied.swap_remove(place));
+        }
+        drop(emptied);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let directory = twig.directory.join(format!("leaf-{number}"));
+        make_directory(&directory)?;
+        Branch::open(twig.version, directory, twig.controllers.clone())
+    }
+
+    fn retry_lingering(&self) {
+        let mut lingering = self.lingering.lock().unwrap_or_else(PoisonError::into_inner);
+        lingering.retain(|directory| fs::remove_dir(directory).is_err_and(|error| is_busy(&error)));
+    }
+}
+
+impl Drop for Nest {
+    fn drop(&mut self) {
+        self.remove_empty();
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::BUSY)
+}
+
+/// Puts a controller into a hierarchy that has it.
+fn add_twig(
+    hierarchies: &Hierarchies,
+    name: NestName,
+    controller: Controller,
+    twigs: &mut Vec<Twig>,
+) -> Result<(), Unusable> {
+    let place = hierarchies.with(controller).ok_or(Unusable::Absent)?;
+    let directory = place.directory.join(name.to_string());
+    if place.version == Version::V2 && controller != Controller::Cpu {
+        divide(place, name, controller)?;
+    }
+    make_directory(&directory).map_err(|source| Unusable::Refused { path: directory.clone(), source })?;
+    if place.version == Version::V2 && controller != Controller::Cpu {
+        enable(&directory, controller)?;
+    }
+    match twigs.iter_mut().find(|twig| twig.directory == directory) {
+        Some(twig) => twig.controllers.push(controller),
+        None => twigs.push(Twig { version: place.version, directory, controllers: vec![controller] }),
+    }
+    Ok(())
+}
+
+/// Lets the children of our own group of version 2 have a controller. The kernel allows that only for a group without
+/// processes, so this process moves into a child of it, if the group was delegated to it and nobody else is in it.
+fn divide(place: &Place, name: NestName, controller: Controller) -> Result<(), Unusable> {
+    let group = &place.directory;
+    let word = controller.name(Version::V2);
+    if words_of(&group.join("cgroup.subtree_control")).any(|enabled| enabled == word) {
+        return Ok(());
+    }
+    // Only the root of the hierarchy has no type, and only it may be divided while it holds processes.
+    let is_root = !group.join("cgroup.type").exists();
+    if !is_root && holds_processes(group) {
+        let ours = is_delegated(group) && all_are_ours(group);
+        if !ours {
+            return Err(Unusable::Shared { group: group.clone() });
+        }
+        move_all(group, &group.join(format!("{name}{OWN}")))?;
+    }
+    enable(group, controller)
+}
+
+fn enable(group: &Path, controller: Controller) -> Result<(), Unusable> {
+    let path = group.join("cgroup.subtree_control");
+    write(&path, &format!("+{}", controller.name(Version::V2)))
+        .map_err(|source| Unusable::Refused { path, source })
+}
+
+fn members(group: &Path) -> impl Iterator<Item = Pid> + use<> {
+    words_of(&group.join("cgroup.procs")).filter_map(|word| word.parse().ok().map(Pid::new))
+}
+
+fn holds_processes(group: &Path) -> bool {
+    members(group).next().is_some()
+}
+
+/// Whether whoever manages the machine's groups has left this one to us: systemd says so in an attribute, and a group that
+/// belongs to an ordinary user was given to that user.
+fn is_delegated(group: &Path) -> bool {
+    let mut value = [0; 8];
+    let says_so = ["user.delegate", "trusted.delegate"].iter().any(|attribute| {
+        let length = rustix::fs::getxattr(group, *attribute, &mut value).unwrap_or(0);
+        value[..length] == *b"1"
+    });
+    let user = rustix::process::geteuid();
+    let owner = fs::metadata(group.join("cgroup.procs")).map(|metadata| metadata.uid());
+    says_so || !user.is_root() && owner.is_ok_and(|owner| owner == user.as_raw())
+}
+
+/// Whether nobody is in a group but this process and its children.
+fn all_are_ours(group: &Path) -> bool {
+    let own = Pid::of_this_process();
+    members(group).all(|pid| pid == own || process::parent_of(pid) == Some(own))
+}
+
+fn move_all(from: &Path, to: &Path) -> Result<(), Unusable> {
+    let refused = |source| Unusable::Refused { path: to.to_owned(), source };
+    make_directory(to).map_err(refused)?;
+    for pid in members(from) {
+        write(&to.join("cgroup.procs"), &pid.to_string()).map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn make_directory(directory: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Removes the nests of runtimes that are gone, as far as they are empty. Returns how many groups went.
+pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
+    // A runtime that moved itself out of the way left its nest beside it, not below.
+    let above = |place: &Place| {
+        let own = place.directory.file_name().and_then(|name| NestName::parse(name.to_str()?));
+        own.and(place.directory.parent().map(Path::to_owned))
+    };
+    let places = hierarchies.places.iter();
+    places.flat_map(|place| [Some(place.directory.clone()), above(place)]).flatten().map(remove_below).sum()
+}
+
+fn remove_below(place: PathBuf) -> usize {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let is_abandoned = |entry: &fs::DirEntry| {
+        entry.file_name().to_str().and_then(NestName::parse).is_some_and(NestName::runtime_is_gone)
+    };
+    entries.filter(is_abandoned).map(|entry| remove_with_children(&entry.path())).sum()
+}
+
+/// Groups are removed from below; each that still holds a process stays, and so does what is above it.
+fn remove_with_children(directory: &Path) -> usize {
+    let children = fs::read_dir(directory).into_iter().flatten().flatten();
+    let directories = children.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let below: usize = directories.map(|entry| remove_with_children(&entry.path())).sum();
+    below + usize::from(fs::remove_dir(directory).is_ok())
+}

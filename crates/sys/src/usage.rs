@@ -1,0 +1,198 @@
+//! What processes use, from the process table alone: CPU time, memory, threads, descriptors, bytes written. One small file
+//! a process tells most of it; the dearer ones are read only by whoever wants them.
+
+use crate::mark::{Brand, Mark, marks_on};
+use crate::process::Pid;
+use crate::tree::everyone;
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::ops::AddAssign;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+/// What some processes use together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Processes and their threads, as the kernel counts them against limits.
+    pub tasks: u64,
+    /// Processes.
+    pub processes: u64,
+    /// CPU time, with that of children they waited for.
+    pub cpu: Duration,
+    /// Resident memory; what several share is counted for each.
+    pub resident: u64,
+    /// The most descriptors that any of them has open.
+    pub files: u64,
+    /// Bytes they, and children they waited for, sent to disks.
+    pub written: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.tasks += other.tasks;
+        self.processes += other.processes;
+        self.cpu += other.cpu;
+        self.resident += other.resident;
+        self.files = self.files.max(other.files);
+        self.written += other.written;
+    }
+}
+
+/// What is asked beyond the first small file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// How many descriptors are open.
+    pub files: bool,
+    /// How much was written to disks.
+    pub written: bool,
+}
+
+/// What these processes use together. Those that are gone use nothing.
+pub fn of(processes: &[Pid], wanted: Wanted) -> Usage {
+    let mut sum = Usage::default();
+    for usage in processes.iter().filter_map(|pid| of_one(*pid, wanted)) {
+        sum += usage;
+    }
+    sum
+}
+
+/// The share of the memory that these processes have between them: what several have in common is counted once. Much dearer
+/// than the resident memory. What may not be asked counts as resident.
+pub fn proportional_memory(processes: &[Pid]) -> u64 {
+    let resident = |pid: Pid| of_one(pid, Wanted::default()).map_or(0, |usage| usage.resident);
+    processes.iter().map(|pid| share_of(*pid).unwrap_or_else(|| resident(*pid))).sum()
+}
+
+/// The processes of every session of a runtime, by their marks.
+pub fn members(brand: Brand) -> HashMap<Mark, Vec<Pid>> {
+    let mut members: HashMap<_, Vec<_>> = HashMap::new();
+    for pid in everyone().into_iter().flatten().flatten() {
+        if let Some(mark) = brand.on(pid) {
+            members.entry(mark).or_default().push(pid);
+        }
+    }
+    members
+}
+
+/// The processes of every session on this machine, whoever runs it, by their marks. One that runs inside another
+/// belongs to both.
+pub fn members_of_all() -> HashMap<Mark, Vec<Pid>> {
+    let mut members: HashMap<_, Vec<_>> = HashMap::new();
+    for pid in everyone().into_iter().flatten().flatten() {
+        for mark in marks_on(pid) {
+            members.entry(mark).or_default().push(pid);
+        }
+    }
+    members
+}
+
+/// How many processes and threads the user who asks has, for a limit that counts them all.
+pub fn tasks_of_this_user() -> u64 {
+    let user = rustix::process::getuid().as_raw();
+    let threads = |pid: Pid| {
+        let metadata = fs::metadata(format!("/proc/{pid}/task")).ok()?;
+        // A directory has two links and one for each directory in it.
+        (metadata.uid() == user).then(|| metadata.nlink().saturating_sub(2))
+    };
+    everyone().into_iter().flatten().flatten().filter_map(threads).sum()
+}
+
+fn of_one(pid: Pid, wanted: Wanted) -> Option<Usage> {
+    let mut usage = from_stat(&read_small(&format!("/proc/{pid}/stat"))?)?;
+    if wanted.files {
+        usage.files = open_files(pid);
+    }
+    if wanted.written {
+        usage.written = written(pid);
+    }
+    Some(usage)
+}
+
+/// A dead process that nobody has collected uses nothing any more, but what it used is told.
+fn from_stat(stat: &[u8]) -> Option<Usage> {
+    // The name in brackets may hold anything: the fields count from the last bracket.
+    let fields = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
+    let fields: Vec<&str> = std::str::from_utf8(fields).ok()?.split_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
+    let is_dead = matches!(*fields.first()?, "Z" | "X");
+    let living = u64::from(!is_dead);
+    Some(Usage {
+        tasks: number(17)? * living,
+        processes: living,
+        cpu: Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)),
+        resident: number(21)? * rustix::param::page_size() as u64 * living,
+        ..Usage::default()
+    })
+}
+
+/// Since Linux 6.2 the size of the directory is the number of descriptors; before, they are counted one by one.
+fn open_files(pid: Pid) -> u64 {
+    let directory = format!("/proc/{pid}/fd");
+    match fs::metadata(&directory).map(|metadata| metadata.size()) {
+        Ok(0) => fs::read_dir(&directory).map_or(0, |entries| entries.count() as u64),
+        Ok(size) => size,
+        Err(_) => 0,
+    }
+}
+
+fn written(pid: Pid) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    // What was written and removed before it got to the disk was not written.
+    number("write_bytes:").saturating_sub(number("cancelled_write_bytes:"))
+}
+
+fn share_of(pid: Pid) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+/// The file says that it is empty, so reading it whole would feel its way in several calls.
+fn read_small(file: &str) -> Option<Vec<u8>> {
+    let mut text = vec![0; 1024];
+    let length = fs::File::open(file).ok()?.read(&mut text).ok()?;
+    text.truncate(length);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Usage, Wanted, from_stat, of, proportional_memory, tasks_of_this_user};
+    use crate::process::Pid;
+    use std::time::Duration;
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_does_not_shift_the_fields() {
+        let line = |state: &str| {
+            format!("7 (a) b (c) {state} 1 7 7 0 -1 0 0 0 0 0 100 50 30 20 20 0 3 0 900 4096 5 0 0\n")
+        };
+        let page = rustix::param::page_size() as u64;
+        let second = Duration::from_millis(200 * 1000 / rustix::param::clock_ticks_per_second());
+        let living = Usage { tasks: 3, processes: 1, cpu: second, resident: 5 * page, ..Usage::default() };
+        assert_eq!(from_stat(line("S").as_bytes()), Some(living));
+        assert_eq!(from_stat(line("Z").as_bytes()), Some(Usage { cpu: second, ..Usage::default() }));
+        for torn in ["", "7 (x", "7 (x) S 1 2", "no brackets"] {
+            assert_eq!(from_stat(torn.as_bytes()), None, "{torn}");
+        }
+    }
+
+    #[test]
+    fn this_process_uses_something_of_everything() {
+        let own = [Pid::of_this_process()];
+        let usage = of(&own, Wanted { files: true, written: true });
+        assert!(
+            usage.tasks >= 1 && usage.processes == 1 && usage.resident > 0 && usage.files >= 3,
+            "{usage:?}"
+        );
+        let share = proportional_memory(&own);
+        assert!(share > 0 && share <= usage.resident + (64 << 20), "{share}");
+        assert!(tasks_of_this_user() >= usage.tasks);
+        assert_eq!(of(&[Pid::new(0x3fff_ffff)], Wanted::default()), Usage::default());
+    }
+}
