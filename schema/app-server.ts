@@ -174,6 +174,20 @@ export interface CommandExecWriteParams {
   deltaBase64?: string | null;
 }
 
+/** A limit that was crossed, and how far. */
+export interface CrossedLimit {
+  /** The limit, in the unit of the resource. */
+  limit: number;
+  /** What noticed it. */
+  means: LimitMeans;
+  /** The most that was measured, in the same unit. */
+  peak: number;
+  /** Of what. */
+  resource: LimitedResource;
+  /** Whose limit it was. */
+  scope: LimitScope;
+}
+
 /** An answer that says nothing but that it was done. */
 export interface Done {}
 
@@ -193,6 +207,18 @@ export type EndCause =
   | "evicted"
   /** The connection that started it went away. */
   | "dropped";
+
+/** A limit that was in force. */
+export interface EnforcedLimit {
+  /** The limit, in the unit of the resource. */
+  limit: number;
+  /** What kept it. */
+  means: LimitMeans;
+  /** Of what. */
+  resource: LimitedResource;
+  /** Whose limit it was. */
+  scope: LimitScope;
+}
 
 /** Lines that match. */
 export interface Grep {
@@ -226,6 +252,43 @@ export interface InitializeResult {
   /** Windlass's own: how to come back after the connection is lost, if the client asked for that. */
   resume?: Resumable | null;
 }
+
+/** By what a limit is kept. */
+export type LimitMeans =
+  /** A control group of version 2. */
+  | "cgroupV2"
+  /** Control groups of version 1. */
+  | "cgroupV1"
+  /** A resource limit of each process. */
+  | "rlimit"
+  /** The server looks again and again. */
+  | "watcher"
+  /** The server counts what it reads. */
+  | "reader";
+
+/** Whose limit it was. */
+export type LimitScope =
+  /** The session's own. */
+  | "session"
+  /** That of all sessions of the server together. */
+  | "runtime";
+
+/** What can be limited, each in its own unit. */
+export type LimitedResource =
+  /** Memory, in bytes. */
+  | "memory"
+  /** Processes and threads at a time. */
+  | "processes"
+  /** CPU time, in microseconds. */
+  | "cpuTime"
+  /** Files that one process has open at a time. */
+  | "openFiles"
+  /** Bytes printed. */
+  | "output"
+  /** Bytes printed in a second. */
+  | "outputRate"
+  /** Bytes written to disks. */
+  | "disk";
 
 /** Lines by number. */
 export interface LineChoice {
@@ -455,6 +518,20 @@ export interface Receipt {
   undeliveredInput: number;
   /** From its start to its root process's exit, in microseconds. */
   wallUs: number;
+  /** The limits it was under, and by what each was kept. */
+  enforced?: EnforcedLimit[];
+  /** The limit that it was ended for, if its cause is one. */
+  limit?: CrossedLimit | null;
+  /** The most that everything it started used together, as far as that was measured: what is limited is. */
+  peaks?: ResourcePeak[];
+}
+
+/** The most that was measured of a resource. */
+export interface ResourcePeak {
+  /** The most, in the unit of the resource. */
+  peak: number;
+  /** Of what. */
+  resource: LimitedResource;
 }
 
 /** How to come back after the connection is lost. */

@@ -3,6 +3,7 @@
 mod app_server;
 mod dialect;
 mod exec_server;
+mod limits;
 mod listening;
 mod mcp;
 mod sandbox;
@@ -21,6 +22,7 @@ use windlass_sys::pty::Size;
 pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
 pub(crate) use self::dialect::{Destination, DialectCommand};
 pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
+pub(crate) use self::limits::{LimitWords, ServerLimitWords};
 pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
@@ -58,6 +60,8 @@ pub(crate) enum Verb {
     Log(Log),
     /// List sessions and what became of them
     Ps(Ps),
+    /// Watch what running sessions use: CPU, memory, processes, output
+    Top(Top),
     /// End a session that another windlass runs, and everything it started
     Stop(Stop),
     /// Serve the tools to an MCP client, or tell a client to start us
@@ -122,6 +126,9 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) timeout: Option<Duration>,
 
+    #[command(flatten)]
+    pub(crate) limits: LimitWords,
+
     /// Stop waiting once this regular expression shows in the output
     #[arg(long, value_name = "PATTERN", value_parser = values::pattern)]
     pub(crate) until: Option<Pattern>,
@@ -172,8 +179,23 @@ pub(crate) struct Run {
 }
 
 /// What cannot be asked of a server: it streams, and remembers nothing for us.
-const ELSEWHERE_UNKNOWN: [&str; 8] =
-    ["until", "idle", "max_tokens", "view", "json", "name", "detach", "sandbox"];
+const ELSEWHERE_UNKNOWN: [&str; 15] = [
+    "until",
+    "idle",
+    "max_tokens",
+    "view",
+    "json",
+    "name",
+    "detach",
+    "memory",
+    "processes",
+    "cpu_time",
+    "files",
+    "output",
+    "output_rate",
+    "disk",
+    "sandbox",
+];
 
 const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
@@ -192,6 +214,7 @@ Examples:
   windlass run 'make 2>&1 | tail -5'                one string is a script for the shell
   windlass run --tty -- htop
   windlass run --until 'listening on' --json -- ./server
+  windlass run --memory 2G --processes 200 --cpu-time 10m -- make -j8
   windlass run --max-tokens 500 -- cargo build      the ends of the output, within a budget
   windlass run --detach --name web -- ./server      and then: windlass log web --follow
   windlass run --server unix:///run/box.sock --tty -- bash
@@ -327,13 +350,34 @@ States:
   detached    it outlived the program that ran it, as it was meant to
   exit N      it returned N
   SIGxxx      that signal ended it
-  timeout, stopped, shutdown    windlass ended it, and why
+  timeout, limit, stopped, shutdown    windlass ended it, and why
   ending      its windlass died; the guardian is ending it
   lost        its windlass died before it could write down the end
 
 Examples:
   windlass ps --all
   windlass ps --json | jq '.[] | select(.state == \"lost\")'";
+
+#[derive(Debug, Args)]
+#[command(after_help = TOP_EXAMPLES)]
+pub(crate) struct Top {
+    /// Look once, and print
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Look once, and print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const TOP_EXAMPLES: &str = "\
+Every session that runs on this machine and is remembered in the state directory, whichever windlass
+runs it, with all the processes it started. 100% is one processor. Without a terminal it looks once.
+Ctrl-C ends it.
+
+Examples:
+  windlass top
+  windlass top --json | jq '.[] | select(.memory_bytes > 1e9) | .session'";
 
 #[derive(Debug, Args)]
 #[command(after_help = STOP_EXAMPLES)]

@@ -18,3 +18,4 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod stop;
+pub(crate) mod top;

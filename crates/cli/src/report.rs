@@ -1,6 +1,7 @@
 //! What is told about a session: receipts, processes and excerpts, as text for people and as JSON for programs.
 
 mod json;
+mod limits;
 mod numbers;
 
 use std::ffi::{OsStr, OsString};
@@ -11,6 +12,7 @@ use windlass_output::{Marker, Tokenizer};
 use windlass_sys::signal::Signal;
 
 pub(crate) use self::json::{excerpt_fields, journal_fields, processes as processes_json, receipt_fields};
+pub(crate) use self::limits::{limits_json, limits_words};
 pub(crate) use self::numbers::{age, bytes, count, seconds, timestamp};
 
 /// What stands where output was left out: the command that reads it.
@@ -44,6 +46,7 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
     match (receipt.cause, receipt.exit) {
         (Cause::Itself, _) => exit,
         (Cause::Timeout(limit), _) => format!("timed out after {} and {exit}", duration(limit)),
+        (Cause::Limit(crossed), _) => format!("was killed: {crossed}"),
         (Cause::Stopped, Exit::Signal(number)) => format!("was stopped by {}", Signal::from(number)),
         (Cause::Stopped, Exit::Code(_) | Exit::Unknown) => format!("was stopped and {exit}"),
         (cause, _) => format!("{exit} ({cause})"),

@@ -55,7 +55,7 @@ impl State {
             Self::Over(Exit::Unknown, Cause::Itself) => "unknown",
             Self::Over(_, Cause::Timeout(_)) => "timeout",
             Self::Over(_, Cause::Stopped) => "stopped",
-            Self::Over(_, Cause::Limit) => "limit",
+            Self::Over(_, Cause::Limit(_)) => "limit",
             Self::Over(_, Cause::Shutdown) => "shutdown",
             Self::Over(_, Cause::Evicted) => "evicted",
             Self::Over(_, Cause::Dropped) => "dropped",
@@ -151,7 +151,7 @@ fn newest(sessions: &[SessionRecord]) -> Vec<String> {
 mod tests {
     use super::*;
     use std::time::{Duration, SystemTime};
-    use windlass_engine::{PeakMemory, Receipt, StartRecord, StreamBytes};
+    use windlass_engine::{Limits, PeakMemory, Peaks, Receipt, StartRecord, StreamBytes};
 
     const RUNTIME: ProcessKey = ProcessKey { pid: 1, start_ticks: 1 };
     const ROOT: ProcessKey = ProcessKey { pid: 2, start_ticks: 2 };
@@ -170,6 +170,7 @@ mod tests {
             started: SystemTime::UNIX_EPOCH,
             runtime: RUNTIME,
             root: ROOT,
+            limits: Limits::default(),
         };
         let receipt = over.map(|(exit, cause)| Receipt {
             exit,
@@ -185,6 +186,8 @@ mod tests {
             left_running: Vec::new(),
             ended: Vec::new(),
             remaining: Vec::new(),
+            peaks: Peaks::default(),
+            enforced: Vec::new(),
         });
         SessionRecord { start, receipt }
     }

@@ -58,6 +58,7 @@ impl ToolWords {
         push("--env-inherit", value_name(&self.env_inherit).into());
         self.env_exclude.iter().for_each(|pattern| push("--env-exclude", pattern.into()));
         self.env_set.iter().for_each(|change| push("--env-set", change_word(change)));
+        self.limits.again().into_iter().for_each(|(name, value)| push(&name, value.into()));
         words.extend(self.sandbox.again());
         words
     }

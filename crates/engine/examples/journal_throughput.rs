@@ -194,6 +194,7 @@ fn start(id: SessionId) -> StartRecord {
         started: windlass_sys::clock::wall(),
         runtime: key,
         root: key,
+        limits: windlass_engine::Limits::default(),
     }
 }
 

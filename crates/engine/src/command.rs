@@ -1,6 +1,6 @@
 //! What to run, completely: the engine adds nothing of its own and reads no environment.
 
-use crate::Lifetime;
+use crate::{Lifetime, Limits};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub struct CommandSpec {
     pub name: Option<String>,
     /// When it is to be ended, counted from its start.
     pub timeout: Option<Duration>,
+    /// What it may use.
+    pub limits: Limits,
     /// Who sets its speed when it prints.
     pub pace: Pace,
     /// The variable in which it finds its session's number.
@@ -53,6 +55,7 @@ impl CommandSpec {
             lifetime: Lifetime::Runtime,
             name: None,
             timeout: None,
+            limits: Limits::default(),
             pace: Pace::Free,
             number_in: None,
             keeping: Keeping::Store,

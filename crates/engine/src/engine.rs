@@ -4,6 +4,7 @@ use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::door;
 use crate::guard::{Guard, Standing};
+use crate::limits::{self as use_limits, Bounds, Cgroups, Fence, FenceOptions, RuntimeLimits};
 use crate::orphans::{self, Roots};
 use crate::progress::Progress;
 use crate::reactor;
@@ -53,6 +54,12 @@ pub struct EngineOptions {
     pub grounds: Option<Arc<Grounds>>,
     /// What is made ready before it is needed.
     pub ahead: Ahead,
+    /// What each session may use, whatever its command says.
+    pub each: crate::Limits,
+    /// What all sessions may use together.
+    pub together: RuntimeLimits,
+    /// Which control groups may keep those limits.
+    pub cgroups: Cgroups,
 }
 
 /// What an engine makes ready before it is needed.
@@ -94,6 +101,7 @@ struct Inner {
     runtime: tokio::runtime::Handle,
     /// Told when a start that was under way at the shutdown is over.
     settled: Notify,
+    fence: Arc<Fence>,
     _guard: Standing,
 }
 
@@ -148,6 +156,8 @@ impl Engine {
         let roots = Arc::new(Roots::default());
         tokio::spawn(orphans::collect(brand, Arc::clone(&adoption), Arc::clone(&roots)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
+        let fence =
+            FenceOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
         let inner = Inner {
             store: options.store.map(Arc::new),
             retention: options.retention,
@@ -168,6 +178,7 @@ impl Engine {
             watchers: Arc::default(),
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
+            fence: Arc::new(Fence::new(fence)),
             _guard: guard,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -218,18 +229,21 @@ impl Engine {
     }
 
     fn launch(&self, spec: CommandSpec, seat: Seat) -> Result<Session, StartError> {
-        let placement = Placement {
-            mark: (self.inner.brand, seat.mark),
-            open_files: self.inner.open_files,
-            grounds: self.inner.grounds.as_deref(),
-        };
-        let Launched { process, ends, confined, door } = start::launch(&spec, &placement)?;
+        let (mark, open_files) = ((self.inner.brand, seat.mark), self.inner.open_files);
+        let grounds = self.inner.grounds.as_deref();
+        let limits = self.inner.fence.effective(spec.limits);
+        let (launched, bounds) = self
+            .inner
+            .fence
+            .launch(limits, |held| start::launch(&spec, &Placement { mark, open_files, grounds, held }))?;
+        let Launched { process, ends, confined, door } = launched;
         self.inner.watchers.add(confined.watcher(), self.inner.brand);
         let unborn = Unborn(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
         let Watched { outputs, mut input } = Watched::new(ends, &spec.io).map_err(not_watched)?;
         let root = unborn.watch().map_err(not_watched)?;
-        let (session, requests) = Session::new(self.shared(&spec, seat, root.get_ref(), confined));
+        let born = Born { root: root.get_ref(), bounds, confined };
+        let (session, requests) = Session::new(self.shared(&spec, seat, born));
         self.record_start(&session);
         if let Io::Pipes(Stdin::Bytes(bytes)) = spec.io {
             input.preload(bytes);
@@ -240,16 +254,21 @@ impl Engine {
         }
         // Before the task runs: it may be over, and gone from the roots, before this function is.
         self.inner.roots.started(shared.mark.sequence(), root.get_ref().pid());
-        let last_words = LastWords { shared: Arc::clone(&shared), roots: Arc::clone(&self.inner.roots) };
+        let (roots, fence) = (Arc::clone(&self.inner.roots), Arc::clone(&self.inner.fence));
+        let last_words = LastWords { shared: Arc::clone(&shared), roots, fence };
         let task = Task { shared, root, outputs, input, requests, life: Life::default() };
         self.spawn(async move {
             let _last_words = last_words;
             task.run().await;
         });
+        if self.inner.fence.enlist(&session) {
+            self.spawn(use_limits::watch(Arc::clone(&self.inner.fence)));
+        }
         Ok(session)
     }
 
-    fn shared(&self, spec: &CommandSpec, seat: Seat, root: &Arc<Process>, confined: Confined) -> Shared {
+    fn shared(&self, spec: &CommandSpec, seat: Seat, born: Born<'_>) -> Shared {
+        let Born { root, bounds, confined } = born;
         let terminal = match &spec.io {
             Io::Terminal(terminal) => Some(terminal.size),
             Io::Pipes(_) => None,
@@ -267,6 +286,7 @@ impl Engine {
             root: root.pid(),
             started: clock::wall(),
             sandbox: spec.sandbox.clone(),
+            limits: bounds.limits(),
         };
         Shared {
             facts,
@@ -278,7 +298,8 @@ impl Engine {
             life: watch::Sender::new(()),
             story: watch::Sender::new(()),
             started,
-            timeout: spec.timeout,
+            timeout: spec.timeout.into_iter().chain(bounds.wall()).min(),
+            bounds,
             pace: spec.pace,
             lifetime: spec.lifetime,
             limits: self.inner.limits,
@@ -312,6 +333,7 @@ impl Engine {
             started: facts.started,
             runtime: self.inner.own,
             root: process_key(facts.root),
+            limits: facts.limits,
         };
         // The command runs all the same; that it will not be listed later is said.
         if let Err(error) = store.begin(&record) {
@@ -332,6 +354,11 @@ impl Engine {
     /// Every session that is known, oldest first.
     pub fn sessions(&self) -> Vec<Session> {
         self.registry().all()
+    }
+
+    /// Why limits are not kept by the means that would be best, if so; known once a limit was asked for.
+    pub fn limits_trouble(&self) -> Option<String> {
+        self.inner.fence.trouble()
     }
 
     /// Ends every session that is not detached, and everything they left running. No more can be started.
@@ -359,7 +386,9 @@ impl Engine {
         let rest = end_tree(self.inner.everything(), self.inner.limits.patience).await;
         end.ended.extend(rest.ended);
         end.remaining.extend(rest.remaining);
+        self.inner.fence.retire();
         self.join_tasks().await;
+        self.inner.fence.close();
         end
     }
 
@@ -433,6 +462,13 @@ fn beginning(script: &str) -> String {
     script[..script.floor_char_boundary(LONGEST)].to_owned()
 }
 
+/// What a session has once it has a process.
+struct Born<'a> {
+    root: &'a Arc<Process>,
+    bounds: Arc<Bounds>,
+    confined: Confined,
+}
+
 /// What a session has before it has a process.
 struct Seat {
     id: SessionId,
@@ -446,6 +482,7 @@ impl Drop for Inner {
     /// and what sessions that are over left running is ended beside them.
     fn drop(&mut self) {
         self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
+        self.fence.retire();
         let (everything, patience) = (self.everything(), self.limits.patience);
         let roots = Arc::clone(&self.roots);
         self.runtime.spawn(async move {
@@ -459,12 +496,14 @@ impl Drop for Inner {
 struct LastWords {
     shared: Arc<Shared>,
     roots: Arc<Roots>,
+    fence: Arc<Fence>,
 }
 
 impl Drop for LastWords {
     fn drop(&mut self) {
         self.roots.gone(self.shared.mark.sequence());
         self.shared.send_life(|progress| progress.closed = true);
+        self.fence.left(self.shared.mark, &self.shared.bounds);
     }
 }
 

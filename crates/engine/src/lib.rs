@@ -15,6 +15,7 @@ mod guard;
 mod id;
 mod journal;
 mod lifetime;
+mod limits;
 mod orphans;
 mod progress;
 mod reactor;
@@ -35,6 +36,10 @@ pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
 pub use lifetime::Lifetime;
+pub use limits::{
+    Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, Limits, Means, Peaks, Resource,
+    RuntimeLimits, Scope, UnknownResource, Watching,
+};
 pub use progress::{InputProgress, Phase, Progress};
 pub use reading::{Fitted, Fitting, Form, Part, Reader, Wanted, screen_text};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};

@@ -1,5 +1,6 @@
 //! What is known about a session once its root process has ended: the whole truth, in one value.
 
+use crate::{Crossed, Enforced, Peaks};
 use std::fmt;
 use std::time::Duration;
 use windlass_sandbox::Denial;
@@ -40,8 +41,8 @@ pub enum Cause {
     Timeout(Duration),
     /// Somebody asked for it to be stopped.
     Stopped,
-    /// It crossed a resource limit.
-    Limit,
+    /// It crossed this limit.
+    Limit(Crossed),
     /// The runtime was shutting down.
     Shutdown,
     /// The registry was full and this one had to make room.
@@ -56,7 +57,7 @@ impl fmt::Display for Cause {
             Self::Itself => f.write_str("itself"),
             Self::Timeout(after) => write!(f, "timeout after {} ms", after.as_millis()),
             Self::Stopped => f.write_str("stopped"),
-            Self::Limit => f.write_str("limit"),
+            Self::Limit(crossed) => crossed.fmt(f),
             Self::Shutdown => f.write_str("shutdown"),
             Self::Evicted => f.write_str("evicted"),
             Self::Dropped => f.write_str("dropped"),
@@ -136,4 +137,8 @@ pub struct Receipt {
     pub ended: Vec<ProcessLine>,
     /// Processes that could not be ended.
     pub remaining: Vec<ProcessLine>,
+    /// The most that everything it started used together, as far as that was measured: what is limited is.
+    pub peaks: Peaks,
+    /// The limits it was under, and by what each was kept.
+    pub enforced: Vec<Enforced>,
 }

@@ -22,6 +22,7 @@ pub(crate) use terminate::{Prey, Whose, end_tree};
 
 use crate::confined::{Confined, Watchers};
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
+use crate::limits::Bounds;
 use crate::progress::{InputProgress, Progress};
 use crate::spare::Spare;
 use crate::{Cause, Journal, Lifetime, Pace, ProcessLine, Receipt, SessionId, Store};
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     pub(crate) story: watch::Sender<()>,
     pub(crate) started: Instant,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) bounds: Arc<Bounds>,
     pub(crate) pace: Pace,
     pub(crate) lifetime: Lifetime,
     pub(crate) limits: Limits,
@@ -105,6 +107,8 @@ pub struct Facts {
     pub started: SystemTime,
     /// What keeps it from things, if anything does.
     pub sandbox: Option<Arc<Plan>>,
+    /// What it may use.
+    pub limits: crate::Limits,
 }
 
 /// The times a session's end is governed by.

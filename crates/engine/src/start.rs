@@ -5,13 +5,14 @@ use crate::SessionId;
 use crate::command::{CommandSpec, Io, Stdin, Terminal};
 use crate::confined::Confined;
 use crate::door::{self, Door};
+use crate::limits::Held;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use windlass_sandbox::{Grounds, Plan, Stage, StartFailure};
-use windlass_sys::limits::{OpenFiles, ProcessLimits};
+use windlass_sys::limits::OpenFiles;
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::Process;
 use windlass_sys::spawn::{self, Kinship, Launch, Stdio, Step};
@@ -95,6 +96,13 @@ pub enum StartError {
         /// What failed.
         reason: String,
     },
+    /// The control group that was to limit it is of no use.
+    #[error("cannot enter the control group of the session: {source}")]
+    Group {
+        /// What the kernel said.
+        #[source]
+        source: Errno,
+    },
     /// Anything else the kernel refused.
     #[error("cannot {doing}: {source}")]
     System {
@@ -137,6 +145,7 @@ pub(crate) struct Placement<'a> {
     pub(crate) open_files: OpenFiles,
     /// What a confined command needs.
     pub(crate) grounds: Option<&'a Grounds>,
+    pub(crate) held: Held<'a>,
 }
 
 /// A command that runs.
@@ -268,6 +277,8 @@ impl Call {
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
+            limits: placement.held.limits,
+            groups: placement.held.groups,
             door: door::variables(plan),
         };
         let started = windlass_sandbox::launch(grounds, plan, command);
@@ -284,6 +295,9 @@ impl Call {
             _ => None,
         };
         match failure {
+            StartFailure::Confining(failure) if failure.stage == Stage::Group => {
+                StartError::Group { source: failure.errno }
+            }
             StartFailure::Confining(failure) => match step(failure.stage) {
                 Some(step) => self.explain(spec, step, failure.errno),
                 None => StartError::Sandbox { reason: format!("cannot {failure}") },
@@ -309,8 +323,8 @@ impl Call {
             stdio,
             mark: Some(placement.mark),
             open_files: Some(placement.open_files),
-            limits: ProcessLimits::default(),
-            groups: &[],
+            limits: placement.held.limits,
+            groups: placement.held.groups,
             passed: &[],
             kinship: Kinship::Child,
         };
@@ -334,7 +348,7 @@ impl Call {
             Step::Session => StartError::system("make a session for the process", errno),
             Step::Terminal => StartError::system("give the process its terminal", errno),
             Step::Descriptors => StartError::system("give the process its pipes", errno),
-            Step::Groups => StartError::system("enter the control groups of the process", errno),
+            Step::Groups => StartError::Group { source: errno },
             Step::Limits => StartError::system("set the limits of the process", errno),
         }
     }

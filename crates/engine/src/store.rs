@@ -13,6 +13,7 @@
 mod files;
 mod ids;
 mod ledger;
+mod limits;
 mod prune;
 mod record;
 mod text;

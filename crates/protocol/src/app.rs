@@ -26,7 +26,10 @@ pub use self::process::{
     ProcessExited, ProcessKillParams, ProcessOutputDelta, ProcessResizePtyParams, ProcessSpawnParams,
     ProcessSpawnResult, ProcessWriteStdinParams,
 };
-pub use self::receipt::{Denial, EndCause, ProcessLine, Receipt};
+pub use self::receipt::{
+    CrossedLimit, Denial, EndCause, EnforcedLimit, LimitMeans, LimitScope, LimitedResource, ProcessLine, Receipt,
+    ResourcePeak,
+};
 pub use self::sandbox::{AbsolutePath, NetworkAccess, SandboxPolicy};
 pub use self::session::{
     Grep, LineChoice, OutputChunk, OutputLine, OutputMatch, OutputSpan, SessionClosed, SessionDropped,

@@ -122,6 +122,7 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
 fn confine(order: &mut Order, mut passed: Passed, channel: &OwnedFd) -> Result<Running, Stopped> {
     belong_to_session(order, channel)?;
     take_streams(&mut passed).map_err(at(Stage::Command))?;
+    enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
     let mut door = None;
     if order.namespaces {
         enter_namespaces(order, &mut passed).map_err(at(Stage::Namespaces))?;
@@ -162,6 +163,14 @@ fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
     rustix::stdio::dup2_stdin(passed.next()?)?;
     rustix::stdio::dup2_stdout(passed.next()?)?;
     rustix::stdio::dup2_stderr(passed.next()?)
+}
+
+/// Whoever writes a zero there enters the group, and so does all that it starts.
+fn enter_groups(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
+    for _ in 0..order.groups {
+        rustix::io::write(passed.next()?, b"0")?;
+    }
+    Ok(())
 }
 
 /// The runtime passes the users, and a network if the command has its own.
@@ -246,6 +255,8 @@ fn start_command(order: &Order) -> Result<Process, Stopped> {
         },
         mark: None,
         open_files: None,
+        limits: order.limits,
+        groups: &[],
         passed: &[],
         kinship: Kinship::Sibling,
     };

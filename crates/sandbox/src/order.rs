@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use windlass_sys::limits::ProcessLimits;
 use windlass_sys::mark::Halves;
 
 /// What a helper is to do.
@@ -45,6 +46,10 @@ pub(crate) struct Order {
     /// The mark of the session, and the open-file limit to give back.
     pub(crate) mark: Option<Halves>,
     pub(crate) open_files: Option<Halves>,
+    /// How many control groups are to be entered; what is written to for that comes first after the streams.
+    pub(crate) groups: u32,
+    /// What the kernel is to hold the command's processes to.
+    pub(crate) limits: ProcessLimits,
 }
 
 /// What stands for the port of a command's door until it is open.
@@ -101,6 +106,8 @@ pub struct Failure {
 pub enum Stage {
     /// Understanding what to do.
     Order,
+    /// Entering the control groups of the session.
+    Group,
     /// Entering or making namespaces.
     Namespaces,
     /// Making the tree read-only.
@@ -127,8 +134,9 @@ pub enum Stage {
     Execute,
 }
 
-const STAGES: [(Stage, &str); 13] = [
+const STAGES: [(Stage, &str); 14] = [
     (Stage::Order, "understand what to confine"),
+    (Stage::Group, "enter the control groups of the session"),
     (Stage::Namespaces, "make namespaces"),
     (Stage::Tree, "make the tree of files read-only"),
     (Stage::Place, "put a place into the tree of files"),
@@ -233,6 +241,12 @@ impl Order {
             out.large(soft);
             out.large(hard);
         }
+        out.number(self.groups);
+        let ProcessLimits { data, user_tasks, cpu_seconds, open_files, file_size } = self.limits;
+        for limit in [data, user_tasks, cpu_seconds, open_files, file_size] {
+            out.flag(limit.is_some());
+            out.large(limit.unwrap_or(0));
+        }
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
@@ -266,6 +280,14 @@ impl Order {
             door: from.list(Reader::c_string)?,
             mark: from.limit()?,
             open_files: from.limit()?,
+            groups: from.number()?,
+            limits: ProcessLimits {
+                data: from.maybe()?,
+                user_tasks: from.maybe()?,
+                cpu_seconds: from.maybe()?,
+                open_files: from.maybe()?,
+                file_size: from.maybe()?,
+            },
         })
     }
 }
@@ -405,9 +427,17 @@ impl Reader<'_> {
 
     fn limit(&mut self) -> Option<Option<Halves>> {
         let given = self.flag()?;
-        let mut large = || Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
-        let halves = Halves { soft: large()?, hard: large()? };
+        let halves = Halves { soft: self.large()?, hard: self.large()? };
         Some(given.then_some(halves))
+    }
+
+    fn maybe(&mut self) -> Option<Option<u64>> {
+        let given = self.flag()?;
+        Some(Some(self.large()?).filter(|_| given))
+    }
+
+    fn large(&mut self) -> Option<u64> {
+        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
 
     fn block(&mut self) -> Option<&[u8]> {
@@ -458,6 +488,8 @@ mod tests {
             door: vec![c"HTTP_PROXY=http://127.0.0.1:{door}".into()],
             mark: Some(Halves { soft: 1 << 40, hard: u64::MAX }),
             open_files: None,
+            groups: 2,
+            limits: ProcessLimits { cpu_seconds: Some(7), ..ProcessLimits::default() },
         }
     }
 

@@ -11,7 +11,7 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use rustix::io::Errno;
 use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
-use windlass_sys::limits::OpenFiles;
+use windlass_sys::limits::{OpenFiles, ProcessLimits};
 use windlass_sys::mark::{Brand, Halves, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
@@ -43,6 +43,10 @@ pub struct Command<'a> {
     pub mark: Option<(Brand, Mark)>,
     /// The open-file limit to give back.
     pub open_files: Option<OpenFiles>,
+    /// What the kernel is to hold each of its processes to.
+    pub limits: ProcessLimits,
+    /// The control groups it enters: what is written to for that.
+    pub groups: &'a [BorrowedFd<'a>],
     /// Variables that tell it where its door to the listed hosts is, with [`DOOR`] for the port.
     pub door: Vec<CString>,
 }
@@ -89,6 +93,7 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
     let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
     let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
     let mut passed = streams(command.stdio).to_vec();
+    passed.extend(command.groups);
     passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
     let talk = grounds.helper()?;
     talk.order(&Task::Confine(Box::new(order(plan, command, own_network))), &passed)?;
@@ -142,6 +147,8 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         terminal: matches!(command.stdio, Stdio::Terminal { .. }),
         door: command.door,
         mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
+        groups: u32::try_from(command.groups.len()).unwrap_or(u32::MAX),
+        limits: command.limits,
         open_files: command.open_files.map(|OpenFiles { soft, hard }| Halves { soft, hard }),
     }
 }
@@ -205,6 +212,8 @@ impl Talk {
             // It takes on its session's when it has one. Until then it ends when we hang up.
             mark: None,
             open_files: None,
+            limits: ProcessLimits::default(),
+            groups: &[],
             passed: &[theirs.as_fd()],
             kinship: Kinship::Child,
         };

@@ -9,6 +9,7 @@ mod ending;
 mod follow;
 mod input;
 mod launch;
+mod limits;
 mod lobby;
 mod methods;
 mod output;

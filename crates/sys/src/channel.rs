@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 /// The largest message.
 pub const LARGEST: usize = 8 * 1024;
 /// The most descriptors in one.
-pub const MOST_DESCRIPTORS: usize = 8;
+pub const MOST_DESCRIPTORS: usize = 16;
 
 /// Both ends of a new channel.
 pub fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {

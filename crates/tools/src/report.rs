@@ -4,7 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
-use windlass_engine::{Cause, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Signal};
+use windlass_engine::{
+    Amount, Cause, Crossed, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Resource, Signal,
+};
 use windlass_output::Span;
 
 /// How a session ended, as the end of a sentence that begins with the session.
@@ -69,7 +71,7 @@ pub(crate) fn receipt(receipt: &Receipt) -> Value {
         PeakMemory::Exactly(bytes) => (bytes, true),
         PeakMemory::AtMost(bytes) => (bytes, false),
     };
-    json!({
+    let mut object = json!({
         "cause": receipt.cause.to_string(),
         "signal": signal(receipt.exit),
         "wall_seconds": rounded(receipt.wall),
@@ -77,6 +79,25 @@ pub(crate) fn receipt(receipt: &Receipt) -> Value {
         "peak_memory_bytes": peak,
         "peak_memory_is_exact": measured,
         "undelivered_input": receipt.undelivered_input,
+    });
+    if let Cause::Limit(crossed) = receipt.cause {
+        object["limit"] = limit(&crossed);
+    }
+    object
+}
+
+/// A limit that was crossed, for programs. CPU time is in seconds, everything else in its own unit.
+fn limit(crossed: &Crossed) -> Value {
+    let amount = |Amount(raw): Amount| match crossed.resource {
+        Resource::CpuTime => json!(rounded(Duration::from_nanos(raw))),
+        _ => json!(raw),
+    };
+    json!({
+        "resource": crossed.resource.name(),
+        "scope": crossed.scope.name(),
+        "limit": amount(crossed.limit),
+        "peak": amount(crossed.peak),
+        "means": crossed.means.name(),
     })
 }
 

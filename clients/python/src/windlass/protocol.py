@@ -186,6 +186,20 @@ class CommandExecWriteParams(_CommandExecWriteParamsRequired, total=False):
     """The bytes, as base64 with padding."""
 
 
+class CrossedLimit(TypedDict):
+    """A limit that was crossed, and how far."""
+    limit: int
+    """The limit, in the unit of the resource."""
+    means: LimitMeans
+    """What noticed it."""
+    peak: int
+    """The most that was measured, in the same unit."""
+    resource: LimitedResource
+    """Of what."""
+    scope: LimitScope
+    """Whose limit it was."""
+
+
 class Done(TypedDict):
     """An answer that says nothing but that it was done."""
 
@@ -208,6 +222,18 @@ it.
 
 - `Literal['dropped']`: The connection that started it went away.
 """
+
+
+class EnforcedLimit(TypedDict):
+    """A limit that was in force."""
+    limit: int
+    """The limit, in the unit of the resource."""
+    means: LimitMeans
+    """What kept it."""
+    resource: LimitedResource
+    """Of what."""
+    scope: LimitScope
+    """Whose limit it was."""
 
 
 class _GrepRequired(TypedDict):
@@ -251,6 +277,49 @@ class InitializeResult(_InitializeResultRequired, total=False):
     """Windlass's own: how to come back after the connection is lost, if the client asked for
     that.
     """
+
+
+LimitMeans: TypeAlias = "Literal['cgroupV2', 'cgroupV1', 'rlimit', 'watcher', 'reader']"
+"""By what a limit is kept.
+
+- `Literal['cgroupV2']`: A control group of version 2.
+
+- `Literal['cgroupV1']`: Control groups of version 1.
+
+- `Literal['rlimit']`: A resource limit of each process.
+
+- `Literal['watcher']`: The server looks again and again.
+
+- `Literal['reader']`: The server counts what it reads.
+"""
+
+
+LimitScope: TypeAlias = "Literal['session', 'runtime']"
+"""Whose limit it was.
+
+- `Literal['session']`: The session's own.
+
+- `Literal['runtime']`: That of all sessions of the server together.
+"""
+
+
+LimitedResource: TypeAlias = "Literal['memory', 'processes', 'cpuTime', 'openFiles', 'output', 'outputRate', 'disk']"
+"""What can be limited, each in its own unit.
+
+- `Literal['memory']`: Memory, in bytes.
+
+- `Literal['processes']`: Processes and threads at a time.
+
+- `Literal['cpuTime']`: CPU time, in microseconds.
+
+- `Literal['openFiles']`: Files that one process has open at a time.
+
+- `Literal['output']`: Bytes printed.
+
+- `Literal['outputRate']`: Bytes printed in a second.
+
+- `Literal['disk']`: Bytes written to disks.
+"""
 
 
 class _LineChoiceRequired(TypedDict):
@@ -494,8 +563,7 @@ class ProcessWriteStdinParams(_ProcessWriteStdinParamsRequired, total=False):
     """The bytes, as base64 with padding."""
 
 
-class Receipt(TypedDict):
-    """Windlass's own: the whole account of how a command or process ended."""
+class _ReceiptRequired(TypedDict):
     cause: EndCause
     """Why it ended."""
     cpuSystemUs: int
@@ -530,6 +598,26 @@ class Receipt(TypedDict):
     """Bytes of input that were taken for it and never reached it."""
     wallUs: int
     """From its start to its root process's exit, in microseconds."""
+
+
+class Receipt(_ReceiptRequired, total=False):
+    """Windlass's own: the whole account of how a command or process ended."""
+    enforced: List[EnforcedLimit]
+    """The limits it was under, and by what each was kept."""
+    limit: Union[CrossedLimit, None]
+    """The limit that it was ended for, if its cause is one."""
+    peaks: List[ResourcePeak]
+    """The most that everything it started used together, as far as that was measured: what is
+    limited is.
+    """
+
+
+class ResourcePeak(TypedDict):
+    """The most that was measured of a resource."""
+    peak: int
+    """The most, in the unit of the resource."""
+    resource: LimitedResource
+    """Of what."""
 
 
 class Resumable(TypedDict):
@@ -976,11 +1064,16 @@ __all__ = [
     "CommandExecResult",
     "CommandExecTerminateParams",
     "CommandExecWriteParams",
+    "CrossedLimit",
     "Done",
     "EndCause",
+    "EnforcedLimit",
     "Grep",
     "InitializeParams",
     "InitializeResult",
+    "LimitMeans",
+    "LimitScope",
+    "LimitedResource",
     "LineChoice",
     "Method",
     "NetworkAccess",
@@ -998,6 +1091,7 @@ __all__ = [
     "ProcessSpawnResult",
     "ProcessWriteStdinParams",
     "Receipt",
+    "ResourcePeak",
     "Resumable",
     "ResumeRequest",
     "SandboxPolicy",

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::args::{DialectCommand, LayersName, ListenWords};
+use crate::args::{DialectCommand, LayersName, ListenWords, ServerLimitWords};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = APP_SERVER_EXAMPLES)]
@@ -20,6 +20,9 @@ pub(crate) struct AppServerArgs {
 pub(crate) struct AppServe {
     #[command(flatten)]
     pub(crate) listening: ListenWords,
+
+    #[command(flatten)]
+    pub(crate) limits: ServerLimitWords,
 
     /// What commands may touch whose clients do not say [default: danger-full-access, with a remark]
     #[arg(long, value_enum, value_name = "POLICY")]

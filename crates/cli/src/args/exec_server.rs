@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::args::{DialectCommand, ListenWords};
+use crate::args::{DialectCommand, ListenWords, ServerLimitWords};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXEC_SERVER_EXAMPLES)]
@@ -20,6 +20,9 @@ pub(crate) struct ExecServerArgs {
 pub(crate) struct ExecServe {
     #[command(flatten)]
     pub(crate) listening: ListenWords,
+
+    #[command(flatten)]
+    pub(crate) limits: ServerLimitWords,
 }
 
 const EXEC_SERVER_EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::{EnvironmentChange, SandboxWords, TokenizerName, values};
+use crate::args::{EnvironmentChange, SandboxWords, ServerLimitWords, TokenizerName, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = MCP_EXAMPLES)]
@@ -83,6 +83,9 @@ pub(crate) struct ToolWords {
     /// Set a variable for every command, or keep one out; may be given several times
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = values::environment_change())]
     pub(crate) env_set: Vec<EnvironmentChange>,
+
+    #[command(flatten)]
+    pub(crate) limits: ServerLimitWords,
 }
 
 /// How much is inherited, by name.

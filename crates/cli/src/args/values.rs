@@ -5,8 +5,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use windlass_engine::{Amount, Resource, UnknownResource};
 use windlass_output::{Offset, Pattern, Span};
 use windlass_sys::pty::Size;
+
+use super::limits::Total;
 
 /// What `--env` asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,57 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let amount = number.parse::<f64>().ok().filter(|_| plain);
     let time = amount.and_then(|amount| Duration::try_from_secs_f64(amount * seconds).ok());
     time.ok_or_else(|| format!("`{text}` is not a time: write 500ms, 30s, 2m, 1h or a number of seconds"))
+}
+
+/// `512M`, `2G`, `64KiB`: powers of two; a plain number is bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size: write 512K, 100M, 2G or a number of bytes");
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.strip_suffix("iB").unwrap_or(unit).to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" => 10,
+        "M" | "MB" => 20,
+        "G" | "GB" => 30,
+        "T" | "TB" => 40,
+        _ => return Err(wrong()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    // A part of a byte is none.
+    let tenths = if part.is_empty() { 0 } else { part.parse::<u64>().map_err(|_| wrong())? };
+    let scale =
+        u32::try_from(part.len()).ok().and_then(|digits| 10_u64.checked_pow(digits)).ok_or_else(wrong)?;
+    let whole = whole.checked_mul(1 << shift).ok_or_else(wrong)?;
+    let part = u128::from(tenths) * (1_u128 << shift) / u128::from(scale);
+    let sum = whole.checked_add(u64::try_from(part).map_err(|_| wrong())?).ok_or_else(wrong)?;
+    if sum == 0 { Err(format!("`{text}` allows nothing at all")) } else { Ok(sum) }
+}
+
+/// A number that allows something.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err(format!("`{text}` allows nothing at all")),
+        Ok(count) => Ok(count),
+        Err(_) => Err(format!("`{text}` is not a number")),
+    }
+}
+
+/// `memory=8G`, `processes=500`, `cpu-time=10m`, or `none`.
+pub(crate) fn total(text: &str) -> Result<Total, String> {
+    if text == "none" {
+        return Ok(Total::None);
+    }
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(format!("`{text}` is not a limit: write NAME=VALUE, such as memory=8G, or none"));
+    };
+    let resource: Resource = name.parse().map_err(|error: UnknownResource| error.to_string())?;
+    let amount = match resource {
+        Resource::Processes | Resource::OpenFiles => Amount(count(value)?),
+        Resource::CpuTime => duration(value)?.into(),
+        Resource::Memory | Resource::Output | Resource::OutputRate | Resource::Disk => Amount(bytes(value)?),
+    };
+    Ok(Total::Of(resource, amount))
 }
 
 /// `24x80`: rows, then columns.
@@ -94,6 +148,38 @@ mod tests {
         }
         for text in ["", "s", "-1", "1d", "five", "inf", "nan", "1e400s", "+1"] {
             assert!(duration(text).is_err_and(|error| error.contains(&format!("`{text}`"))), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units_of_powers_of_two_or_are_bytes() {
+        for (text, expected) in [
+            ("1", 1),
+            ("100B", 100),
+            ("512K", 512 << 10),
+            ("512MiB", 512 << 20),
+            ("2g", 2 << 30),
+            ("1.5G", 3 << 29),
+            ("0.25M", 1 << 18),
+        ] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in
+            ["", "M", "-1", "1X", "0", "0.0M", "1..5M", "99999999999T", "1e3", "1.99999999999999999999M"]
+        {
+            assert!(bytes(text).is_err_and(|error| error.contains(&format!("`{text}`"))), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_of_all_together_have_a_name_and_a_value() {
+        let memory = Total::Of(Resource::Memory, Amount(8 << 30));
+        let time = Total::Of(Resource::CpuTime, Amount(60_000_000_000));
+        for (text, expected) in [("memory=8G", memory), ("cpu-time=1m", time), ("none", Total::None)] {
+            assert_eq!(total(text), Ok(expected));
+        }
+        for text in ["memory", "ram=1G", "memory=lots", "processes=0", "=", ""] {
+            assert!(total(text).is_err(), "{text}");
         }
     }
 

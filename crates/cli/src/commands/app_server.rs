@@ -11,7 +11,7 @@ use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, RegistryLimits
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 
-use crate::args::{AppServe, LayersName, SandboxName};
+use crate::args::{AppServe, LayersName, SandboxName, ServerLimitWords};
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
@@ -41,7 +41,7 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     dump_no_cores();
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, order.sandbox_layers)?;
+    let engine = engine(store, &order.limits, order.sandbox_layers)?;
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();
@@ -71,9 +71,10 @@ fn policy(name: Option<SandboxName>) -> Policy {
     }
 }
 
-fn engine(store: Option<Store>, layers: LayersName) -> Result<Engine> {
+fn engine(store: Option<Store>, words: &ServerLimitWords, layers: LayersName) -> Result<Engine> {
     let grounds = Some(confinement::grounds(layers));
     let ahead = Ahead::OneHelper;
+    let (each, together) = (words.each(), words.together());
     let drain = Drain { silence: DRAIN, ceiling: DRAIN };
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
@@ -85,6 +86,8 @@ fn engine(store: Option<Store>, layers: LayersName) -> Result<Engine> {
         limits,
         grounds,
         ahead,
+        each,
+        together,
         ..EngineOptions::default()
     })?)
 }

@@ -3,6 +3,7 @@
 
 mod clients;
 mod kernel;
+mod limits;
 mod resources;
 mod sandbox;
 mod shell;
@@ -30,6 +31,7 @@ pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
 fn checks(config: &Config) -> Vec<Check> {
     let mut checks = kernel::checks();
     checks.extend(resources::checks(config));
+    checks.extend(limits::checks());
     checks.extend(shell::checks(config));
     checks.extend(sandbox::checks());
     checks.extend(clients::checks(config));

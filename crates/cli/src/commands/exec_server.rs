@@ -10,7 +10,7 @@ use windlass_engine::{Engine, EngineOptions, Guard, RegistryLimits, Store, WhenF
 use windlass_server::exec::{ExecServer, Place};
 use windlass_server::listen::Listen;
 
-use crate::args::ExecServe;
+use crate::args::{ExecServe, ServerLimitWords};
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
@@ -28,7 +28,7 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let listener = listening::bind(&order.listening, anywhere).await?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store)?;
+    let engine = engine(store, &order.limits)?;
     let server = ExecServer::new(engine.clone(), place(&config)?);
     if let Some(url) = listener.url() {
         printing::print(format!("{url}\n"))?;
@@ -39,11 +39,12 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-fn engine(store: Option<Store>) -> Result<Engine> {
+fn engine(store: Option<Store>, words: &ServerLimitWords) -> Result<Engine> {
+    let (each, together) = (words.each(), words.together());
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, limits, ..EngineOptions::default() })?)
+    Ok(Engine::new(EngineOptions { store, guard, limits, each, together, ..EngineOptions::default() })?)
 }
 
 fn place(config: &Config) -> Result<Place> {

@@ -17,7 +17,7 @@ use windlass_engine::{CommandSpec, Engine, Patience, Session, SessionId};
 use windlass_sys::background::{self, Background, BackgroundProgram};
 use windlass_sys::process::{How, Pid, Process};
 
-use crate::args::Run;
+use crate::args::{Run, ServerLimitWords};
 use crate::commands::run::{engine, forget_the_oldest, plan, refuse_taken_name};
 use crate::config::Config;
 use crate::confinement;
@@ -97,7 +97,8 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     refuse_taken_name(spec.name.as_deref(), Some(&store))?;
     forget_the_oldest(Some(&store));
     let mut told_to_end = catch_signals()?;
-    let engine = engine(Some(store), Patience::default(), sandbox.sandbox_layers)?;
+    let limits = ServerLimitWords::default();
+    let engine = engine(Some(store), Patience::default(), &limits, sandbox.sandbox_layers)?;
     spec.sandbox = confinement::plan(&sandbox, &spec.directory, &config, &engine)?;
     let session = begin(&engine, spec).await?;
     tokio::select! {

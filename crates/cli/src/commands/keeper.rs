@@ -104,7 +104,7 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let layers = order.tools.sandbox.sandbox_layers;
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
-    let engine = engine(Some(store), Patience::default(), layers)?;
+    let engine = engine(Some(store), Patience::default(), &order.tools.limits, layers)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;
     background::go_silent().context("cannot let go of the starter's pipe")?;

@@ -17,7 +17,7 @@ use self::front::Front;
 use self::plan::Plan;
 use self::signals::Signals;
 use self::telling::Telling;
-use crate::args::{LayersName, Run};
+use crate::args::{LayersName, Run, ServerLimitWords};
 use crate::commands::guardian;
 use crate::config::Config;
 use crate::confinement;
@@ -33,7 +33,8 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     refuse_taken_name(plan.spec.name.as_deref(), store.as_ref())?;
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
-    let engine = engine(store.clone(), Patience::default(), sandbox.sandbox_layers)?;
+    let limits = ServerLimitWords::default();
+    let engine = engine(store.clone(), Patience::default(), &limits, sandbox.sandbox_layers)?;
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
     let session = engine.start(plan.spec)?;
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
@@ -48,10 +49,16 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
 }
 
 /// An engine whose sessions end with this process, however it ends.
-pub(crate) fn engine(store: Option<Store>, patience: Patience, layers: LayersName) -> Result<Engine> {
+pub(crate) fn engine(
+    store: Option<Store>,
+    patience: Patience,
+    limits: &ServerLimitWords,
+    layers: LayersName,
+) -> Result<Engine> {
     let guard = Guard::Program(guardian::program);
     let grounds = Some(confinement::grounds(layers));
-    Ok(Engine::new(EngineOptions { store, guard, patience, grounds, ..EngineOptions::default() })?)
+    let (each, together) = (limits.each(), limits.together());
+    Ok(Engine::new(EngineOptions { store, guard, patience, grounds, each, together, ..EngineOptions::default() })?)
 }
 
 /// The engine knows the names of its own sessions only; other runtimes' are in the store.

@@ -1,5 +1,6 @@
 //! The JSON of receipts, excerpts and journals. The names are those of the tools that models use.
 
+use super::limits;
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
 use windlass_engine::{Account, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
@@ -24,6 +25,9 @@ pub(crate) fn receipt_fields(receipt: Option<&Receipt>, into: &mut Map<String, V
     put("left_running", receipt.map_or(Value::Null, |receipt| processes(&receipt.left_running)));
     put("ended", receipt.map_or(Value::Null, |receipt| processes(&receipt.ended)));
     put("remaining", receipt.map_or(Value::Null, |receipt| processes(&receipt.remaining)));
+    put("limit", receipt.map_or(Value::Null, |receipt| limits::crossed(receipt.cause)));
+    put("peaks", receipt.map_or(Value::Null, |receipt| limits::peaks(&receipt.peaks)));
+    put("enforced", receipt.map_or(Value::Null, |receipt| limits::enforced(&receipt.enforced)));
 }
 
 /// An excerpt and where it came from.

@@ -403,6 +403,7 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
         // A namesake of another time: the process that ran it is gone.
         runtime: ProcessKey { pid: std::process::id(), start_ticks: 1 },
         root,
+        limits: windlass_engine::Limits::default(),
     };
     store.begin(&record).unwrap();
     let seen = home.seen(&["stop", "orphan"]);

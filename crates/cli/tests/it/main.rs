@@ -14,6 +14,7 @@ mod endings;
 mod exec_server;
 mod install;
 mod kept;
+mod limits;
 mod log;
 mod mcp;
 mod packages;

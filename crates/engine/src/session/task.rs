@@ -301,11 +301,20 @@ impl Task {
         if let ReadOutcome::Question = outcome {
             self.answer_terminal();
         }
+        self.check_output();
         if self.state() == State::Over && self.outputs.is_closed() {
             self.shared.send_life(|progress| progress.closed = true);
         }
         if let State::Draining { .. } = self.state() {
             self.keep_draining(outcome);
+        }
+    }
+
+    fn check_output(&mut self) {
+        if self.state() == State::Running && self.shared.bounds.counts_output() {
+            let printed = self.shared.journal.end().get();
+            let crossed = self.shared.bounds.printed(printed, self.shared.started.elapsed());
+            crossed.into_iter().for_each(|crossed| self.stop(Cause::Limit(crossed)));
         }
     }
 
@@ -342,7 +351,8 @@ impl Task {
         }
         self.life.timer = None;
         let prey = self.shared.prey();
-        self.life.ladder = Some(Box::pin(end_tree(prey, self.shared.limits.patience)));
+        let patience = self.shared.limits.patience.with(self.state());
+        self.life.ladder = Some(Box::pin(end_tree(prey, patience)));
     }
 
     fn start_draining(&mut self) {
@@ -416,24 +426,28 @@ impl Task {
     fn receipt(&mut self, cause: Cause) -> Receipt {
         let (ended, at) = self.life.exit.unwrap_or_else(|| (Ended::UNKNOWN, Instant::now()));
         let TreeEnd { ended: ended_processes, remaining } = self.life.tree_end.clone();
+        let bytes = self.shared.journal.account().bytes;
+        self.shared.bounds.printed_in_all(bytes.total());
         Receipt {
             exit: match ended.how {
                 How::Exited(code) => Exit::Code(code),
                 How::Signalled(signal) => Exit::Signal(signal.number()),
                 How::Unknown => Exit::Unknown,
             },
-            cause,
+            cause: self.shared.bounds.verdict(cause, ended.how),
             wall: at.duration_since(self.shared.started),
             cpu_user: ended.cpu_user,
             cpu_system: ended.cpu_system,
             peak_memory: peak_memory(ended.peak_memory),
-            bytes: self.shared.journal.account().bytes,
+            bytes,
             cut_off: !self.outputs.is_closed(),
             undelivered_input: self.input.progress().undelivered,
             denials: self.shared.confined.denials(),
             left_running: self.left_running(),
             ended: ended_processes,
             remaining,
+            peaks: self.shared.bounds.final_peaks(),
+            enforced: self.shared.bounds.enforced(),
         }
     }
 

@@ -1,9 +1,10 @@
 //! The end of a tree: TERM, grace, KILL, sweep, verify. One path for stop, timeout, eviction, shutdown and drop.
 
+use super::state::State;
 use crate::confined::Watchers;
 use crate::deadline::after;
 use crate::spare::Spare;
-use crate::{ProcessLine, reactor};
+use crate::{Cause, ProcessLine, reactor};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +28,18 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Self { grace: Duration::from_secs(2), after_kill: Duration::from_millis(500) }
+    }
+}
+
+impl Patience {
+    /// What crossed a limit that nothing but our looking keeps would grow while it is asked.
+    pub(super) fn with(self, state: State) -> Self {
+        match state {
+            State::Stopping { cause: Cause::Limit(crossed), .. } if crossed.ends_at_once() => {
+                Self { grace: Duration::ZERO, ..self }
+            }
+            _ => self,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::{Lifetime, Receipt, SessionId};
+use crate::{Lifetime, Limits, Receipt, SessionId};
 
 /// A process that cannot be mistaken for a later one with the same pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,8 @@ pub struct StartRecord {
     pub runtime: ProcessKey,
     /// The process that is it.
     pub root: ProcessKey,
+    /// What it may use.
+    pub limits: Limits,
 }
 
 /// All that is remembered of a session.

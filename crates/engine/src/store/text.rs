@@ -21,8 +21,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::limits::{
+    crossed_from, crossed_text, enforced_from, enforced_text, limits_from, limits_lines, peaks_from,
+};
 use super::record::{ProcessKey, SessionRecord, StartRecord};
-use crate::{Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt, SessionId, StreamBytes};
+use crate::{Amount, Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt, SessionId, StreamBytes};
 use windlass_sandbox::{Denial, Operation};
 
 pub(super) const VERSION: u32 = 1;
@@ -69,6 +72,9 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     block.line("started", nanos_since_epoch(start.started).to_string().as_bytes());
     block.line("runtime", key_text(start.runtime).as_bytes());
     block.line("root", key_text(start.root).as_bytes());
+    for line in limits_lines(&start.limits) {
+        block.line("limit", line.as_bytes());
+    }
     block.finish()
 }
 
@@ -94,6 +100,12 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
     block.processes("left_running", &receipt.left_running);
     block.processes("ended", &receipt.ended);
     block.processes("remaining", &receipt.remaining);
+    for (resource, Amount(peak)) in receipt.peaks.iter() {
+        block.line("peak", format!("{} {peak}", resource.name()).as_bytes());
+    }
+    for enforced in &receipt.enforced {
+        block.line("enforced", enforced_text(enforced).as_bytes());
+    }
     block.finish()
 }
 
@@ -241,6 +253,7 @@ impl Fields {
             started: time_at(self.text("started")?.parse().ok()?)?,
             runtime: key_from(self.text("runtime")?)?,
             root: key_from(self.text("root")?)?,
+            limits: limits_from(self.texts("limit")),
         })
     }
 
@@ -263,12 +276,18 @@ impl Fields {
             left_running: self.processes("left_running")?,
             ended: self.processes("ended")?,
             remaining: self.processes("remaining")?,
+            peaks: peaks_from(self.texts("peak")),
+            enforced: self.texts("enforced").filter_map(enforced_from).collect(),
         })
     }
 
     fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a [u8]> {
         let matching = self.lines.iter().filter(move |(name, _)| name == key.as_bytes());
         matching.map(|(_, value)| value.as_slice())
+    }
+
+    fn texts<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.values(key).filter_map(|value| std::str::from_utf8(value).ok())
     }
 
     fn value(&self, key: &str) -> Option<&[u8]> {
@@ -380,7 +399,7 @@ fn cause_text(cause: Cause) -> String {
         Cause::Itself => "itself".into(),
         Cause::Timeout(after) => format!("timeout {}", after.as_nanos()),
         Cause::Stopped => "stopped".into(),
-        Cause::Limit => "limit".into(),
+        Cause::Limit(crossed) => format!("limit {}", crossed_text(&crossed)),
         Cause::Shutdown => "shutdown".into(),
         Cause::Evicted => "evicted".into(),
         Cause::Dropped => "dropped".into(),
@@ -391,11 +410,14 @@ fn cause_from(text: &str) -> Option<Cause> {
     match text {
         "itself" => Some(Cause::Itself),
         "stopped" => Some(Cause::Stopped),
-        "limit" => Some(Cause::Limit),
         "shutdown" => Some(Cause::Shutdown),
         "evicted" => Some(Cause::Evicted),
         "dropped" => Some(Cause::Dropped),
-        _ => nanos_from(text.strip_prefix("timeout ")?).map(Cause::Timeout),
+        _ => match text.split_once(' ')? {
+            ("timeout", after) => nanos_from(after).map(Cause::Timeout),
+            ("limit", crossed) => crossed_from(crossed).map(Cause::Limit),
+            _ => None,
+        },
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod input;
 mod journal;
+mod limits;
 mod model;
 mod registry;
 mod regressions;

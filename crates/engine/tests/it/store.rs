@@ -13,8 +13,9 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use windlass_engine::{
-    Cause, Exit, Lifetime, LoadRecord, OpenStore, PeakMemory, ProcessKey, ProcessLine, Receipt, Retention,
-    SessionId, SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
+    Amount, Bytes, Cause, Crossed, Enforced, Exit, Lifetime, Limits, LoadRecord, Means, OpenStore,
+    PeakMemory, Peaks, ProcessKey, ProcessLine, Receipt, Resource, Retention, Scope, SessionId,
+    SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
 };
 
 use windlass_testkit::Scratch;
@@ -40,6 +41,7 @@ fn start(id: SessionId) -> StartRecord {
         started: SystemTime::UNIX_EPOCH + Duration::new(1_800_000_000, 123_456_789),
         runtime: RUNTIME,
         root: ROOT,
+        limits: Limits::default(),
     }
 }
 
@@ -72,6 +74,8 @@ fn receipt() -> Receipt {
             ProcessLine { pid: 6, command: String::new() },
             ProcessLine { pid: 7, command: "[kworker/0]".into() },
         ],
+        peaks: Peaks::default(),
+        enforced: Vec::new(),
     }
 }
 
@@ -105,9 +109,56 @@ fn a_record_is_text_that_people_can_read() {
 
 fn causes() -> impl Strategy<Value = Cause> {
     let timeout = (any::<u64>(), 0..1_000_000_000u32).prop_map(|(s, n)| Cause::Timeout(Duration::new(s, n)));
-    let others =
-        [Cause::Itself, Cause::Stopped, Cause::Limit, Cause::Shutdown, Cause::Evicted, Cause::Dropped];
-    prop_oneof![timeout, prop::sample::select(others.to_vec())]
+    let others = [Cause::Itself, Cause::Stopped, Cause::Shutdown, Cause::Evicted, Cause::Dropped];
+    prop_oneof![timeout, crossings().prop_map(Cause::Limit), prop::sample::select(others.to_vec())]
+}
+
+fn crossings() -> impl Strategy<Value = Crossed> {
+    let resource = prop::sample::select(Resource::ALL.to_vec());
+    let scope = prop::sample::select(vec![Scope::Session, Scope::Runtime]);
+    let means = prop::sample::select(vec![
+        Means::CgroupV1,
+        Means::CgroupV2,
+        Means::ResourceLimit,
+        Means::Watcher,
+        Means::Reader,
+    ]);
+    (resource, scope, any::<u64>(), any::<u64>(), means).prop_map(|(resource, scope, limit, peak, means)| {
+        Crossed { resource, scope, limit: Amount(limit), peak: Amount(peak), means }
+    })
+}
+
+#[test]
+fn limits_peaks_and_what_kept_them_read_back() {
+    let scratch = Scratch::new("store-limits");
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    let limits = Limits { memory: Some(Bytes(5)), wall: Some(Duration::from_nanos(7)), ..Limits::default() };
+    let record = StartRecord { limits, ..start(id) };
+    store.begin(&record).unwrap();
+    let mut peaks = Peaks::default();
+    peaks.note(Resource::Processes, Amount(64));
+    let (resource, scope, limit) = (Resource::Memory, Scope::Session, Amount(5));
+    let enforced = vec![Enforced { resource, scope, limit, means: Means::CgroupV1 }];
+    let receipt = Receipt { peaks, enforced, ..receipt() };
+    store.finish(id, &receipt).unwrap();
+    assert_eq!(store.load(id).unwrap(), SessionRecord { start: record, receipt: Some(receipt) });
+}
+
+/// Records of before there were limits have none of their lines, and later ones may have lines we do not know.
+#[test]
+fn records_without_limits_and_with_unknown_ones_are_read() {
+    let scratch = Scratch::new("store-older");
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    store.begin(&start(id)).unwrap();
+    store.finish(id, &receipt()).unwrap();
+    let path = scratch.path().join(format!("{id}.rec"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("limit=") && !text.contains("peak=") && !text.contains("enforced="), "{text}");
+    let later = "limit=gpu 4\nlimit=memory many\npeak=gpu 4\nenforced=gpu session 4 magic\nend\n";
+    fs::write(&path, text.replace("end\n", later)).unwrap();
+    assert_eq!(store.load(id).unwrap(), SessionRecord { start: start(id), receipt: Some(receipt()) });
 }
 
 fn hostile() -> impl Strategy<Value = OsString> {

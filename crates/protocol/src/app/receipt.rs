@@ -40,6 +40,101 @@ pub struct Receipt {
     pub ended: Vec<ProcessLine>,
     /// Processes that could not be ended.
     pub remaining: Vec<ProcessLine>,
+    /// The limit that it was ended for, if its cause is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<CrossedLimit>,
+    /// The most that everything it started used together, as far as that was measured: what is limited is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<ResourcePeak>,
+    /// The limits it was under, and by what each was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enforced: Vec<EnforcedLimit>,
+}
+
+/// A limit that was crossed, and how far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CrossedLimit {
+    /// Of what.
+    pub resource: LimitedResource,
+    /// Whose limit it was.
+    pub scope: LimitScope,
+    /// The limit, in the unit of the resource.
+    pub limit: u64,
+    /// The most that was measured, in the same unit.
+    pub peak: u64,
+    /// What noticed it.
+    pub means: LimitMeans,
+}
+
+/// The most that was measured of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourcePeak {
+    /// Of what.
+    pub resource: LimitedResource,
+    /// The most, in the unit of the resource.
+    pub peak: u64,
+}
+
+/// A limit that was in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EnforcedLimit {
+    /// Of what.
+    pub resource: LimitedResource,
+    /// Whose limit it was.
+    pub scope: LimitScope,
+    /// The limit, in the unit of the resource.
+    pub limit: u64,
+    /// What kept it.
+    pub means: LimitMeans,
+}
+
+/// What can be limited, each in its own unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitedResource {
+    /// Memory, in bytes.
+    Memory,
+    /// Processes and threads at a time.
+    Processes,
+    /// CPU time, in microseconds.
+    CpuTime,
+    /// Files that one process has open at a time.
+    OpenFiles,
+    /// Bytes printed.
+    Output,
+    /// Bytes printed in a second.
+    OutputRate,
+    /// Bytes written to disks.
+    Disk,
+}
+
+/// Whose limit it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitScope {
+    /// The session's own.
+    Session,
+    /// That of all sessions of the server together.
+    Runtime,
+}
+
+/// By what a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitMeans {
+    /// A control group of version 2.
+    CgroupV2,
+    /// Control groups of version 1.
+    CgroupV1,
+    /// A resource limit of each process.
+    Rlimit,
+    /// The server looks again and again.
+    Watcher,
+    /// The server counts what it reads.
+    Reader,
 }
 
 /// Something that a sandbox refused.

@@ -3,6 +3,7 @@
 use windlass_engine::{self as engine, Cause, Exit, PeakMemory, SessionId};
 use windlass_protocol::app::{Denial, EndCause, ProcessLine, Receipt, SessionExit};
 
+use super::limits;
 use super::process::Process;
 
 /// What a client is told when time was up.
@@ -50,6 +51,9 @@ fn receipt_of(id: SessionId, process: &Process, receipt: &engine::Receipt) -> Re
         left_running: lines(&receipt.left_running),
         ended: lines(&receipt.ended),
         remaining: lines(&receipt.remaining),
+        limit: limits::crossed(receipt.cause),
+        peaks: limits::peaks(&receipt.peaks),
+        enforced: limits::enforced(&receipt.enforced),
     }
 }
 
@@ -58,7 +62,7 @@ fn cause_of(cause: Cause) -> EndCause {
         Cause::Itself => EndCause::Itself,
         Cause::Timeout(_) => EndCause::Timeout,
         Cause::Stopped => EndCause::Stopped,
-        Cause::Limit => EndCause::Limit,
+        Cause::Limit(_) => EndCause::Limit,
         Cause::Shutdown => EndCause::Shutdown,
         Cause::Evicted => EndCause::Evicted,
         Cause::Dropped => EndCause::Dropped,

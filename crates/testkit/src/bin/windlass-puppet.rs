@@ -1,7 +1,12 @@
-//! The puppet: plays the children that tests need and shells cannot: floods of known bytes, and one byte at a time.
+//! The puppet: plays the children that tests need and shells cannot: floods of known bytes, one byte at a time, and
+//! runaways that use up something without end, but stop growing by themselves at a number they are given.
 #![forbid(unsafe_code)]
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 use windlass_testkit::bytes::{FLOOD_CHUNK, Noise};
 
 fn main() {
@@ -14,6 +19,11 @@ fn main() {
         ["flood-both", seed, length, piece] => flood_both(number(seed), size(length), size(piece)),
         ["fill", byte, length] => fill(byte, size(length)),
         ["swallow"] => swallow(),
+        ["bomb", depth] => bomb(number(depth)),
+        ["hog", mebibytes] => hog(size(mebibytes)),
+        ["burn", seconds] => burn(number(seconds)),
+        ["files", most] => files(size(most)),
+        ["write", directory, mebibytes] => write(Path::new(directory), size(mebibytes)),
         _ => usage(),
     }
 }
@@ -55,6 +65,73 @@ fn swallow() {
     println!("swallowed {count}");
 }
 
+/// Doubles itself so many times, and all stay.
+fn bomb(depth: u64) {
+    let own = std::env::current_exe().expect("a program knows its own path");
+    for _ in 0..2 {
+        // One that is refused is tried no more.
+        if depth > 0 && Command::new(&own).args(["bomb", &(depth - 1).to_string()]).spawn().is_err() {
+            break;
+        }
+    }
+    stay();
+}
+
+/// Uses memory, a few mebibytes at a time, and keeps it.
+fn hog(mebibytes: usize) {
+    const STEP: usize = 4;
+    let mut held: Vec<Vec<u8>> = Vec::new();
+    while held.len() * STEP < mebibytes {
+        let mut more = Vec::new();
+        if more.try_reserve_exact(STEP << 20).is_err() {
+            break;
+        }
+        more.resize(STEP << 20, 1);
+        held.push(more);
+        rest(Duration::from_millis(4));
+    }
+    stay();
+}
+
+/// Does nothing, as fast as it can.
+fn burn(seconds: u64) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(seconds) {
+        std::hint::spin_loop();
+    }
+}
+
+/// Opens files and keeps them.
+fn files(most: usize) {
+    let opened: Vec<File> = (0..most).map_while(|_| File::open("/dev/null").ok()).collect();
+    println!("opened {}", opened.len());
+    stay();
+}
+
+/// Writes files of a few mebibytes each.
+fn write(directory: &Path, mebibytes: usize) {
+    const STEP: usize = 4;
+    let bytes = vec![b'x'; STEP << 20];
+    for place in 0..mebibytes / STEP {
+        let written = std::fs::write(directory.join(place.to_string()), &bytes);
+        rest(Duration::from_millis(4));
+        if written.is_err() {
+            break;
+        }
+    }
+    stay();
+}
+
+/// Stays until somebody ends it, but not longer than any test takes.
+fn stay() {
+    rest(Duration::from_secs(120));
+}
+
+#[expect(clippy::disallowed_methods, reason = "it imitates a program that grows at a pace of its own")]
+fn rest(time: Duration) {
+    std::thread::sleep(time);
+}
+
 fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| usage())
 }
@@ -64,6 +141,9 @@ fn size(text: &str) -> usize {
 }
 
 fn usage() -> ! {
-    eprintln!("usage: windlass-puppet flood|flood-both SEED LENGTH PIECE | fill BYTE LENGTH | swallow");
+    eprintln!(
+        "usage: windlass-puppet flood|flood-both SEED LENGTH PIECE | fill BYTE LENGTH | swallow | bomb DEPTH | \
+         hog MEBIBYTES | burn SECONDS | files MOST | write DIRECTORY MEBIBYTES"
+    );
     std::process::exit(2)
 }

@@ -174,6 +174,7 @@ fn outcome(receipt: Option<&Receipt>, held: &Held) -> String {
     };
     let mut text = match receipt.cause {
         Cause::Timeout(limit) => format!("Timeout: exceeded {} ms\n", limit.as_millis()),
+        Cause::Limit(crossed) => format!("Killed: {crossed}\nExit code: {}\n", receipt.exit.code()),
         _ => format!("Exit code: {}\n", receipt.exit.code()),
     };
     if !receipt.left_running.is_empty() {

@@ -9,6 +9,7 @@ mod environment;
 mod exec_command;
 mod hidden_input;
 mod layout;
+mod limits;
 mod list_sessions;
 mod login;
 mod names_and_lifetimes;

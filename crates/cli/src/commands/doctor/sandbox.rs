@@ -82,7 +82,7 @@ fn seccomp() -> Check {
 fn cgroup() -> Check {
     const NAME: &str = "cgroup v2";
     let Some(mount) = cgroup_mount() else {
-        return Check::note(NAME, "not mounted, so memory cannot be limited");
+        return Check::note(NAME, "not mounted");
     };
     let groups = kernel_file("/proc/self/cgroup").unwrap_or_default();
     let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else {
@@ -91,13 +91,16 @@ fn cgroup() -> Check {
     let directory = mount.join(group);
     let controllers = std::fs::read_to_string(directory.join("cgroup.controllers")).unwrap_or_default();
     if !controllers.split_whitespace().any(|controller| controller == "memory") {
-        let said = format!("{} does not control memory, so it cannot be limited", directory.display());
+        let said = format!("{} does not control memory; `memory limits` says what does", directory.display());
         return Check::note(NAME, said);
     }
     if rustix::fs::access(&directory, Access::WRITE_OK).is_ok() {
         return Check::ok(NAME, format!("{} can be divided", directory.display()));
     }
-    let said = format!("{} belongs to somebody else, so memory cannot be limited", directory.display());
+    let said = format!(
+        "{} belongs to somebody else; `memory limits` says what is done instead",
+        directory.display()
+    );
     Check::note(NAME, said).advise("start windlass under `systemd-run --user --scope -p Delegate=yes`")
 }
 

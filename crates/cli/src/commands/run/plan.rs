@@ -117,6 +117,7 @@ fn spec(order: Run, config: &Config, keyboard: Keyboard) -> Result<CommandSpec> 
     spec.io = io;
     spec.name = order.name;
     spec.timeout = order.timeout;
+    spec.limits = order.limits.limits();
     Ok(spec)
 }
 

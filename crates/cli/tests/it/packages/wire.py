@@ -91,7 +91,7 @@ def encoded(data):
 
 
 def app_server():
-    server = Server(["app-server"], "app-server")
+    server = Server(["app-server", "--output", "16M"], "app-server")
     capabilities = {"experimentalApi": True, "optOutNotificationMethods": [], "resume": {"graceMs": 1000}}
     server.ask("initialize", clientInfo={"name": "wire", "version": "1"}, capabilities=capabilities)
     server.send({"method": "initialized"})
@@ -135,6 +135,8 @@ def commands(server):
     assert result["timedOut"] and result["exitCode"] == 124 and result["stdout"] == "hi\n", result
     result = server.ask("command/exec", command=["echo", "hi"], outputBytesCap=1, env={"A": None}, cwd="/")
     assert result["stdoutTruncated"], result
+    receipt = server.ask("command/exec", command=["yes"], outputBytesCap=1)["receipt"]
+    assert receipt["cause"] == "limit" and receipt["limit"]["limit"] == 16 << 20, receipt
     # Its answer comes last of all, when it has been ended.
     params = {"command": ["cat"], "processId": "c", "tty": True, "disableTimeout": True, "disableOutputCap": True}
     server.check(server.schema["x-methods"]["command/exec"]["params"], params, "command/exec")

@@ -1,6 +1,9 @@
 //! `process/*`: started at once, heard of later.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use windlass_engine::{Bytes, Limits};
 use windlass_testkit::base64;
 
 use super::rig::{Bench, with};
@@ -24,6 +27,30 @@ async fn a_process_is_answered_at_once_and_its_end_is_told() {
         assert_eq!(&exited[member], value, "{member}");
     }
     assert_eq!(exited["receipt"]["sessionId"], started["sessionId"]);
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_limit_that_ended_a_process_is_in_its_receipt() {
+    let limits =
+        Limits { output: Some(Bytes(4096)), cpu_time: Some(Duration::from_secs(9)), ..Limits::default() };
+    let bench = Bench::limited("app-limits", limits);
+    let mut client = bench.client().await;
+    client.get("process/spawn", spawn("p", "yes")).await;
+    let receipt = client.notice("process/exited").await["receipt"].clone();
+    let limit = &receipt["limit"];
+    assert_eq!((&receipt["cause"], &limit["resource"]), (&json!("limit"), &json!("output")), "{receipt}");
+    assert_eq!(
+        (&limit["scope"], &limit["limit"], &limit["means"]),
+        (&json!("session"), &json!(4096), &json!("reader"))
+    );
+    assert!(limit["peak"].as_u64() > Some(4096), "{receipt}");
+    let cpu = json!({ "resource": "cpuTime", "scope": "session", "limit": 9_000_000, "means": "watcher" });
+    assert!(receipt["enforced"].as_array().is_some_and(|enforced| enforced.contains(&cpu)), "{receipt}");
+    assert!(
+        receipt["peaks"].as_array().is_some_and(|peaks| peaks.iter().any(|it| it["resource"] == "output"))
+    );
     client.vanish().await;
     bench.end().await;
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_engine::{Drain, Engine, EngineOptions, Patience, Session, SessionId};
+use windlass_engine::{Drain, Engine, EngineOptions, Limits, Patience, Session, SessionId};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
@@ -24,10 +24,16 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(name: &str) -> Self {
+        Self::limited(name, Limits::default())
+    }
+
+    /// A server whose every process has these limits.
+    pub(super) fn limited(name: &str, each: Limits) -> Self {
         let drain = Duration::from_millis(300);
         let options = EngineOptions {
             patience: Patience { grace: Duration::from_millis(300), ..Patience::default() },
             drain: Drain { silence: drain, ceiling: drain },
+            each,
             ..EngineOptions::default()
         };
         let engine = Engine::new(options).expect("an engine can be made");

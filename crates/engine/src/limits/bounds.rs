@@ -1,0 +1,232 @@
+//! What one session is held to, by what, and what was measured of it. The session's task asks after each piece of output
+//! and at the end; the watcher asks and notes in between.
+
+use super::rate::Rate;
+use super::{Amount, Crossed, Enforced, Limits, Means, Peaks, Resource, Scope};
+use crate::Cause;
+use rustix::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use windlass_sys::cgroup::{Leaf, Nest};
+use windlass_sys::limits::ProcessLimits;
+use windlass_sys::process::How;
+use windlass_sys::signal::Signal;
+
+/// One session's limits as they are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds {
+    pub(super) limits: Limits,
+    /// Those of all sessions together.
+    pub(super) together: Limits,
+    pub(super) enforced: Vec<Enforced>,
+    pub(super) of_processes: ProcessLimits,
+    pub(super) seat: Mutex<Seat>,
+    pub(super) measured: Mutex<Measured>,
+    /// It is being ended for a limit.
+    pub(super) doomed: AtomicBool,
+}
+
+/// The control groups that a session's processes are in.
+#[derive(Debug, Default)]
+pub(super) enum Seat {
+    /// Those of the runtime.
+    #[default]
+    None,
+    /// Those of all sessions that have none of their own, and how many processes the kernel had killed in them before.
+    Common(Arc<Leaf>, u64),
+    /// Its own, to be given back.
+    Own(Leaf, Arc<Nest>),
+}
+
+/// What the kernel is told when the session's root is started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held<'a> {
+    pub(crate) limits: ProcessLimits,
+    pub(crate) groups: &'a [BorrowedFd<'a>],
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    peaks: Peaks,
+    rate: Rate,
+}
+
+impl Bounds {
+    /// Starts something in the session's groups and under its limits.
+    pub(super) fn launch<T>(&self, launch: impl FnOnce(Held<'_>) -> T) -> T {
+        let seat = self.seat();
+        let groups = seat.leaf().map(Leaf::entries).unwrap_or_default();
+        launch(Held { limits: self.of_processes, groups: &groups })
+    }
+
+    /// What the session may use.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// How long it may run.
+    pub(crate) fn wall(&self) -> Option<Duration> {
+        self.limits.wall
+    }
+
+    /// Whether output is counted at all: asked after every piece of it.
+    pub(crate) fn counts_output(&self) -> bool {
+        self.limits.output.is_some() || self.limits.output_rate.is_some()
+    }
+
+    /// Takes note of what was printed so far, and says whether that is too much or too fast.
+    pub(crate) fn printed(&self, bytes: u64, since_start: Duration) -> Option<Crossed> {
+        let mut measured = self.measured();
+        let rate = measured.rate.note(since_start, bytes);
+        measured.peaks.note(Resource::Output, Amount(bytes));
+        measured.peaks.note(Resource::OutputRate, Amount(rate));
+        let amounts = [(Resource::Output, Amount(bytes)), (Resource::OutputRate, Amount(rate))];
+        amounts.into_iter().find_map(|(resource, used)| self.exceeded(resource, used, Means::Reader))
+    }
+
+    /// Whether the session's own limit is below this.
+    pub(super) fn exceeded(&self, resource: Resource, used: Amount, means: Means) -> Option<Crossed> {
+        let limit = self.limits.of(resource).filter(|limit| used > *limit)?;
+        Some(Crossed { resource, scope: Scope::Session, limit, peak: used, means })
+    }
+
+    /// What the kernel itself has done because of a limit: killed for want of memory, or refused a process.
+    pub(super) fn enforced_by_kernel(&self) -> Option<Crossed> {
+        let seat = self.seat();
+        let Seat::Own(leaf, _) = &*seat else { return None };
+        if leaf.killed_for_memory() > 0 {
+            return Some(self.told(Resource::Memory, leaf.peak_memory()));
+        }
+        (leaf.forks_refused() > 0).then(|| self.told(Resource::Processes, leaf.peak_processes()))
+    }
+
+    /// Something below the limit of the session was refused because of that of all sessions together.
+    fn told(&self, resource: Resource, peak: Option<u64>) -> Crossed {
+        let own = self.limits.of(resource);
+        let peak = peak.map(Amount);
+        let near = |limit: &Amount| peak.is_none_or(|peak| peak.0 >= limit.0 - limit.0 / 16);
+        let (scope, limit) = match (own.filter(near), self.together.of(resource)) {
+            (Some(own), _) => (Scope::Session, own),
+            (None, Some(together)) => (Scope::Runtime, together),
+            (None, None) => (Scope::Session, own.unwrap_or_default()),
+        };
+        let means = self.means(resource, scope);
+        Crossed { resource, scope, limit, peak: peak.unwrap_or(limit), means }
+    }
+
+    /// By what a limit is kept. What is not in the list is not kept by anything but our looking.
+    pub(super) fn means(&self, resource: Resource, scope: Scope) -> Means {
+        let is_it = |it: &&Enforced| it.resource == resource && it.scope == scope;
+        self.enforced.iter().find(is_it).map_or(Means::Watcher, |it| it.means)
+    }
+
+    /// Why it ended, once that is known: a root that was ended by the kernel for a limit did not end by itself.
+    pub(crate) fn verdict(&self, cause: Cause, how: How) -> Cause {
+        match cause {
+            Cause::Itself => self.crossed_at_the_end(how).map_or(cause, Cause::Limit),
+            Cause::Limit(crossed) => {
+                let peak = self.final_peaks().of(crossed.resource).unwrap_or(crossed.peak);
+                let peak =
+                    if crossed.scope == Scope::Session { peak.max(crossed.peak) } else { crossed.peak };
+                Cause::Limit(Crossed { peak, ..crossed })
+            }
+            other => other,
+        }
+    }
+
+    fn crossed_at_the_end(&self, how: How) -> Option<Crossed> {
+        let by_signal = |resource, number: i32| {
+            let limit = self.limits.of(resource).filter(|_| how == How::Signalled(Signal::from(number)))?;
+            let peak = self.final_peaks().of(resource).map_or(limit, |peak| peak.max(limit));
+            Some(Crossed { resource, scope: Scope::Session, limit, peak, means: Means::ResourceLimit })
+        };
+        self.enforced_by_kernel()
+            .or_else(|| self.killed_in_common(how))
+            .or_else(|| by_signal(Resource::CpuTime, Signal::XCPU.number()))
+            .or_else(|| by_signal(Resource::Disk, Signal::XFSZ.number()))
+    }
+
+    /// The kernel says how many it killed in a group, not whom: a root that was killed when it killed one was it.
+    fn killed_in_common(&self, how: How) -> Option<Crossed> {
+        let seat = self.seat();
+        let Seat::Common(leaf, before) = &*seat else { return None };
+        let limit = self.together.of(Resource::Memory)?;
+        let was_killed = how == How::Signalled(Signal::KILL) && leaf.killed_for_memory() > *before;
+        let (resource, scope) = (Resource::Memory, Scope::Runtime);
+        let means = self.means(resource, scope);
+        was_killed.then_some(Crossed { resource, scope, limit, peak: limit, means })
+    }
+
+    /// Takes note of all that was printed, if that counts: what a root printed last is read when it has ended.
+    pub(crate) fn printed_in_all(&self, bytes: u64) {
+        if self.counts_output() {
+            self.measured().peaks.note(Resource::Output, Amount(bytes));
+        }
+    }
+
+    /// Everything that was measured, with what the kernel knows last.
+    pub(crate) fn final_peaks(&self) -> Peaks {
+        let mut peaks = self.measured().peaks;
+        if let Seat::Own(leaf, _) = &*self.seat() {
+            let counted = [
+                (Resource::Memory, leaf.peak_memory().map(Amount)),
+                (Resource::Processes, leaf.peak_processes().map(Amount)),
+                (Resource::CpuTime, leaf.cpu().map(Amount::from)),
+            ];
+            for (resource, amount) in counted {
+                amount.into_iter().for_each(|amount| peaks.note(resource, amount));
+            }
+        }
+        peaks
+    }
+
+    /// What was in force.
+    pub(crate) fn enforced(&self) -> Vec<Enforced> {
+        self.enforced.clone()
+    }
+
+    pub(super) fn note(&self, used: &Peaks) {
+        let mut measured = self.measured();
+        used.iter().for_each(|(resource, amount)| measured.peaks.note(resource, amount));
+    }
+
+    /// Gives the session's groups back. What still runs in them stays there, and limited.
+    pub(super) fn release(&self) -> Option<(Leaf, Arc<Nest>)> {
+        match std::mem::take(&mut *self.seat()) {
+            Seat::Own(leaf, nest) => Some((leaf, nest)),
+            Seat::None | Seat::Common(..) => None,
+        }
+    }
+
+    /// Claims the right to end the session: whoever comes second need not.
+    pub(super) fn doom(&self) -> bool {
+        !self.doomed.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn seat(&self) -> MutexGuard<'_, Seat> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat {
+    pub(super) fn leaf(&self) -> Option<&Leaf> {
+        match self {
+            Self::None => None,
+            Self::Common(leaf, _) => Some(leaf),
+            Self::Own(leaf, _) => Some(leaf),
+        }
+    }
+}
+
+impl Crossed {
+    /// Whether asking would take too long: what grows faster than it can be asked to end, and is held by nothing but our
+    /// looking, is killed at once, as the kernel would.
+    pub(crate) fn ends_at_once(self) -> bool {
+        self.means == Means::Watcher && matches!(self.resource, Resource::Memory | Resource::Processes)
+    }
+}

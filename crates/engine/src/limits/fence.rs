@@ -1,0 +1,302 @@
+//! The fence around a runtime's sessions: decides, for each limit, by what it is kept on this machine, and makes the
+//! control groups for it. Nothing is made before the first limit is asked for, so sessions without limits cost nothing.
+
+use super::bounds::{Bounds, Held, Seat};
+use super::plan::{self, Plan};
+use super::watcher::{Entry, Watchlist};
+use super::{Bytes, Count, Enforced, Limits, Means, Resource, Scope, pace};
+use crate::{Session, StartError};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use windlass_sys::cgroup::{self, Controller, Events, Hierarchies, Leaf, Nest, NestName, Refusal};
+use windlass_sys::mark::{Brand, Mark};
+
+/// Limits of all sessions of a runtime together. The one that uses most of what ran out is ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeLimits {
+    /// What they may use.
+    pub limits: Limits,
+    /// Whether the runtime looks for itself where the kernel does not.
+    pub watching: Watching,
+}
+
+/// Whether to look again and again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watching {
+    /// Where nothing else keeps a limit.
+    #[default]
+    WhereNeeded,
+    /// Never: limits that the kernel does not keep for nothing are not kept.
+    Never,
+}
+
+/// Which control groups may be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cgroups {
+    /// Groups below the one this process is in, where that is allowed.
+    #[default]
+    OfThisProcess,
+    /// Groups in this tree.
+    At(Hierarchies),
+    /// None.
+    Unused,
+}
+
+impl RuntimeLimits {
+    /// Generous limits that protect a machine from its sessions: four fifths of its memory, half of its processes. Only what
+    /// costs next to nothing is done for them.
+    pub fn protecting(machine_memory: Option<u64>, most_processes: Option<u64>) -> Self {
+        let memory = machine_memory.map(|bytes| Bytes(bytes / 5 * 4));
+        let processes = most_processes.map(|most| Count(most / 2));
+        Self { limits: Limits { memory, processes, ..Limits::default() }, watching: Watching::Never }
+    }
+}
+
+/// Keeps the limits of one engine.
+#[derive(Debug)]
+pub(crate) struct Fence {
+    each: Limits,
+    pub(super) together: RuntimeLimits,
+    cgroups: Cgroups,
+    pub(super) brand: Brand,
+    /// For sessions that nothing is asked of: they all share it.
+    free: Arc<Bounds>,
+    ground: OnceLock<Ground>,
+    gave_up: AtomicBool,
+    pub(super) watchlist: Watchlist,
+    trouble: Mutex<Option<String>>,
+}
+
+/// The control groups of this runtime, as far as there are any.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    nest: Option<Arc<Nest>>,
+    pub(super) whole: Option<Leaf>,
+    common: Option<Arc<Leaf>>,
+    pub(super) events: Option<Arc<Events>>,
+}
+
+/// How an engine limits.
+#[derive(Debug)]
+pub(crate) struct FenceOptions {
+    pub(crate) each: Limits,
+    pub(crate) together: RuntimeLimits,
+    pub(crate) cgroups: Cgroups,
+    pub(crate) brand: Brand,
+}
+
+impl Fence {
+    pub(crate) fn new(options: FenceOptions) -> Self {
+        Self {
+            each: options.each,
+            together: options.together,
+            cgroups: options.cgroups,
+            brand: options.brand,
+            free: Arc::new(Bounds::default()),
+            ground: OnceLock::new(),
+            gave_up: AtomicBool::new(false),
+            watchlist: Watchlist::default(),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// A command's limits, tightened by what holds for each session.
+    pub(crate) fn effective(&self, limits: Limits) -> Limits {
+        limits.tightened(self.each)
+    }
+
+    /// Starts something within its limits. Groups that turn out to be unusable are given up for the next means.
+    pub(crate) fn launch<T>(
+        &self,
+        limits: Limits,
+        launch: impl Fn(Held<'_>) -> Result<T, StartError>,
+    ) -> Result<(T, Arc<Bounds>), StartError> {
+        let bounds = self.bounds(limits);
+        match bounds.launch(&launch) {
+            Err(StartError::Group { source }) => {
+                self.give_up(&format!("a control group cannot be entered: {source}"));
+                self.give_back(&bounds);
+                let bounds = self.bounds(limits);
+                bounds.launch(&launch).map(|started| (started, bounds))
+            }
+            Err(error) => {
+                self.give_back(&bounds);
+                Err(error)
+            }
+            Ok(started) => Ok((started, bounds)),
+        }
+    }
+
+    /// The session is watched from now on, if it has to be. Whether somebody must begin to.
+    pub(crate) fn enlist(&self, session: &Session) -> bool {
+        let shared = &session.shared;
+        let bounds = Arc::clone(&shared.bounds);
+        let has_seat = !matches!(*bounds.seat(), Seat::None);
+        let sampled = self.sampled(&bounds);
+        if !has_seat && sampled.is_empty() {
+            return false;
+        }
+        let read_every = unannounced(&bounds);
+        let entry = Entry { session: session.downgrade(), bounds, mark: shared.mark, sampled, read_every };
+        let begin = self.watchlist.add(entry);
+        // Its task may have been over before it was on the list.
+        if session.progress().closed {
+            self.watchlist.left(shared.mark);
+        }
+        begin
+    }
+
+    /// The session's task is over.
+    pub(crate) fn left(&self, mark: Mark, bounds: &Bounds) {
+        self.give_back(bounds);
+        self.watchlist.left(mark);
+    }
+
+    /// Nothing more will be started.
+    pub(crate) fn retire(&self) {
+        self.watchlist.close();
+    }
+
+    /// Removes the runtime's groups, as far as they are empty; those of sessions that live on stay.
+    pub(crate) fn close(&self) {
+        if let Some(nest) = self.ground.get().and_then(|ground| ground.nest.as_ref()) {
+            nest.remove_empty();
+        }
+    }
+
+    /// What could not be done as it should, if anything: the next means was used instead.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn give_back(&self, bounds: &Bounds) {
+        let Some((leaf, nest)) = bounds.release() else { return };
+        match tokio::runtime::Handle::try_current() {
+            // Emptying a group may take the kernel a moment.
+            Ok(runtime) => drop(runtime.spawn_blocking(move || nest.take_back(leaf))),
+            Err(_) => nest.take_back(leaf),
+        }
+    }
+
+    fn give_up(&self, reason: &str) {
+        self.gave_up.store(true, Ordering::Relaxed);
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+    }
+
+    /// The limits that only looking keeps, the session's own and those of all together.
+    fn sampled(&self, bounds: &Bounds) -> Limits {
+        let watched = bounds.enforced.iter().filter(|enforced| enforced.means == Means::Watcher);
+        watched.fold(Limits::default(), |limits, enforced| {
+            limits.tightened(Limits::default().with(enforced.resource, Some(enforced.limit)))
+        })
+    }
+
+    fn bounds(&self, limits: Limits) -> Arc<Bounds> {
+        if limits == Limits::default() && self.together.limits.is_empty() {
+            return Arc::clone(&self.free);
+        }
+        let needs_groups = limits.iter().chain(self.together.limits.iter());
+        let needs_groups = needs_groups.into_iter().any(|(resource, _)| plan::controller(resource).is_some());
+        if !needs_groups {
+            return self.assemble(Plan::new(&limits, &self.together, None), limits, Seat::None);
+        }
+        let ground = self.ground();
+        let nest = ground.nest.as_ref().filter(|_| !self.gave_up.load(Ordering::Relaxed));
+        let plan = Plan::new(&limits, &self.together, nest.map(Arc::as_ref));
+        let seat = match seat(&plan, &limits, ground, nest) {
+            Ok(seat) => seat,
+            Err(error) => {
+                self.give_up(&format!("a control group cannot be made: {error}"));
+                let plan = Plan::new(&limits, &self.together, None);
+                return self.assemble(plan, limits, Seat::None);
+            }
+        };
+        self.assemble(plan, limits, seat)
+    }
+
+    fn assemble(&self, plan: Plan, limits: Limits, seat: Seat) -> Arc<Bounds> {
+        Arc::new(Bounds {
+            limits,
+            together: self.together.limits,
+            enforced: plan.enforced,
+            of_processes: plan.of_processes,
+            seat: Mutex::new(seat),
+            ..Bounds::default()
+        })
+    }
+
+    pub(super) fn ground(&self) -> &Ground {
+        self.ground.get_or_init(|| self.prepare_ground())
+    }
+
+    fn prepare_ground(&self) -> Ground {
+        let hierarchies = match &self.cgroups {
+            Cgroups::OfThisProcess => Hierarchies::of_this_process(),
+            Cgroups::At(hierarchies) => hierarchies.clone(),
+            Cgroups::Unused => return Ground::default(),
+        };
+        cgroup::remove_abandoned(&hierarchies);
+        let name = NestName::new(self.brand.family());
+        let (nest, refusals) = Nest::make(&hierarchies, name, &Controller::ALL);
+        let refusal = |it: &Refusal| format!("no control group of {:?}: {}", it.controller, it.reason);
+        let trouble = refusals.iter().map(refusal).collect::<Vec<_>>().join("; ");
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(trouble).filter(|trouble| !trouble.is_empty());
+        let Some(nest) = nest else { return Ground::default() };
+        let events = Events::open().ok().map(Arc::new);
+        let mut ground = Ground { nest: Some(Arc::new(nest)), events, ..Ground::default() };
+        if let Err(error) = self.limit_all(&mut ground) {
+            self.give_up(&format!("all sessions together cannot be limited: {error}"));
+        }
+        ground
+    }
+
+    /// Limits the nest as a whole, and makes the place for sessions without limits of their own.
+    fn limit_all(&self, ground: &mut Ground) -> io::Result<()> {
+        let Limits { memory, processes, .. } = self.together.limits;
+        let Some(nest) = ground.nest.as_ref().filter(|_| memory.is_some() || processes.is_some()) else {
+            return Ok(());
+        };
+        let whole = nest.whole()?;
+        whole.limit_memory(memory.map(|Bytes(bytes)| bytes))?;
+        whole.limit_processes(processes.map(|Count(count)| count))?;
+        if let Some(events) = &ground.events {
+            whole.announce(events)?;
+        }
+        ground.common = Some(Arc::new(nest.common(&[Controller::Memory, Controller::Pids])?));
+        ground.whole = Some(whole);
+        Ok(())
+    }
+}
+
+/// The groups that a session is started in.
+fn seat(plan: &Plan, limits: &Limits, ground: &Ground, nest: Option<&Arc<Nest>>) -> io::Result<Seat> {
+    let Some(nest) = nest else { return Ok(Seat::None) };
+    if plan.controllers.is_empty() {
+        let common = ground.common.as_ref();
+        return Ok(common.map_or(Seat::None, |leaf| Seat::Common(Arc::clone(leaf), leaf.killed_for_memory())));
+    }
+    // What is counted for all together must be counted here as well.
+    let mut controllers = plan.controllers.clone();
+    if ground.whole.is_some() {
+        controllers.extend([Controller::Memory, Controller::Pids]);
+    }
+    let leaf = nest.leaf(&controllers)?;
+    leaf.limit_memory(limits.memory.map(|Bytes(bytes)| bytes))?;
+    leaf.limit_processes(limits.processes.map(|Count(count)| count))?;
+    if let Some(events) = &ground.events {
+        leaf.announce(events)?;
+    }
+    Ok(Seat::Own(leaf, Arc::clone(nest)))
+}
+
+/// Version 1 refuses processes without telling anybody: its counts have to be read. It keeps the limit meanwhile, so there
+/// is no haste, least of all for what all sessions have together.
+fn unannounced(bounds: &Bounds) -> Option<Duration> {
+    const OF_ONE: Duration = Duration::from_millis(100);
+    let silent = |it: &&Enforced| (it.resource, it.means) == (Resource::Processes, Means::CgroupV1);
+    let pause = |it: &Enforced| if it.scope == Scope::Session { OF_ONE } else { pace::SLOWEST };
+    bounds.enforced.iter().filter(silent).map(pause).min()
+}

@@ -1,0 +1,67 @@
+//! When to look again: as late as it can be done without missing a crossing by much. Pure.
+
+use super::{Amount, Limits, Peaks, Resource};
+use std::time::Duration;
+
+/// Looking more often than this costs more than it tells.
+pub(super) const FASTEST: Duration = Duration::from_millis(20);
+/// However far away every limit is, somebody looks this often.
+pub(super) const SLOWEST: Duration = Duration::from_secs(1);
+/// Looking may take one part in so many of a processor.
+const SHARE: u32 = 20;
+
+/// How long to wait before the next look, given what was used at this one and how long it took.
+pub(super) fn pause(limits: &Limits, used: &Peaks, processors: u64, cost: Duration) -> Duration {
+    let soonest = limits.iter().map(|(resource, limit)| {
+        let left = limit.0.saturating_sub(used.of(resource).unwrap_or(Amount(0)).0);
+        Duration::from_millis(left.saturating_mul(1000) / fastest_growth(resource, processors).max(1))
+    });
+    let soonest = soonest.min().unwrap_or(SLOWEST);
+    soonest.clamp(FASTEST, SLOWEST).max(cost * SHARE)
+}
+
+/// How much of a resource can be used up in a second at most, roughly: a kernel hands out memory and processes only so
+/// fast. What is faster is held by the kernel's own limits.
+fn fastest_growth(resource: Resource, processors: u64) -> u64 {
+    match resource {
+        Resource::Memory => 2 << 30,
+        Resource::Processes => 2_000,
+        // Nanoseconds.
+        Resource::CpuTime => processors * 1_000_000_000,
+        Resource::OpenFiles => 100_000,
+        Resource::Output | Resource::OutputRate => 2 << 30,
+        Resource::Disk => 1 << 30,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Bytes, Count};
+
+    fn check(limits: Limits, (resource, used): (Resource, u64), cost: u64, expected: u64) {
+        let mut peaks = Peaks::default();
+        peaks.note(resource, Amount(used));
+        let pause = pause(&limits, &peaks, 2, Duration::from_millis(cost));
+        assert_eq!(pause, Duration::from_millis(expected), "{limits:?} {used}");
+    }
+
+    #[test]
+    fn looks_come_closer_together_as_a_limit_comes_near() {
+        let memory = Limits { memory: Some(Bytes(1 << 30)), ..Limits::default() };
+        check(memory, (Resource::Memory, 0), 0, 500);
+        check(memory, (Resource::Memory, 1 << 29), 0, 250);
+        check(memory, (Resource::Memory, 1 << 30), 0, 20);
+        let cpu = Limits { cpu_time: Some(Duration::from_secs(60)), ..Limits::default() };
+        check(cpu, (Resource::CpuTime, 0), 0, 1000);
+        check(cpu, (Resource::CpuTime, 59_000_000_000), 0, 500);
+        check(Limits::default(), (Resource::Disk, 0), 0, 1000);
+    }
+
+    #[test]
+    fn looks_that_take_long_are_rare() {
+        let processes = Limits { processes: Some(Count(10)), ..Limits::default() };
+        check(processes, (Resource::Processes, 9), 1, 20);
+        check(processes, (Resource::Processes, 9), 10, 200);
+    }
+}

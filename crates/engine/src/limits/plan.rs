@@ -1,0 +1,104 @@
+//! By what each limit is kept on this machine: worked out before anything starts, from the limits and from what control
+//! groups there are.
+
+use super::fence::{RuntimeLimits, Watching};
+use super::{Amount, Enforced, Limits, Means, Resource, Scope};
+use windlass_sys::cgroup::{Controller, Nest, Version};
+use windlass_sys::limits::ProcessLimits;
+use windlass_sys::usage;
+
+/// Where the kernel alone guards against growth that is faster than our looking, it lets this much more pass, so that the
+/// looking can say what happened.
+///
+/// Stacks of threads count as memory that may be written, most of which never is.
+const MEMORY_SLACK: u64 = 1 << 30;
+const FILE_SLACK: u64 = 32;
+const DISK_SLACK: u64 = 1 << 20;
+/// The user's other programs start processes too while the session runs.
+const USER_SLACK: u64 = 512;
+
+/// By what each limit of one session is kept. Made before anything starts.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) enforced: Vec<Enforced>,
+    pub(super) of_processes: ProcessLimits,
+    pub(super) controllers: Vec<Controller>,
+}
+
+impl Plan {
+    pub(super) fn new(limits: &Limits, together: &RuntimeLimits, nest: Option<&Nest>) -> Self {
+        let mut plan = Self::default();
+        for (resource, limit) in limits.iter() {
+            plan.keep(resource, limit, nest);
+        }
+        for (resource, limit) in together.limits.iter() {
+            let version = controller(resource).and_then(|controller| nest?.version(controller));
+            plan.keep_together(
+                Enforced { resource, scope: Scope::Runtime, limit, means: Means::Watcher },
+                version,
+                together.watching,
+            );
+        }
+        plan
+    }
+
+    fn keep(&mut self, resource: Resource, limit: Amount, nest: Option<&Nest>) {
+        let controller = controller(resource);
+        let version = controller.and_then(|controller| nest?.version(controller));
+        self.controllers.extend(controller.filter(|_| version.is_some()));
+        let means: &[Means] = match (resource, version) {
+            (Resource::Memory | Resource::Processes, Some(Version::V1)) => &[Means::CgroupV1],
+            (Resource::Memory | Resource::Processes, Some(Version::V2)) => &[Means::CgroupV2],
+            (Resource::Output | Resource::OutputRate, _) => &[Means::Reader],
+            _ => {
+                self.back_up(resource, limit);
+                &[Means::Watcher, Means::ResourceLimit]
+            }
+        };
+        let enforced = |means: &Means| Enforced { resource, scope: Scope::Session, limit, means: *means };
+        self.enforced.extend(means.iter().map(enforced));
+    }
+
+    /// What the kernel does for each process by itself, beside our looking at all of them.
+    fn back_up(&mut self, resource: Resource, Amount(limit): Amount) {
+        let limits = &mut self.of_processes;
+        match resource {
+            Resource::Memory => limits.data = Some(limit.saturating_mul(4).saturating_add(MEMORY_SLACK)),
+            Resource::Processes => {
+                limits.user_tasks = Some(usage::tasks_of_this_user().saturating_add(limit) + USER_SLACK);
+            }
+            Resource::CpuTime => limits.cpu_seconds = Some(limit.div_ceil(1_000_000_000) + 1),
+            Resource::OpenFiles => limits.open_files = Some(limit.saturating_add(FILE_SLACK)),
+            Resource::Disk => limits.file_size = Some(limit.saturating_add(DISK_SLACK)),
+            Resource::Output | Resource::OutputRate => {}
+        }
+    }
+
+    /// Memory and processes are limited for the whole nest, where there is one; for the rest somebody has to look, if that is
+    /// wanted.
+    fn keep_together(&mut self, wanted: Enforced, version: Option<Version>, watching: Watching) {
+        let is_limited = matches!(wanted.resource, Resource::Memory | Resource::Processes);
+        let means = match version.filter(|_| is_limited) {
+            Some(Version::V1) => Some(Means::CgroupV1),
+            Some(Version::V2) => Some(Means::CgroupV2),
+            None if watching == Watching::WhereNeeded => Some(Means::Watcher),
+            // Costs one call in the child; the superuser is not bound by it.
+            None if wanted.resource == Resource::Processes && !rustix::process::getuid().is_root() => {
+                self.of_processes.user_tasks.get_or_insert(wanted.limit.0);
+                Some(Means::ResourceLimit)
+            }
+            None => None,
+        };
+        self.enforced.extend(means.map(|means| Enforced { means, ..wanted }));
+    }
+}
+
+/// The controller of control groups that limits a resource, or counts it.
+pub(super) fn controller(resource: Resource) -> Option<Controller> {
+    match resource {
+        Resource::Memory => Some(Controller::Memory),
+        Resource::Processes => Some(Controller::Pids),
+        Resource::CpuTime => Some(Controller::Cpu),
+        Resource::OpenFiles | Resource::Output | Resource::OutputRate | Resource::Disk => None,
+    }
+}

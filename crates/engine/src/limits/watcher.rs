@@ -1,0 +1,315 @@
+//! The watcher: one task for an engine, from its first session that has limits on, and asleep while there is none. The kernel's announcements wake it where
+//! control groups keep a limit; where nothing does, it looks at all such sessions again and again, later or sooner as
+//! the nearest limit allows.
+
+use super::bounds::{Bounds, Seat};
+use super::fence::Fence;
+use super::{Amount, Crossed, Limits, Means, Peaks, Resource, Scope, pace};
+use crate::session::WeakSession;
+use crate::{Cause, reactor};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use windlass_sys::cgroup::{Ear, Events, Leaf};
+use windlass_sys::mark::Mark;
+use windlass_sys::process::Pid;
+use windlass_sys::tree;
+use windlass_sys::usage::{self, Wanted};
+
+/// The sessions that are watched.
+#[derive(Debug, Default)]
+pub(super) struct Watchlist {
+    watched: Mutex<Watched>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    entries: Vec<Entry>,
+    /// Somebody watches, for as long as there is an engine: beginning anew for every session would cost more than waiting.
+    attended: bool,
+    /// The engine starts nothing more: whoever watches goes with the last session.
+    closing: bool,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) session: WeakSession,
+    pub(super) bounds: Arc<Bounds>,
+    pub(super) mark: Mark,
+    /// What nothing but looking keeps.
+    pub(super) sampled: Limits,
+    /// How often the kernel's own counts are to be read, where it keeps a limit and does not announce that it did.
+    pub(super) read_every: Option<Duration>,
+}
+
+impl Entry {
+    fn is_only_told(&self) -> bool {
+        self.sampled.is_empty() && self.read_every.is_none()
+    }
+
+    fn pause(&self, used: &Peaks, processors: u64, cost: Duration) -> Option<Duration> {
+        let sampled = (!self.sampled.is_empty()).then(|| pace::pause(&self.sampled, used, processors, cost));
+        sampled.into_iter().chain(self.read_every).min()
+    }
+}
+
+impl Watchlist {
+    /// Whether somebody must begin to watch.
+    pub(super) fn add(&self, entry: Entry) -> bool {
+        let mut watched = self.watched();
+        let (needs_looks, attended) = (!entry.is_only_told(), watched.attended);
+        watched.entries.push(entry);
+        watched.attended = true;
+        drop(watched);
+        if attended && needs_looks {
+            self.changed.notify_one();
+        }
+        !attended
+    }
+
+    /// A session has ended. One that is looked at is looked at once more: it may have left something running.
+    pub(super) fn left(&self, mark: Mark) {
+        let mut watched = self.watched();
+        watched.entries.retain(|entry| entry.mark != mark || !entry.sampled.is_empty());
+        let wake = watched.closing || watched.entries.iter().any(|entry| entry.mark == mark);
+        drop(watched);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+
+    /// No more sessions will come.
+    pub(super) fn close(&self) {
+        self.watched().closing = true;
+        self.changed.notify_one();
+    }
+
+    /// Everybody who is watched; `None`: nobody is, and nobody will be.
+    fn snapshot(&self) -> Option<Vec<Entry>> {
+        let watched = self.watched();
+        (!watched.closing || !watched.entries.is_empty()).then(|| watched.entries.clone())
+    }
+
+    fn forget(&self, gone: &[Mark]) {
+        self.watched().entries.retain(|entry| !gone.contains(&entry.mark));
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The kernel announces that memory ran out before it kills for it, so there are a few more looks after that.
+const AFTERMATH: u32 = 10;
+
+/// Watches until nobody is left to be watched.
+pub(crate) async fn watch(fence: Arc<Fence>) {
+    let mut ears = Ears::open(&fence);
+    let mut stops = JoinSet::new();
+    let mut looks_soon = 0_u32;
+    while let Some(entries) = fence.watchlist.snapshot() {
+        let look = Look::at(&fence, &entries);
+        for doomed in look.doomed {
+            stops.spawn(end(Arc::clone(&fence), doomed));
+        }
+        fence.watchlist.forget(&look.gone);
+        let soon = (looks_soon > 0).then(|| Instant::now() + pace::FASTEST);
+        let next = look.next.into_iter().chain(soon).min();
+        looks_soon = looks_soon.saturating_sub(1);
+        tokio::select! {
+            () = ears.heard() => looks_soon = AFTERMATH,
+            () = fence.watchlist.changed.notified() => {}
+            // timer: without a control group nobody tells that a limit is crossed; see `pace` for how long.
+            () = tokio::time::sleep_until(next.unwrap_or_else(far_away).into()), if next.is_some() => {}
+        }
+        while stops.try_join_next().is_some() {}
+    }
+    while stops.join_next().await.is_some() {}
+}
+
+fn far_away() -> Instant {
+    Instant::now() + pace::SLOWEST
+}
+
+/// A session that is to be ended, and why.
+struct Doomed {
+    entry: Entry,
+    crossed: Crossed,
+}
+
+/// Ends it by the same path as every stop. A tree that multiplies is made to stand still first.
+async fn end(fence: Arc<Fence>, doomed: Doomed) {
+    let Doomed { entry, crossed } = doomed;
+    if crossed.resource == Resource::Processes {
+        hold_still(&fence, &entry);
+    }
+    let Some(session) = entry.session.upgrade() else { return };
+    let ended = session.stop_because(Cause::Limit(crossed)).await;
+    if !ended.remaining.is_empty() {
+        entry.bounds.doomed.store(false, Ordering::Relaxed);
+    }
+}
+
+fn hold_still(fence: &Fence, entry: &Entry) {
+    if let Seat::Own(leaf, _) = &*entry.bounds.seat()
+        && leaf.processes().is_some()
+        && leaf.limit_processes(Some(0)).is_ok()
+    {
+        return;
+    }
+    tree::freeze(fence.brand, |mark| mark == entry.mark);
+}
+
+/// What one look at everybody told.
+#[derive(Default)]
+struct Look {
+    doomed: Vec<Doomed>,
+    /// Sessions of which nothing is left.
+    gone: Vec<Mark>,
+    /// When to look again; `None`: when something is announced.
+    next: Option<Instant>,
+}
+
+impl Look {
+    fn at(fence: &Fence, entries: &[Entry]) -> Self {
+        let begun = Instant::now();
+        let mut look = Self::default();
+        let is_crowded = has_no_room(fence);
+        let needs_members = is_crowded || entries.iter().any(|entry| !entry.sampled.is_empty());
+        let members = if needs_members { usage::members(fence.brand) } else { HashMap::new() };
+        let mut used = Vec::new();
+        for entry in entries {
+            let of_it = members.get(&entry.mark).map(Vec::as_slice).unwrap_or_default();
+            used.push(look.at_one(entry, of_it, is_crowded));
+        }
+        look.at_all(fence, entries, &used);
+        let processors = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
+        let cost = begun.elapsed();
+        let pause =
+            entries.iter().zip(&used).filter_map(|(entry, used)| entry.pause(used, processors, cost)).min();
+        look.next = pause.map(|pause| Instant::now() + pause);
+        look
+    }
+
+    fn at_one(&mut self, entry: &Entry, members: &[Pid], is_crowded: bool) -> Peaks {
+        let is_over = entry.session.upgrade().is_none_or(|session| session.progress().receipt.is_some());
+        if is_over && members.is_empty() {
+            self.gone.push(entry.mark);
+            return Peaks::default();
+        }
+        let wanted =
+            if is_crowded { entry.sampled.with(Resource::Processes, Some(Amount(0))) } else { entry.sampled };
+        let used = measure(entry, &wanted, members);
+        entry.bounds.note(&used);
+        let by_looking =
+            || used.iter().find_map(|(resource, used)| entry.bounds.exceeded(resource, used, Means::Watcher));
+        if let Some(crossed) = entry.bounds.enforced_by_kernel().or_else(by_looking) {
+            self.doom(entry, crossed);
+        }
+        used
+    }
+
+    /// All together: the one that uses most of what ran out has to go.
+    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks]) {
+        for (resource, limit) in fence.together.limits.iter() {
+            let amounts = used.iter().map(|used| used.of(resource).unwrap_or_default().0);
+            let sum = match resource {
+                Resource::OpenFiles => amounts.clone().max().unwrap_or(0),
+                _ => amounts.clone().sum(),
+            };
+            let most = entries.iter().zip(amounts).max_by_key(|(_, amount)| *amount);
+            let by_kernel = resource == Resource::Processes && has_no_room(fence);
+            if let Some((entry, _)) = most.filter(|_| by_kernel || Amount(sum) > limit) {
+                let means = entry.bounds.means(resource, Scope::Runtime);
+                let crossed =
+                    Crossed { resource, scope: Scope::Runtime, limit, peak: Amount(sum.max(limit.0)), means };
+                self.doom(entry, crossed);
+            }
+        }
+    }
+
+    fn doom(&mut self, entry: &Entry, crossed: Crossed) {
+        if entry.bounds.doom() {
+            self.doomed.push(Doomed { entry: entry.clone(), crossed });
+        }
+    }
+}
+
+/// Whether the kernel refuses processes because all sessions together have as many as they may.
+fn has_no_room(fence: &Fence) -> bool {
+    let limit = fence.together.limits.of(Resource::Processes);
+    let whole = fence.ground().whole.as_ref().and_then(Leaf::processes);
+    whole.zip(limit).is_some_and(|(now, Amount(limit))| now >= limit)
+}
+
+/// What a session uses now of the resources that are looked at.
+fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
+    let mut used = Peaks::default();
+    let wants = |resource| wanted.of(resource).is_some();
+    if wanted.is_empty() {
+        return used;
+    }
+    let asked = Wanted { files: wants(Resource::OpenFiles), written: wants(Resource::Disk) };
+    let usage = usage::of(members, asked);
+    let seat = entry.bounds.seat();
+    let own = match &*seat {
+        Seat::Own(leaf, _) => Some(leaf),
+        Seat::None | Seat::Common(..) => None,
+    };
+    let memory = || memory(entry, members, usage.resident);
+    let printed = || entry.session.upgrade().map_or(0, |session| session.journal().end().get());
+    for (resource, _) in wanted.iter() {
+        let amount = match resource {
+            Resource::Memory => Amount(memory()),
+            Resource::Processes => Amount(usage.tasks),
+            Resource::CpuTime => own.and_then(Leaf::cpu).unwrap_or(usage.cpu).into(),
+            Resource::OpenFiles => Amount(usage.files),
+            Resource::Disk => Amount(usage.written),
+            Resource::Output => Amount(printed()),
+            Resource::OutputRate => continue,
+        };
+        used.note(resource, amount);
+    }
+    used
+}
+
+/// Memory that several share is counted for each of them, which is cheap; only if that is too much, it is counted well.
+fn memory(entry: &Entry, members: &[Pid], resident: u64) -> u64 {
+    let is_much = entry.sampled.of(Resource::Memory).is_some_and(|Amount(limit)| resident > limit);
+    if is_much && members.len() > 1 { usage::proportional_memory(members) } else { resident }
+}
+
+/// The kernel's announcements, as far as there are any.
+struct Ears {
+    ears: Vec<AsyncFd<Ear>>,
+    fence: Arc<Fence>,
+}
+
+impl Ears {
+    fn open(fence: &Arc<Fence>) -> Self {
+        let events = fence.ground().events.as_ref();
+        let ears = events.map(Events::ears).into_iter().flatten();
+        // One that cannot be waited for is not: then only looking helps, and the receipt's verdict.
+        let ears = ears.filter_map(|ear| reactor::watch(ear, Interest::READABLE).ok()).collect();
+        Self { ears, fence: Arc::clone(fence) }
+    }
+
+    async fn heard(&mut self) {
+        let [first, second] = self.ears.as_slice() else { return std::future::pending().await };
+        let heard = tokio::select! {
+            heard = first.readable() => heard,
+            heard = second.readable() => heard,
+        };
+        if let Ok(mut heard) = heard {
+            self.fence.ground().events.iter().for_each(|events| events.take());
+            heard.clear_ready();
+        }
+    }
+}
