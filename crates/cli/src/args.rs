@@ -6,8 +6,8 @@ mod exec_server;
 mod limits;
 mod listening;
 mod mcp;
-mod sandbox;
 mod rules;
+mod sandbox;
 mod values;
 
 use std::ffi::OsString;
@@ -27,8 +27,8 @@ pub(crate) use self::listening::{AuthName, ListenWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
-pub(crate) use self::sandbox::{LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxWords};
 pub(crate) use self::rules::{RulesArgs, RulesCheck, RulesCommand, RulesTest};
+pub(crate) use self::sandbox::{LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxWords};
 pub(crate) use self::values::EnvironmentChange;
 
 /// Run commands, keep every byte they print, and leave nothing running.

@@ -27,8 +27,8 @@ pub use self::process::{
     ProcessSpawnResult, ProcessWriteStdinParams,
 };
 pub use self::receipt::{
-    CrossedLimit, Denial, EndCause, EnforcedLimit, LimitMeans, LimitScope, LimitedResource, ProcessLine, Receipt,
-    ResourcePeak,
+    CrossedLimit, Denial, EndCause, EnforcedLimit, LimitMeans, LimitScope, LimitedResource, ProcessLine,
+    Receipt, ResourcePeak,
 };
 pub use self::sandbox::{AbsolutePath, NetworkAccess, SandboxPolicy};
 pub use self::session::{

@@ -267,7 +267,9 @@ fn explain(order: &Order, failure: LaunchFailure) -> Stopped {
     let stage = match failure.step {
         Step::Directory => Stage::Directory,
         Step::Execute => Stage::Execute,
-        Step::Clone | Step::Session | Step::Terminal | Step::Descriptors | Step::Limits => Stage::Command,
+        Step::Clone | Step::Session | Step::Terminal | Step::Descriptors | Step::Groups | Step::Limits => {
+            Stage::Command
+        }
     };
     let place = match stage {
         Stage::Directory => order.directory.to_string_lossy().into_owned(),

@@ -58,7 +58,15 @@ pub(crate) fn engine(
     let guard = Guard::Program(guardian::program);
     let grounds = Some(confinement::grounds(layers));
     let (each, together) = (limits.each(), limits.together());
-    Ok(Engine::new(EngineOptions { store, guard, patience, grounds, each, together, ..EngineOptions::default() })?)
+    Ok(Engine::new(EngineOptions {
+        store,
+        guard,
+        patience,
+        grounds,
+        each,
+        together,
+        ..EngineOptions::default()
+    })?)
 }
 
 /// The engine knows the names of its own sessions only; other runtimes' are in the store.

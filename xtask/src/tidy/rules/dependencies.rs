@@ -18,15 +18,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("tools", &["engine", "output", "rules"]),
     ("server", &["tools", "engine", "protocol", "output"]),
     ("agent", &["tools", "output", "rules"]),
-    ("cli", &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
+    (
+        "cli",
+        &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"],
+    ),
     (
         "bench",
         &[
-            "sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent", "cli",
-            TESTKIT,
+            "sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent",
+            "cli", TESTKIT,
         ],
     ),
-    ("fuzz", &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"]),
+    (
+        "fuzz",
+        &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"],
+    ),
 ];
 
 /// Every crate's tests may use this one.

@@ -65,8 +65,15 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let grounds = Some(confinement::grounds(order.tools.sandbox.sandbox_layers));
     let ahead = Ahead::OneHelper;
     let (each, together) = (order.tools.limits.each(), order.tools.limits.together());
-    let engine =
-        Engine::new(EngineOptions { store, guard, grounds, ahead, each, together, ..EngineOptions::default() })?;
+    let engine = Engine::new(EngineOptions {
+        store,
+        guard,
+        grounds,
+        ahead,
+        each,
+        together,
+        ..EngineOptions::default()
+    })?;
     Ok(Toolbox::new(engine, options))
 }
 
