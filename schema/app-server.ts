@@ -188,6 +188,22 @@ export interface CrossedLimit {
   scope: LimitScope;
 }
 
+/** Something that a sandbox refused. */
+export interface Denial {
+  /**
+   * What the command tried: `read`, `write`, `create`, `make directory`, `make node`, `remove`, `rename`,
+   * `link`, `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`, `send`
+   * or `socket`.
+   */
+  operation: string;
+  /** Which rule of the policy said no. */
+  rule: string;
+  /** On what: a path, an address or a kind of socket. */
+  target: string;
+  /** How often. */
+  times: number;
+}
+
 /** An answer that says nothing but that it was done. */
 export interface Done {}
 
@@ -518,6 +534,8 @@ export interface Receipt {
   undeliveredInput: number;
   /** From its start to its root process's exit, in microseconds. */
   wallUs: number;
+  /** What its sandbox refused it. Default: `[]`. */
+  denials?: Denial[];
   /** The limits it was under, and by what each was kept. */
   enforced?: EnforcedLimit[];
   /** The limit that it was ended for, if its cause is one. */

@@ -23,12 +23,17 @@ use windlass_testkit::{hang_deadline, survivors};
 /// How often the server is weighed in all: often enough to see a slope.
 const WEIGHINGS: u32 = 100;
 
+/// The number of the client that comes before all others.
+const WARM_UP: u64 = u64::MAX;
+
 /// Runs the load and tells what came of it.
 pub(crate) fn run(arguments: &SoakArguments) -> Result<()> {
     let place = Place::beside_this_program()?;
     let server = Server::start(&place)?;
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("seed {seed}, {} clients, {:?}", arguments.clients(), arguments.length());
+    // What keeps the limits of its commands is opened with the first of them, and stays open.
+    Client::new(&server, seed, WARM_UP).work(Instant::now() + Duration::from_millis(500))?;
     let at_rest = server.settled()?;
     let (tally, weights) = load(&server, seed, arguments)?;
     let in_the_end = server.settled()?;

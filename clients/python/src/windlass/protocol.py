@@ -200,6 +200,21 @@ class CrossedLimit(TypedDict):
     """Whose limit it was."""
 
 
+class Denial(TypedDict):
+    """Something that a sandbox refused."""
+    operation: str
+    """What the command tried: `read`, `write`, `create`, `make directory`, `make node`,
+    `remove`, `rename`, `link`, `change mode`, `change owner`, `change times`, `change
+    attributes`, `truncate`, `connect`, `send` or `socket`.
+    """
+    rule: str
+    """Which rule of the policy said no."""
+    target: str
+    """On what: a path, an address or a kind of socket."""
+    times: int
+    """How often."""
+
+
 class Done(TypedDict):
     """An answer that says nothing but that it was done."""
 
@@ -602,6 +617,8 @@ class _ReceiptRequired(TypedDict):
 
 class Receipt(_ReceiptRequired, total=False):
     """Windlass's own: the whole account of how a command or process ended."""
+    denials: List[Denial]
+    """What its sandbox refused it. Default: `[]`."""
     enforced: List[EnforcedLimit]
     """The limits it was under, and by what each was kept."""
     limit: Union[CrossedLimit, None]
@@ -1065,6 +1082,7 @@ __all__ = [
     "CommandExecTerminateParams",
     "CommandExecWriteParams",
     "CrossedLimit",
+    "Denial",
     "Done",
     "EndCause",
     "EnforcedLimit",
