@@ -140,9 +140,21 @@ impl Toolbox {
         let Some(keepers) = self.options().keepers.clone() else { return Vec::new() };
         let mut entries = Vec::new();
         for number in self.reachable() {
-            entries.extend(keepers.pass_on(number.0, &Call::new("list_sessions", Map::new())).await);
+            let reply = keepers.pass_on(number.0, &Call::new("list_sessions", Map::new())).await;
+            entries.extend(reply.map(|reply| self.without_own_announcement(number, reply)));
         }
         entries
+    }
+
+    /// The end of a session that this caller started is announced from its record. Its keeper announces it, too, to whoever
+    /// asks first, and that would be once too often.
+    fn without_own_announcement(&self, number: Number, mut reply: Reply) -> Reply {
+        if self.kept().lock().contains_key(&number) {
+            let announcement = format!("Note: session {number} ");
+            reply.text =
+                reply.text.split_inclusive('\n').filter(|line| !line.starts_with(&announcement)).collect();
+        }
+        reply
     }
 
     /// Waits for one kept session, as `wait_sessions` would.
