@@ -213,3 +213,28 @@ fn nothing_gets_out_of(name: &str, owner: Owner, confinement: Confinement) {
     println!("{}", attempts::table(&attempted));
     assert_eq!(got_through(confinement, &attempted, &changed), Vec::<String>::new());
 }
+
+#[test]
+fn every_development_task_works_in_a_workspace() {
+    tasks_work_in("tasks-workspace", Owner::Myself);
+}
+
+#[tokio::test]
+async fn every_terminal_task_works_in_a_workspace() {
+    let stage = Stage::new("terminals-workspace", Owner::Myself);
+    terminals::carry_out(&stage, &WORKSPACE.flags(&stage)).await;
+}
+
+fn tasks_work_in(name: &str, owner: Owner) {
+    let stage = Stage::new(name, owner);
+    let done = tasks::carry_out(&stage, |reach| {
+        let network = match reach {
+            tasks::Reach::Nobody => Network::Off,
+            tasks::Reach::Loopback => Network::Loopback,
+        };
+        Confinement { network, ..WORKSPACE }.words(&stage)
+    });
+    println!("{}", tasks::table(&done));
+    let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
