@@ -22,6 +22,10 @@ pub(crate) enum Who {
     Tmux,
     /// What the program printed, as it is.
     Raw,
+    /// `bwrap`, a sandbox to be put before a command.
+    Bubblewrap,
+    /// Our own server, for a command without a sandbox.
+    Unconfined,
 }
 
 impl fmt::Display for Who {
@@ -35,6 +39,8 @@ impl fmt::Display for Who {
             Self::Commander => "Desktop Commander",
             Self::Tmux => "tmux",
             Self::Raw => "raw bytes",
+            Self::Bubblewrap => "bwrap",
+            Self::Unconfined => "without a sandbox",
         })
     }
 }

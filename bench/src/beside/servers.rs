@@ -3,6 +3,7 @@
 //! Codex is asked for no sandbox and no time limit, as windlass is. The client checks every byte that it is sent against
 //! what the program printed, and fails the run if one is missing.
 
+mod confined;
 mod dialect;
 mod echo;
 mod flood;
@@ -23,6 +24,7 @@ pub(super) const EVENTS: &[Event] = &[
     Event { names: &echo::APP, measure: |around| echo::measure(around, App) },
     Event { names: &thousand::APP_PIPE, measure: |around| thousand::on_pipes(around, App) },
     Event { names: &thousand::APP_TERMINAL, measure: |around| thousand::on_terminals(around, App) },
+    Event { names: &confined::NAMES, measure: confined::measure },
     Event { names: &idle::EXEC, measure: |around| idle::measure(around, Exec) },
     Event { names: &quick::EXEC, measure: |around| quick::measure(around, Exec) },
     Event { names: &flood::EXEC_PIPE, measure: |around| flood::through_pipes(around, Exec) },

@@ -4,6 +4,7 @@ use super::dialect::{Dialect, Event, Io, Name};
 use crate::beside::contest::Who;
 use crate::beside::{Surroundings, process};
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -73,6 +74,22 @@ impl Server {
     pub(super) fn ask_for_true(&mut self) -> Result<()> {
         let name = self.next_name();
         let (method, params) = self.dialect.run(name, &["/bin/true"], &self.folder);
+        self.wire.ask(method, &params)?;
+        Ok(())
+    }
+
+    /// Asks the app-server for a program under a policy, its output in the answer.
+    pub(super) fn ask_under(&mut self, policy: &Value, argv: &[&str]) -> Result<()> {
+        let params = json!({ "command": argv, "disableTimeout": true, "sandboxPolicy": policy });
+        self.wire.ask("command/exec", &params)?;
+        Ok(())
+    }
+
+    /// The same with its output as it comes.
+    pub(super) fn stream_under(&mut self, policy: &Value, argv: &[&str]) -> Result<()> {
+        let name = self.next_name();
+        let (method, mut params) = self.dialect.start(name, argv, (Io::Output, &self.folder));
+        params["sandboxPolicy"] = policy.clone();
         self.wire.ask(method, &params)?;
         Ok(())
     }

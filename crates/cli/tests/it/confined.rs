@@ -297,3 +297,15 @@ fn words_that_do_not_go_together_are_refused_before_anything_runs() {
         assert!(seen.stderr.contains(expected), "{words:?}: {}", seen.stderr);
     }
 }
+
+#[test]
+fn limits_hold_a_confined_tree_and_name_what_ended_it() {
+    let quarters = Quarters::new("limits");
+    let many = "i=0; while [ $i -lt 200 ]; do sleep 100 & i=$((i+1)); done; wait";
+    for layers in LAYERS {
+        let seen = quarters.json(layers, "workspace-write", &["--processes", "40", "--", "sh", "-c", many]);
+        let cause = seen["cause"].as_str().unwrap_or_default();
+        assert!(cause.starts_with("process limit of 40"), "{layers}: {seen}");
+        assert_eq!(seen["remaining"], json!([]), "{layers}: {seen}");
+    }
+}
