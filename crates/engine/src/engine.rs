@@ -208,7 +208,7 @@ impl Engine {
         }
         let sequence = seat.mark.sequence();
         self.inner.roots.starting(sequence);
-        let confined = spec.sandbox.is_some();
+        let sandbox = spec.sandbox.clone();
         let started = self.launch(spec, seat);
         match &started {
             Ok(session) => self.registry().add(session),
@@ -219,8 +219,8 @@ impl Engine {
         }
         self.inner.settled.notify_one();
         let session = started?;
-        if confined {
-            self.inner.prepare_helper();
+        if let Some(plan) = sandbox {
+            self.inner.prepare_helper(plan);
         }
         if let Some(evicted) = evicted {
             self.spawn(async move { drop(evicted.stop_because(Cause::Evicted).await) });
@@ -416,9 +416,9 @@ impl Engine {
 
 impl Inner {
     /// Where there was one confined command, there will be another.
-    fn prepare_helper(&self) {
+    fn prepare_helper(&self, plan: Arc<Plan>) {
         if let Some(grounds) = self.grounds.clone().filter(|_| self.ahead) {
-            drop(self.runtime.spawn_blocking(move || grounds.prepare()));
+            drop(self.runtime.spawn_blocking(move || grounds.prepare(&plan)));
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::machine::Machine;
 use crate::order::{Failure, NetworkKind, Report, Stage, Task};
+use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::Network;
 use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,6 +29,29 @@ impl Ground {
     }
 }
 
+/// What a helper can be made ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    network: NetworkKind,
+}
+
+impl Kind {
+    /// `None`: there is nothing to make ready, or a place of the plan lies where every command has something of its own.
+    fn of(plan: &Plan) -> Option<Self> {
+        let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
+        let suits = plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered);
+        suits.then(|| Self { network: shared_kind(&plan.network) })
+    }
+}
+
+/// A list of hosts is kept at the door of each command; the network behind it is the same as without.
+fn shared_kind(network: &Network) -> NetworkKind {
+    match NetworkKind::from(network) {
+        NetworkKind::Hosts => NetworkKind::Loopback,
+        kind => kind,
+    }
+}
+
 /// Which of the machine's means are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Means {
@@ -45,7 +69,7 @@ pub struct Grounds {
     means: Means,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
-    ready: Mutex<Option<Talk>>,
+    ready: Mutex<Option<(Kind, Talk)>>,
     /// Helpers that have done their work and were not collected yet.
     done: Mutex<Vec<Helper>>,
 }
@@ -63,19 +87,34 @@ impl Grounds {
         }
     }
 
-    /// A helper that waits for its orders: the one that stands ready, or else one that is started now.
-    pub(crate) fn helper(&self) -> Result<Talk, StartFailure> {
-        let ready = self.ready().take().filter(Talk::is_there);
-        ready.map_or_else(|| Talk::begin(&self.helper), Ok)
+    /// The helper that stands ready for such a plan, if there is one.
+    pub(crate) fn ready_helper(&self, plan: &Plan) -> Option<Talk> {
+        let kind = Kind::of(plan)?;
+        let (_, talk) = self.ready().take_if(|(ready, _)| *ready == kind)?;
+        Some(talk).filter(Talk::is_there)
     }
 
-    /// Has a helper stand ready for the next command, which then need not wait for one to start. Blocks for that time.
-    pub fn prepare(&self) {
-        if self.ready().is_none() {
-            // One that cannot be started now is started when it is needed, and its failure told then.
-            let ready = Talk::begin(&self.helper).ok();
-            *self.ready() = ready;
+    pub(crate) fn new_helper(&self) -> Result<Talk, StartFailure> {
+        Talk::begin(&self.helper)
+    }
+
+    /// Has a helper stand ready for the next command under such a plan, which then need not wait for what all of them have in
+    /// common. Blocks while it is started.
+    pub fn prepare(&self, plan: &Plan) {
+        let Some(kind) = Kind::of(plan) else { return };
+        if self.ready().as_ref().is_some_and(|(ready, talk)| *ready == kind && talk.is_there()) {
+            return;
         }
+        // One that cannot be made ready now is made when it is needed, and its failure told then.
+        let ready = self.make_ready(plan).ok().map(|talk| (kind, talk));
+        *self.ready() = ready;
+    }
+
+    fn make_ready(&self, plan: &Plan) -> Result<Talk, StartFailure> {
+        let ground = self.ground(&plan.network)?;
+        let talk = self.new_helper()?;
+        talk.order(&Task::Stand { own_network: ground.has_network() }, &ground.spaces())?;
+        Ok(talk)
     }
 
     /// Takes a helper that is about to exit. The command need not wait for that.
@@ -90,7 +129,7 @@ impl Grounds {
         self.ready().take();
     }
 
-    fn ready(&self) -> MutexGuard<'_, Option<Talk>> {
+    fn ready(&self) -> MutexGuard<'_, Option<(Kind, Talk)>> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,11 +146,7 @@ impl Grounds {
 
     /// The ground for a kind of network.
     pub fn ground(&self, network: &Network) -> Result<Arc<Ground>, StartFailure> {
-        // A list of hosts is kept at the door of each command; the network behind it is the same as without.
-        let kind = match NetworkKind::from(network) {
-            NetworkKind::Hosts => NetworkKind::Loopback,
-            kind => kind,
-        };
+        let kind = shared_kind(network);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ground)) = made.iter().find(|(it, _)| *it == kind) {
             return Ok(Arc::clone(ground));

@@ -11,6 +11,7 @@ mod rules;
 mod view;
 mod watcher;
 
+use self::view::Underneath;
 use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -38,30 +39,77 @@ pub fn run() {
         let _ = channel::send(&channel, &report.write(), with, Waiting::Yes);
     };
     // It may have been started ahead of time: whoever wants it sends a message, and whoever does not hangs up.
-    let Ok(message) = channel::receive(&channel, Waiting::Yes) else { return };
-    if message.bytes.is_empty() {
-        return;
-    }
-    let mut passed = Passed(message.descriptors.into_iter());
-    match passed.next().ok().and_then(read_task) {
-        Some(Task::Confine(mut order)) => match confine(&mut order, passed, &channel) {
-            Ok(command) => report(&command.report(), &command.holds()),
-            Err(Stopped { failure, uncollected }) => report(&Report::Failed { failure, uncollected }, &[]),
-        },
-        Some(Task::Ground { network, users_from_outside }) => {
-            match ground::make(network, users_from_outside, &channel) {
-                Ok(made) => report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>()),
+    let mut standing = None;
+    while let Some((task, orders, mut passed)) = next_task(&channel) {
+        match task {
+            Some(Task::Stand { own_network }) => match Standing::make(own_network, &mut passed, &channel) {
+                Ok(made) => {
+                    standing = Some(made);
+                    continue;
+                }
                 Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
+            },
+            Some(Task::Confine(mut order)) => {
+                let confining = Confining { channel: &channel, orders: &orders, standing: standing.take() };
+                match confining.confine(&mut order, passed) {
+                    Ok(command) => report(&command.report(), &command.holds()),
+                    Err(Stopped { failure, uncollected }) => {
+                        report(&Report::Failed { failure, uncollected }, &[])
+                    }
+                }
+            }
+            Some(Task::Ground { network, users_from_outside }) => {
+                match ground::make(network, users_from_outside, &channel) {
+                    Ok(made) => report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>()),
+                    Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
+                }
+            }
+            Some(Task::Try) => match ground::try_everything() {
+                Ok(()) => report(&Report::Made, &[]),
+                Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
+            },
+            None => {
+                let failure = Failure { stage: Stage::Order, place: String::new(), errno: Errno::INVAL };
+                report(&Report::Failed { failure, uncollected: None }, &[]);
             }
         }
-        Some(Task::Try) => match ground::try_everything() {
-            Ok(()) => report(&Report::Made, &[]),
-            Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
-        },
-        None => {
-            let failure = Failure { stage: Stage::Order, place: String::new(), errno: Errno::INVAL };
-            report(&Report::Failed { failure, uncollected: None }, &[]);
-        }
+        return;
+    }
+}
+
+/// The next thing to do, the file that says it, and what came with it. `None`: the runtime has hung up.
+fn next_task(channel: &OwnedFd) -> Option<(Option<Task>, OwnedFd, Passed)> {
+    let message = channel::receive(channel, Waiting::Yes).ok().filter(|message| !message.bytes.is_empty())?;
+    let mut passed = Passed(message.descriptors.into_iter());
+    let orders = passed.next().ok()?;
+    let task = orders.try_clone().ok().and_then(read_task);
+    Some((task, orders, passed))
+}
+
+/// Whether a command has a world of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum World {
+    /// Namespaces, in which nobody else is.
+    Own,
+    /// That of everybody.
+    Shared,
+}
+
+/// What every command of one kind needs, made ahead of it.
+struct Standing {
+    watcher: Watcher,
+    underneath: Underneath,
+}
+
+impl Standing {
+    fn make(own_network: bool, passed: &mut Passed, channel: &OwnedFd) -> Result<Self, Failure> {
+        enter_namespaces(own_network, passed).map_err(at(Stage::Namespaces))?;
+        Self::in_namespaces(channel)
+    }
+
+    fn in_namespaces(channel: &OwnedFd) -> Result<Self, Failure> {
+        let underneath = view::furnish()?;
+        Ok(Self { watcher: start_watcher(channel, World::Own)?, underneath })
     }
 }
 
@@ -119,27 +167,61 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-fn confine(order: &mut Order, mut passed: Passed, channel: &OwnedFd) -> Result<Running, Stopped> {
-    belong_to_session(order, channel)?;
-    take_streams(&mut passed).map_err(at(Stage::Command))?;
-    enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
-    let mut door = None;
-    if order.namespaces {
-        enter_namespaces(order, &mut passed).map_err(at(Stage::Namespaces))?;
-        door = open_door(order).map_err(at(Stage::Namespaces))?;
-        view::build(order)?;
+/// One command on its way.
+struct Confining<'a> {
+    channel: &'a OwnedFd,
+    orders: &'a OwnedFd,
+    standing: Option<Standing>,
+}
+
+impl Confining<'_> {
+    fn confine(self, order: &mut Order, mut passed: Passed) -> Result<Running, Stopped> {
+        belong_to_session(order, self.channel)?;
+        take_streams(&mut passed).map_err(at(Stage::Command))?;
+        enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
+        let (watcher, door) = match (order.namespaces, order.supervisor) {
+            (true, _) => {
+                if self.standing.is_none() {
+                    enter_namespaces(order.own_network, &mut passed).map_err(at(Stage::Namespaces))?;
+                }
+                // Before the furniture, which may lie over some of them.
+                let pieces = view::copy_pieces(order)?;
+                let standing = match self.standing {
+                    Some(standing) => standing,
+                    None => Standing::in_namespaces(self.channel)?,
+                };
+                let door = open_door(order).map_err(at(Stage::Namespaces))?;
+                view::build(order, pieces, &standing.underneath)?;
+                (Some(standing.watcher), door)
+            }
+            (false, true) => (Some(start_watcher(self.channel, World::Shared)?), None),
+            (false, false) => (None, None),
+        };
+        lock(order, watcher.as_ref(), self.orders)?;
+        let command = start_command(order)?;
+        Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
-    let watcher =
-        if order.namespaces || order.supervisor { Some(start_watcher(order, channel)?) } else { None };
+}
+
+/// From here on there is no way back.
+fn lock(order: &Order, watcher: Option<&Watcher>, orders: &OwnedFd) -> Result<(), Failure> {
+    if let (Some(watcher), Some(mark)) = (watcher, order.mark) {
+        mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
+    }
     privilege::gain_nothing().map_err(at(Stage::Privileges))?;
-    privilege::keep_only(privileges(order)).map_err(at(Stage::Privileges))?;
+    privilege::keep_only(privileges(order.world())).map_err(at(Stage::Privileges))?;
     rules::enforce_landlock(order)?;
     let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
-    if let Some(watcher) = &watcher {
-        watcher.hand_over(listener).map_err(at(Stage::Watcher))?;
+    match watcher {
+        Some(watcher) => watcher.hand_over(orders, listener).map_err(at(Stage::Watcher)),
+        None => Ok(()),
     }
-    let command = start_command(order)?;
-    Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
+}
+
+impl Order {
+    fn world(&self) -> World {
+        if self.namespaces { World::Own } else { World::Shared }
+    }
 }
 
 /// Takes on the session's mark. Whether the runtime is still there is asked afterwards: one that died before found nobody
@@ -174,9 +256,9 @@ fn enter_groups(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
 }
 
 /// The runtime passes the users, and a network if the command has its own.
-fn enter_namespaces(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
+fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno> {
     namespace::enter(passed.next()?, Spaces::USER)?;
-    if order.own_network {
+    if own_network {
         namespace::enter(passed.next()?, Spaces::NETWORK)?;
     }
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
@@ -200,9 +282,9 @@ fn open_door(order: &mut Order) -> Result<Option<OwnedFd>, Errno> {
 
 /// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
 /// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
-fn privileges(order: &Order) -> Capabilities {
+fn privileges(world: World) -> Capabilities {
     let is_root = rustix::process::geteuid().is_root();
-    if is_root && order.namespaces { Capabilities::OF_FILES } else { Capabilities::NONE }
+    if is_root && world == World::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
 }
 
 fn enforce_filter(order: &Order) -> Result<Option<OwnedFd>, Errno> {
@@ -217,18 +299,18 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// From now on it answers for the calls that are asked about.
-    fn hand_over(&self, listener: Option<OwnedFd>) -> Result<(), Errno> {
-        let with: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+    /// From now on it answers for the calls that are asked about, by these orders.
+    fn hand_over(&self, orders: &OwnedFd, listener: Option<OwnedFd>) -> Result<(), Errno> {
+        let with: Vec<_> = std::iter::once(orders).chain(&listener).map(AsFd::as_fd).collect();
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
     }
 }
 
-fn start_watcher(order: &Order, channel: &OwnedFd) -> Result<Watcher, Failure> {
+fn start_watcher(channel: &OwnedFd, world: World) -> Result<Watcher, Failure> {
     let failed = at(Stage::Watcher);
     let (line, its_line) = channel::pair().map_err(&failed)?;
     match fork().map_err(&failed)? {
-        Twin::Child => watcher::run(order, channel, &its_line),
+        Twin::Child => watcher::run(channel, &its_line, world),
         Twin::Parent(process) => {
             drop(its_line);
             let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;

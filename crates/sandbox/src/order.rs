@@ -19,6 +19,8 @@ pub(crate) enum Task {
     Ground { network: NetworkKind, users_from_outside: bool },
     /// Find out whether namespaces with a tree of their own can be had.
     Try,
+    /// Make everything that commands have in common, and wait for one. The namespaces of its ground come with this.
+    Stand { own_network: bool },
     /// Confine a command and become it.
     Confine(Box<Order>),
 }
@@ -186,6 +188,10 @@ impl Task {
                 out.flag(*users_from_outside);
             }
             Self::Try => out.byte(1),
+            Self::Stand { own_network } => {
+                out.byte(3);
+                out.flag(*own_network);
+            }
             Self::Confine(order) => {
                 out.byte(2);
                 order.write(&mut out);
@@ -202,6 +208,7 @@ impl Task {
                 users_from_outside: from.flag()?,
             },
             1 => Self::Try,
+            3 => Self::Stand { own_network: from.flag()? },
             2 => Self::Confine(Box::new(Order::read(&mut from)?)),
             _ => return None,
         })
@@ -496,7 +503,8 @@ mod tests {
     #[test]
     fn orders_and_reports_read_back_as_they_were_written() {
         let ground = Task::Ground { network: NetworkKind::Loopback, users_from_outside: true };
-        for task in [ground, Task::Try, Task::Confine(Box::new(order()))] {
+        let standing = Task::Stand { own_network: true };
+        for task in [ground, Task::Try, standing, Task::Confine(Box::new(order()))] {
             assert_eq!(Task::read(&task.write()), Some(task));
         }
         let failure = Failure { stage: Stage::Execute, place: "/x".into(), errno: Errno::NOENT };

@@ -94,9 +94,18 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
     let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
     let mut passed = streams(command.stdio).to_vec();
     passed.extend(command.groups);
-    passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
-    let talk = grounds.helper()?;
-    talk.order(&Task::Confine(Box::new(order(plan, command, own_network))), &passed)?;
+    let task = Task::Confine(Box::new(order(plan, command, own_network)));
+    // One that stands ready is in its namespaces already. One that has just died is replaced.
+    let ready = grounds.ready_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok());
+    let talk = match ready {
+        Some(talk) => talk,
+        None => {
+            passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
+            let talk = grounds.new_helper()?;
+            talk.order(&task, &passed)?;
+            talk
+        }
+    };
     let mut denials = Vec::new();
     loop {
         match talk.next()? {

@@ -52,10 +52,19 @@ pub struct Halves {
 impl Halves {
     /// Takes the mark on: this process belongs to the session from now on, with all that it starts.
     pub fn take_on(self) -> Result<(), Errno> {
+        self.set(0)
+    }
+
+    /// Puts the mark on another process of this user.
+    pub fn put_on(self, pid: Pid) -> Result<(), Errno> {
+        self.set(pid.raw())
+    }
+
+    fn set(self, pid: i32) -> Result<(), Errno> {
         let limit = libc::rlimit64 { rlim_cur: self.soft, rlim_max: self.hard };
         // SAFETY: the new limit is complete, and nothing is asked for.
         let answer =
-            unsafe { libc::prlimit64(0, libc::RLIMIT_LOCKS, &raw const limit, std::ptr::null_mut()) };
+            unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, &raw const limit, std::ptr::null_mut()) };
         if answer == 0 {
             Ok(())
         } else {

@@ -4,23 +4,47 @@
 use crate::order::{Failure, Order, Stage};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::mount::{self, Piece, Writing};
 
-/// Puts the tree together. Pieces of it are copied before anything is changed, and put in their places from the root down.
-pub(super) fn build(order: &Order) -> Result<(), Failure> {
-    let pieces = copy_pieces(order)?;
-    let devices = Devices::copy(order)?;
-    let names = copy_name_files();
+/// What lies under the furniture and is needed later.
+pub(super) struct Underneath {
+    /// Terminals of the world outside.
+    terminals: Option<OwnedFd>,
+}
+
+/// Devices, terminals and run-time files of its own, which are the same for every command.
+pub(super) fn furnish() -> Result<Underneath, Failure> {
+    let terminals = open("/dev/pts", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    Devices::copy()?.put()?;
+    put_run_time_files(copy_name_files())?;
+    Ok(Underneath { terminals })
+}
+
+/// Parts of the tree on their way to their places.
+pub(super) struct Pieces(Vec<Option<Copied>>);
+
+/// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the root down.
+pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> Result<(), Failure> {
+    let console = if order.terminal { underneath.terminals.as_ref().and_then(own_terminal) } else { None };
     mount::freeze_everything().map_err(|errno| failed(Stage::Tree, Path::new("/"), errno))?;
-    devices.put()?;
-    put_run_time_files(names)?;
-    for (ruling, piece) in order.rulings.iter().zip(pieces) {
+    for own in OWN {
+        // What a machine does not have was not made either.
+        let _ = mount::thaw(own);
+    }
+    if let Some(console) = console {
+        console
+            .put_at(c"/dev/console")
+            .map_err(|errno| failed(Stage::Devices, Path::new("/dev/console"), errno))?;
+    }
+    for (ruling, piece) in order.rulings.iter().zip(pieces.0) {
         if is_needed(&order.rulings, ruling) {
             put(&order.rulings, ruling, piece)?;
         }
@@ -36,6 +60,15 @@ pub(super) fn build(order: &Order) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What the command has to itself and may change.
+const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
+
+/// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
+fn own_terminal(terminals: &OwnedFd) -> Option<Piece> {
+    let number = rustix::fs::minor(rustix::fs::fstat(rustix::stdio::stdin()).ok()?.st_rdev);
+    mount::copy_entry(terminals, &CString::new(number.to_string()).ok()?).ok()
 }
 
 fn failed(stage: Stage, place: &Path, errno: Errno) -> Failure {
@@ -65,13 +98,13 @@ fn above<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
 }
 
 /// A part of the tree on its way to its place.
-struct Copied {
+pub(super) struct Copied {
     piece: Piece,
     is_directory: bool,
 }
 
 /// Copies of what is to stay visible in a way of its own.
-fn copy_pieces(order: &Order) -> Result<Vec<Option<Copied>>, Failure> {
+pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
     let copy = |ruling: &Ruling| {
         if !is_needed(&order.rulings, ruling) || ruling.access == Access::Deny {
             return Ok(None);
@@ -83,7 +116,7 @@ fn copy_pieces(order: &Order) -> Result<Vec<Option<Copied>>, Failure> {
         }
         Ok(Some(Copied { piece, is_directory: ruling.path.is_dir() }))
     };
-    order.rulings.iter().map(copy).collect()
+    order.rulings.iter().map(copy).collect::<Result<_, _>>().map(Pieces)
 }
 
 fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<(), Failure> {
@@ -183,23 +216,19 @@ const LINKS: [(&str, &str); 5] = [
 struct Devices {
     files: Vec<(PathBuf, Piece)>,
     terminals: Piece,
-    /// The terminal the command runs on: it belongs to the terminals outside, and is found under this name.
-    console: Option<Piece>,
 }
 
 impl Devices {
-    fn copy(order: &Order) -> Result<Self, Failure> {
+    fn copy() -> Result<Self, Failure> {
         let dev = Path::new("/dev");
         let mut files = Vec::new();
         for path in DEVICES.map(|name| dev.join(name)).into_iter().filter(|path| path.exists()) {
             let piece = mount::copy(&c_path(&path)).map_err(|errno| failed(Stage::Devices, &path, errno))?;
             files.push((path, piece));
         }
-        let console = if order.terminal { fs::read_link("/proc/self/fd/0").ok() } else { None };
         Ok(Self {
             files,
             terminals: mount::terminals().map_err(|errno| failed(Stage::Devices, &dev.join("pts"), errno))?,
-            console: console.and_then(|path| mount::copy(&c_path(&path)).ok()),
         })
     }
 
@@ -213,9 +242,6 @@ impl Devices {
         for (path, piece) in &self.files {
             piece.put_at(&c_path(path)).map_err(failed)?;
         }
-        if let Some(console) = &self.console {
-            console.put_at(c"/dev/console").map_err(failed)?;
-        }
         self.terminals.put_at(c"/dev/pts").map_err(failed)?;
         let shared = mount::empty_directory(c"50%", c"65536", c"1777").map_err(failed)?;
         shared.put_at(c"/dev/shm").map_err(failed)?;
@@ -226,9 +252,7 @@ impl Devices {
         for (path, _) in &self.files {
             fs::File::create(path)?;
         }
-        if self.console.is_some() {
-            fs::File::create(dev.join("console"))?;
-        }
+        fs::File::create(dev.join("console"))?;
         for (target, name) in LINKS {
             symlink(target, dev.join(name))?;
         }

@@ -4,10 +4,11 @@
 //! It holds no descriptor of the command's, has one thread, cannot be looked into, and ends by itself when nobody is left
 //! who could ask. It only ever says no, or leaves the decision to the kernel: whoever got the better of it would gain nothing.
 
+use super::World;
 use super::at;
 use super::judge::{Answer, Judge};
 use crate::denial::{Denial, Operation};
-use crate::order::{Failure, Order, Report, Stage};
+use crate::order::{Failure, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -23,10 +24,10 @@ use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::signal::{self, Signal};
 
 /// The watcher's whole life.
-pub(super) fn run(order: &Order, channel: &OwnedFd, line: &OwnedFd) -> ! {
+pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, world: World) -> ! {
     descriptor::keep_only(&[channel, line]);
     signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE, Signal::CHLD]);
-    let ready = match prepare(order) {
+    let ready = match prepare(world) {
         Ok(()) => Report::Made,
         Err(failure) => Report::Failed { failure, uncollected: None },
     };
@@ -38,8 +39,10 @@ pub(super) fn run(order: &Order, channel: &OwnedFd, line: &OwnedFd) -> ! {
         // The helper has given up.
         exit(1);
     }
-    match message.descriptors.into_iter().next() {
-        Some(listener) => Watch::new(order, channel, listener.into()).run(),
+    let mut descriptors = message.descriptors.into_iter();
+    let Some(Task::Confine(order)) = descriptors.next().and_then(super::read_task) else { exit(1) };
+    match descriptors.next() {
+        Some(listener) => Watch::new(&order, channel, listener.into()).run(),
         // Nobody asks: there is nothing to do but to be there until somebody ends us.
         None => loop {
             let _ = poll(&mut [], None);
@@ -48,13 +51,13 @@ pub(super) fn run(order: &Order, channel: &OwnedFd, line: &OwnedFd) -> ! {
     exit(0);
 }
 
-fn prepare(order: &Order) -> Result<(), Failure> {
-    if order.namespaces {
+fn prepare(world: World) -> Result<(), Failure> {
+    if world == World::Own {
         put_process_table().map_err(at(Stage::Processes))?;
     }
     privilege::hide_memory().map_err(at(Stage::Watcher))?;
     privilege::gain_nothing().map_err(at(Stage::Watcher))?;
-    let kept = super::privileges(order).and(Capabilities::OF_LOOKING);
+    let kept = super::privileges(world).and(Capabilities::OF_LOOKING);
     privilege::keep_only(kept).map_err(at(Stage::Privileges))
 }
 

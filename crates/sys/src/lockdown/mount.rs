@@ -4,7 +4,7 @@
 //! meanwhile does not touch it: that is how a directory stays writable in a tree that was made read-only as a whole.
 
 use super::call::call;
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::{CStr, c_int};
 
@@ -34,6 +34,16 @@ pub fn copy(path: &CStr) -> Result<Piece, Errno> {
     // SAFETY: the path ends with a zero, and the answer is a descriptor that nobody else owns.
     unsafe {
         let fd = call!(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)?;
+        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+    }
+}
+
+/// A copy of one entry of a directory that is held, also where something else lies over its path by now.
+pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<Piece, Errno> {
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
+    // SAFETY: the name ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    unsafe {
+        let fd = call!(libc::SYS_open_tree, directory.as_fd().as_raw_fd(), name.as_ptr(), flags)?;
         Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
     }
 }
@@ -91,6 +101,12 @@ impl Piece {
 /// Makes what is mounted at exactly this path read-only, and nothing that is mounted below it.
 pub fn freeze(path: &CStr) -> Result<(), Errno> {
     let attributes = Attributes { set: RDONLY, clear: 0, propagation: 0, user_space: 0 };
+    set_attributes(None, path, 0, &attributes)
+}
+
+/// Makes what is mounted at exactly this path writable again. Only for what this process has mounted itself.
+pub fn thaw(path: &CStr) -> Result<(), Errno> {
+    let attributes = Attributes { set: 0, clear: RDONLY, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)
 }
 
