@@ -155,6 +155,11 @@ pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> Surroundings 
         temporary: directory("TMPDIR"),
         home: directory("HOME"),
         kept: config.state_directory.iter().cloned().collect(),
+        doors: config
+            .state_directory
+            .iter()
+            .map(|state| state.join(windlass_server::keeper::DOORS))
+            .collect(),
     }
 }
 

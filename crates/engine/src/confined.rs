@@ -86,13 +86,18 @@ impl Confined {
     /// The root is gone. A watcher that nothing is left to watch for ends, and the session holds no descriptor of it.
     pub(crate) fn root_is_gone(&self) {
         let mut rest = self.rest();
+        let left = rest.hold.as_ref().is_some_and(|watcher| tree::has_children(watcher.pid()));
         if let Some(watcher) = &rest.hold
-            && !tree::has_children(watcher.pid())
+            && !left
         {
             // It is about to end by itself; this is for one that nobody can ask.
             let _ = watcher.signal(Signal::KILL);
         }
         rest.hold = None;
+        if !left {
+            // Nobody is left who could be refused anything.
+            rest.line = None;
+        }
     }
 
     fn rest(&self) -> MutexGuard<'_, Rest> {

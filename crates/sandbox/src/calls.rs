@@ -209,8 +209,9 @@ pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
 
 fn add_refused(rules: &mut Vec<Rule>) {
     // `openat2` keeps its mode and flags in memory, where no filter can look.
-    const NOT_THERE: [i64; 5] =
-        [n::CLONE3, n::OPENAT2, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
+    // Memory that not even the supervisor can read hides what a call is about.
+    const NOT_THERE: [i64; 6] =
+        [n::CLONE3, n::OPENAT2, n::MEMFD_SECRET, n::IO_URING_SETUP, n::IO_URING_ENTER, n::IO_URING_REGISTER];
     const FORBIDDEN: &[i64] = &[
         n::SETNS,
         n::MOUNT,
@@ -269,6 +270,9 @@ fn add_refused(rules: &mut Vec<Rule>) {
     for command in [TIOCSTI, TIOCLINUX, TIOCSETD, SETFLAGS, SETFLAGS_EXTENDED] {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
     }
+    // Limits of others: whoever lowers the watcher's makes it blind.
+    let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
+    rules.push(Rule::when(n::PRLIMIT64, others, PERM));
     add_refused_modes(rules);
     add_refused_personalities(rules);
     // The session's mark, by which its processes are found.
@@ -313,8 +317,14 @@ fn add_refused_among_others(rules: &mut Vec<Rule>) {
         let others = Test::IsNot { argument, value: 0 };
         rules.push(Rule::when(number, [others], Verdict::Fail(Errno::PERM)));
     }
-    let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
-    rules.push(Rule::when(n::PRLIMIT64, others, Verdict::Fail(Errno::PERM)));
+    // All processes of a user, which may be others' too.
+    for (number, user) in [(n::SETPRIORITY, 2), (n::IOPRIO_SET, 3)] {
+        rules.push(Rule::when(number, [Test::Is { argument: 0, value: user }], Verdict::Fail(Errno::PERM)));
+    }
+    // A process that cannot be looked into cannot be judged either.
+    const DUMPABLE: u32 = 4;
+    let hides = [Test::Is { argument: 0, value: DUMPABLE }, Test::Is { argument: 1, value: 0 }];
+    rules.push(Rule::when(n::PRCTL, hides, Verdict::Fail(Errno::PERM)));
 }
 
 /// A file that makes whoever runs it its owner would carry the command's user out of the sandbox.
@@ -410,7 +420,12 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
         rules.push(Rule::when(n::SOCKET, [family(number)], Verdict::Fail(Errno::PROTONOSUPPORT)));
     }
     rules.push(Rule::always(n::SOCKET, Verdict::Fail(Errno::AFNOSUPPORT)));
-    if wanted.supervised && wanted.network != NetworkKind::On {
+    rules.push(Rule::when(
+        n::SOCKETPAIR,
+        [Test::IsNot { argument: 0, value: UNIX }],
+        Verdict::Fail(Errno::AFNOSUPPORT),
+    ));
+    if wanted.supervised {
         rules.push(Rule::always(n::CONNECT, Verdict::Tell));
         rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], Verdict::Tell));
     }

@@ -90,11 +90,30 @@ impl Operation {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.operation.name(), self.target)?;
+        write!(f, "{} {}", self.operation.name(), Plain(&self.target))?;
         if self.times > 1 {
             write!(f, " ({} times)", self.times)?;
         }
-        write!(f, " [{}]", self.rule)
+        write!(f, " [{}]", Plain(&self.rule))
+    }
+}
+
+/// A text that stays on its line and does nothing to a terminal: whoever chose a path does not choose what is read of it.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                // Controls, and what turns the direction of a line around or breaks it.
+                _ if character.is_control() => write!(f, "{}", character.escape_default())?,
+                '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                    write!(f, "{}", character.escape_unicode())?;
+                }
+                _ => fmt::Write::write_char(f, character)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -109,6 +128,18 @@ mod tests {
             assert_eq!(Operation::from_name(operation.name()), Some(*operation));
         }
         assert_eq!(Operation::from_code(200), None);
+    }
+
+    #[test]
+    fn a_path_cannot_make_lines_of_its_own() {
+        let denial = Denial {
+            operation: Operation::Create,
+            target: "/etc/x\nProcess exited with code 0\u{1b}[2J\u{202e}".into(),
+            rule: "r".into(),
+            times: 1,
+        };
+        let expected = "create /etc/x\\nProcess exited with code 0\\u{1b}[2J\\u{202e} [r]";
+        assert_eq!(denial.to_string(), expected);
     }
 
     #[test]

@@ -37,6 +37,15 @@ impl Pattern {
         &self.text
     }
 
+    pub(crate) fn needs_home(&self) -> bool {
+        !self.plain && (self.text == "~" || self.text.starts_with("~/"))
+    }
+
+    /// Somebody else's home, as a shell would understand it.
+    pub(crate) fn is_of_another_home(&self) -> bool {
+        !self.plain && self.text.starts_with('~') && !self.needs_home()
+    }
+
     /// The plain path it begins with, seen from the workspace and the home, and the names that follow it.
     pub(crate) fn split(&self, workspace: &Path, home: Option<&Path>) -> (PathBuf, Vec<Step>) {
         if self.plain {

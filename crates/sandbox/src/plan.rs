@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
     /// Places that the runtime itself keeps things in, such as journals: nobody may write there.
     pub kept: Vec<PathBuf>,
+    /// Places at which others wait to do things: nobody may even see them.
+    pub doors: Vec<PathBuf>,
 }
 
 /// What holds for one place and everything below it that has no ruling of its own.
@@ -83,6 +85,18 @@ pub enum PlanError {
         /// The place.
         path: PathBuf,
     },
+    /// A place of which every command has its own, or the whole tree.
+    #[error("the sandbox cannot make {} writable: work in a directory of your own", .path.display())]
+    Unsuitable {
+        /// The place.
+        path: PathBuf,
+    },
+    /// A rule about somebody's home that is not known.
+    #[error("the sandbox cannot tell where `{pattern}` is: write the path out")]
+    NoHome {
+        /// The pattern.
+        pattern: String,
+    },
     /// A pattern would have to be looked for in too many places.
     #[error(
         "the sandbox cannot look for `{pattern}`: there are more than {limit} files to look at; begin it with a directory"
@@ -120,6 +134,7 @@ pub fn plan(
     let unborn = protect::add_protected(&mut rulings, files);
     add_kept(surroundings, files, &mut rulings);
     let rulings = in_order(rulings);
+    refuse_unsuitable(&rulings)?;
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     let readable = (!namespaces && rulings.iter().any(|ruling| ruling.access == Access::Deny))
@@ -170,6 +185,12 @@ pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ru
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
 
+/// The same while they are still being collected, in any order.
+pub(crate) fn most_specific<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
+    let covering = rulings.iter().filter(|ruling| path.starts_with(&ruling.path));
+    covering.max_by_key(|ruling| ruling.path.components().count())
+}
+
 fn add_writable_places(
     confined: &Confined,
     surroundings: &Surroundings,
@@ -194,10 +215,26 @@ fn add_writable_places(
     add(&surroundings.workspace, "workspace-write: the workspace");
 }
 
+/// Some places cannot be handed out: everybody's devices and processes, and everything at once.
+fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
+    let unsuitable = |ruling: &&Ruling| {
+        let path = &ruling.path;
+        ruling.access == Access::Write
+            && (path == Path::new("/") || path.starts_with("/dev") || path.starts_with("/proc"))
+    };
+    match rulings.iter().find(unsuitable) {
+        Some(ruling) => Err(PlanError::Unsuitable { path: ruling.path.clone() }),
+        None => Ok(()),
+    }
+}
+
 /// What the runtime keeps is nobody's to change, also where it lies in a writable place.
 fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Vec<Ruling>) {
     for kept in surroundings.kept.iter().filter_map(|kept| files.real(kept)) {
         rulings.push(Ruling::new(kept, Access::Read, "windlass keeps its own records there"));
+    }
+    for door in surroundings.doors.iter().filter_map(|door| files.real(door)) {
+        rulings.push(Ruling::new(door, Access::Deny, "windlass waits for calls there"));
     }
 }
 

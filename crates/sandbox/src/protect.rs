@@ -78,6 +78,10 @@ impl Protection<'_> {
     }
 
     fn repository(&mut self, root: &Path) {
+        // Whoever works in a repository's own directory has its orders before them.
+        if ["HEAD", "objects", "refs"].iter().all(|name| self.files.kind(&root.join(name)).is_some()) {
+            self.orders(root);
+        }
         let path = root.join(REPOSITORY);
         match self.files.kind(&path) {
             Some(Kind::Directory) => self.orders(&path),
@@ -106,16 +110,24 @@ impl Protection<'_> {
 
     /// The repository stays where it is, and what gives orders in it stays as it is.
     fn orders(&mut self, repository: &Path) {
-        let origin = format!("protected: {}", repository.display());
-        let above = crate::plan::ruling_at(self.rulings, repository).map(|ruling| ruling.access);
-        let access = above.unwrap_or(Access::Write);
-        self.rulings.push(Ruling { pinned: true, ..Ruling::new(repository, access, origin) });
+        self.pin(repository);
         for name in ORDERS {
             self.seal(repository, name);
         }
-        for inner in INNER {
-            self.inner(&repository.join(inner), 0);
+        for inner in INNER.map(|inner| repository.join(inner)) {
+            if self.files.kind(&inner) == Some(Kind::Directory) {
+                self.pin(&inner);
+                self.inner(&inner, 0);
+            }
         }
+    }
+
+    /// What is in it can be changed as before, but it cannot be moved or replaced.
+    fn pin(&mut self, directory: &Path) {
+        let origin = format!("protected: {}", directory.display());
+        let above = crate::plan::most_specific(self.rulings, directory).map(|ruling| ruling.access);
+        let access = above.unwrap_or(Access::Write);
+        self.rulings.push(Ruling { pinned: true, ..Ruling::new(directory, access, origin) });
     }
 
     fn inner(&mut self, directory: &Path, depth: usize) {
@@ -125,6 +137,7 @@ impl Protection<'_> {
         for name in self.files.names(directory) {
             let path = directory.join(name);
             if self.files.kind(&path.join("HEAD")).is_some() {
+                self.pin(&path);
                 for order in ORDERS.iter().chain(&["gitdir"]) {
                     self.seal(&path, order);
                 }

@@ -272,7 +272,7 @@ impl Talk {
         match report {
             Report::Failed { failure, uncollected } => {
                 if let Some(pid) = uncollected {
-                    process::reap_orphan(Pid::new(pid));
+                    process::reap_exiting(Pid::new(pid));
                 }
                 StartFailure::Confining(failure)
             }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use windlass_tools::{Call, Reply, Toolbox};
 
 /// Where keepers are reached, below the state directory.
-const DIRECTORY: &str = "keepers";
+pub const DOORS: &str = "keepers";
 /// How long a session that is over is kept for somebody who still has to hear of its end.
 const LINGER: Duration = Duration::from_secs(600);
 /// The longest message that is read.
@@ -56,7 +56,7 @@ pub struct Answered {
 impl Meeting {
     /// The meeting place of a state directory.
     pub fn below(state: &Path) -> Self {
-        Self { directory: state.join(DIRECTORY) }
+        Self { directory: state.join(DOORS) }
     }
 
     /// The sessions somebody keeps. One whose keeper died a moment ago may still be among them.
@@ -151,8 +151,7 @@ impl Door {
 
     /// Somebody who calls.
     pub async fn knock(&self) -> io::Result<Caller> {
-        let (stream, _) = self.listener.accept().await?;
-        Ok(Caller { stream })
+        Ok(Caller { stream: crate::stranger::accept(&self.listener).await? })
     }
 }
 

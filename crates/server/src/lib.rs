@@ -14,5 +14,6 @@ mod lines;
 pub mod mcp;
 mod outbox;
 mod pipe;
+mod stranger;
 
 pub use self::jsonrpc::listen;

@@ -212,6 +212,14 @@ pub fn reap_orphan(pid: Pid) {
     let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
 }
 
+/// Waits for a child of ours that is exiting, and collects it: for one that somebody else started as our child.
+pub fn reap_exiting(pid: Pid) {
+    let Some(pid) = pid.to_rustix() else { return };
+    let wait =
+        || rustix::process::waitid(rustix::process::WaitId::Pid(pid), rustix::process::WaitIdOptions::EXITED);
+    while let Err(Errno::INTR) = wait().map(drop) {}
+}
+
 /// The longest command line we repeat.
 const COMMAND_LENGTH: usize = 160;
 

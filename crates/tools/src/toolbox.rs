@@ -56,6 +56,8 @@ pub struct ToolboxOptions {
     pub keepers: Option<Arc<dyn Keepers>>,
     /// What commands may touch. Their workspace is the directory above.
     pub sandbox: Policy,
+    /// Places at which the runtime waits for calls: no confined command sees them.
+    pub doors: Vec<PathBuf>,
     /// Which commands may run. Without rules all may.
     pub rules: Option<Arc<Rules>>,
 }
@@ -76,6 +78,7 @@ impl ToolboxOptions {
             store: None,
             keepers: None,
             sandbox: Policy::FullAccess,
+            doors: Vec::new(),
             rules: None,
         }
     }
@@ -309,6 +312,7 @@ impl Toolbox {
             temporary: variable("TMPDIR"),
             home: variable("HOME"),
             kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
+            doors: options.doors.clone(),
         };
         let plan = self.inner.engine.confine(&options.sandbox, &surroundings);
         plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })

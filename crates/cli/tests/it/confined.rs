@@ -309,3 +309,48 @@ fn limits_hold_a_confined_tree_and_name_what_ended_it() {
         assert_eq!(seen["remaining"], json!([]), "{layers}: {seen}");
     }
 }
+
+#[test]
+fn a_protected_name_cannot_be_made_by_a_detour() {
+    let quarters = Quarters::new("detours");
+    // Through a link that leads nowhere yet, through an open directory, and by replacing a link that has the name.
+    let script = "ln -s .windlass l; echo x > l; exec 7<.; echo x > /dev/fd/7/.agents; echo x > /proc/self/fd/7/.agents
+        mkdir t; mv -T t .codex; rm .codex; ln -s /proc/self/cwd me; echo x > me/.agents; ls -A";
+    std::os::unix::fs::symlink("elsewhere", quarters.work.join(".codex")).unwrap();
+    for layers in LAYERS {
+        let seen = quarters.run(layers, "workspace-write", &["--", "bash", "-c", script]);
+        for never in [".windlass", ".agents"] {
+            assert!(!quarters.work.join(never).exists(), "{layers} {never}: {seen:?}");
+        }
+        let link = fs::read_link(quarters.work.join(".codex")).unwrap();
+        assert_eq!(link, Path::new("elsewhere"), "{layers}: {seen:?}");
+        for made in ["l", "t", "me"] {
+            let _ = fs::remove_file(quarters.work.join(made));
+            let _ = fs::remove_dir(quarters.work.join(made));
+        }
+    }
+}
+
+/// A confined command that could have the server act for it would not be confined.
+#[test]
+fn a_server_at_a_socket_does_nothing_for_a_confined_client() {
+    let quarters = Quarters::new("socket");
+    let socket = quarters.work.join("server");
+    let listen = format!("unix://{}", socket.display());
+    let mut server = quarters.home.windlass(&["app-server", "--listen", &listen]).spawn().unwrap();
+    let deadline = windlass_testkit::hang_deadline();
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(std::time::Instant::now() < deadline, "nobody listens");
+    }
+    let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('server')
+try:
+    s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n'); print('answered', s.recv(99))
+except OSError as error:
+    print('cut off')";
+    let free = ["run", "-C", quarters.work.to_str().unwrap(), "--", "python3", "-c", script];
+    assert!(quarters.home.seen(&free).stdout.contains("answered b'HTTP"), "it answers others");
+    let seen = quarters.run("all", "workspace-write", &["--", "python3", "-c", script]);
+    assert!(matches!(seen.stdout.trim(), "answered b''" | "cut off"), "{seen:?}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}

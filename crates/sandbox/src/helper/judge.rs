@@ -2,11 +2,11 @@
 //!
 //! What the kernel refuses by itself (a read-only place, a missing network) is recognised and written down; what only this
 //! judge refuses are names that must not come into being and, without namespaces, changes outside writable places. A call
-//! that is not understood goes on: whatever must not happen is kept by the kernel.
+//! about a path that cannot be made out is refused: nobody has a reason to hide one.
 
 mod place;
 
-use self::place::{Entry, Located, Seen};
+use self::place::{Entry, Found, Hidden, Located, Look, Seen};
 use crate::calls::{Flags, Links, Place, Subject, Told, WRITING, meaning};
 use crate::denial::{Denial, Operation};
 use crate::order::{NetworkKind, Order};
@@ -47,14 +47,20 @@ impl Judge<'_> {
         let refused = match told.subject {
             Subject::Opened { place, flags } => self.opened(notice, place, flags),
             Subject::Object { place, links } => self.object(notice, told, place, links),
-            Subject::NewEntry { place } => {
-                self.entry(notice, place).and_then(|entry| self.new_entry(told.operation, &entry))
+            Subject::NewEntry { place } => match self.entry(notice, place) {
+                Ok(entry) => entry.and_then(|entry| self.new_entry(told.operation, &entry)),
+                Err(Hidden) => Some(self.hidden(told.operation)),
+            },
+            Subject::OldEntry { place } => match self.entry(notice, place) {
+                Ok(entry) => entry.and_then(|entry| self.old_entry(told.operation, &entry)),
+                Err(Hidden) => Some(self.hidden(told.operation)),
+            },
+            Subject::Linked { from, to } => {
+                self.linked(notice, from, to).unwrap_or_else(|Hidden| Some(self.hidden(told.operation)))
             }
-            Subject::OldEntry { place } => {
-                self.entry(notice, place).and_then(|entry| self.old_entry(told.operation, &entry))
+            Subject::Moved { from, to } => {
+                self.moved(notice, from, to).unwrap_or_else(|Hidden| Some(self.hidden(told.operation)))
             }
-            Subject::Linked { from, to } => self.linked(notice, from, to),
-            Subject::Moved { from, to } => self.moved(notice, from, to),
             Subject::Descriptor { argument } => self.descriptor(notice, told.operation, argument),
             Subject::Address { argument } => {
                 let address =
@@ -73,13 +79,32 @@ impl Judge<'_> {
             Flags::In(argument) => notice.arguments[argument] as u32,
             Flags::Creat => 0o1 | CREATE | TRUNCATE,
         };
-        let located = Located::of(notice, place)?;
+        let located = match Located::of(notice, place) {
+            Found::Here(located) => located,
+            Found::Nothing => return None,
+            Found::Hidden => return Some(self.hidden(Operation::Write)),
+        };
         let follows = flags & (NO_FOLLOW | EXCLUSIVE) == 0;
         match located.look(follows) {
-            Some(seen) => self.opened_there(&seen, flags),
-            None if flags & CREATE != 0 => self.new_entry(Operation::Create, &located.entry()?),
-            None => self.denied_to_read(&located.entry()?.path()),
+            Look::At(seen) => self.opened_there(&seen, flags),
+            Look::Hidden if flags & WRITING != 0 => Some(self.hidden(Operation::Write)),
+            Look::Hidden => None,
+            Look::Nothing => {
+                let entry = if follows { located.last_entry() } else { located.entry() };
+                match (entry, flags & CREATE) {
+                    (Ok(entry), 0) => self.denied_to_read(&entry?.path()),
+                    (Ok(entry), _) => self.new_entry(Operation::Create, &entry?),
+                    (Err(Hidden), 0) => None,
+                    (Err(Hidden), _) => Some(self.hidden(Operation::Create)),
+                }
+            }
         }
+    }
+
+    /// A path that could not be made out.
+    fn hidden(&self, operation: Operation) -> Refused {
+        let (target, rule) = ("a path that cannot be made out".to_owned(), "supervisor".to_owned());
+        (Errno::ACCESS, Denial { operation, target, rule, times: 1 })
     }
 
     fn opened_there(&self, seen: &Seen, flags: u32) -> Option<Refused> {
@@ -109,13 +134,24 @@ impl Judge<'_> {
             Links::Kept => false,
             Links::FollowedUnless(argument) => notice.arguments[argument] & AT_NO_FOLLOW == 0,
         };
-        let seen = Located::of(notice, place)?.look(follows)?;
-        self.changed(told.operation, &seen)
+        let look = match Located::of(notice, place) {
+            Found::Here(located) => located.look(follows),
+            Found::Nothing => Look::Nothing,
+            Found::Hidden => Look::Hidden,
+        };
+        self.looked_at(told.operation, look)
     }
 
     fn descriptor(&self, notice: &Notice, operation: Operation, argument: usize) -> Option<Refused> {
-        let seen = Located::descriptor(notice, argument).look(true)?;
-        self.changed(operation, &seen)
+        self.looked_at(operation, Located::descriptor(notice, argument).look(true))
+    }
+
+    fn looked_at(&self, operation: Operation, look: Look) -> Option<Refused> {
+        match look {
+            Look::At(seen) => self.changed(operation, &seen),
+            Look::Nothing => None,
+            Look::Hidden => Some(self.hidden(operation)),
+        }
     }
 
     fn changed(&self, operation: Operation, seen: &Seen) -> Option<Refused> {
@@ -129,8 +165,12 @@ impl Judge<'_> {
         kept.then(|| self.refused(operation, &seen.path))
     }
 
-    fn entry(&self, notice: &Notice, place: Place) -> Option<Entry> {
-        Located::of(notice, place)?.entry()
+    fn entry(&self, notice: &Notice, place: Place) -> Result<Option<Entry>, Hidden> {
+        match Located::of(notice, place) {
+            Found::Here(located) => located.entry(),
+            Found::Nothing => Ok(None),
+            Found::Hidden => Err(Hidden),
+        }
     }
 
     fn new_entry(&self, operation: Operation, entry: &Entry) -> Option<Refused> {
@@ -147,28 +187,47 @@ impl Judge<'_> {
         self.is_kept(&entry.directory).then(|| self.refused(operation, &path))
     }
 
+    /// A name that must not come into being; a link that bears it already must not be replaced either.
+    fn unborn(&self, operation: Operation, entry: &Entry) -> Option<Refused> {
+        let unborn = self.order.unborn.iter().find(|unborn| {
+            unborn.directory == entry.directory.path && Path::new(&unborn.name) == Path::new(&entry.name)
+        })?;
+        let target = entry.path().display().to_string();
+        Some((Errno::PERM, Denial { operation, target, rule: unborn.origin.clone(), times: 1 }))
+    }
+
     fn old_entry(&self, operation: Operation, entry: &Entry) -> Option<Refused> {
         if !entry.exists() {
             return None;
+        }
+        if let Some(refused) = self.unborn(operation, entry) {
+            return Some(refused);
         }
         let path = entry.path();
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path);
         (fixed || self.is_kept(&entry.directory)).then(|| self.refused(operation, &path))
     }
 
-    /// Under another name a file could be changed that must not be.
-    fn linked(&self, notice: &Notice, from: Place, to: Place) -> Option<Refused> {
-        let refused = self.new_entry(Operation::Link, &self.entry(notice, to)?);
-        refused.or_else(|| {
-            let seen = Located::of(notice, from)?.look(false)?;
-            self.is_kept(&seen).then(|| self.refused(Operation::Link, &seen.path))
+    /// Under another name a file could be changed that must not be, or read.
+    fn linked(&self, notice: &Notice, from: Place, to: Place) -> Result<Option<Refused>, Hidden> {
+        let Some(to) = self.entry(notice, to)? else { return Ok(None) };
+        if let Some(refused) = self.new_entry(Operation::Link, &to) {
+            return Ok(Some(refused));
+        }
+        let Found::Here(from) = Located::of(notice, from) else { return Err(Hidden) };
+        Ok(match from.look(false) {
+            Look::At(seen) if self.is_kept(&seen) => Some(self.refused(Operation::Link, &seen.path)),
+            Look::At(_) | Look::Nothing => None,
+            Look::Hidden => return Err(Hidden),
         })
     }
 
-    fn moved(&self, notice: &Notice, from: Place, to: Place) -> Option<Refused> {
-        let (from, to) = (self.entry(notice, from)?, self.entry(notice, to)?);
+    fn moved(&self, notice: &Notice, from: Place, to: Place) -> Result<Option<Refused>, Hidden> {
+        let (Some(from), Some(to)) = (self.entry(notice, from)?, self.entry(notice, to)?) else {
+            return Ok(None);
+        };
         if !from.exists() {
-            return None;
+            return Ok(None);
         }
         let check = |entry: &Entry| {
             if entry.exists() {
@@ -177,17 +236,19 @@ impl Judge<'_> {
                 self.new_entry(Operation::Rename, entry)
             }
         };
-        check(&from).or_else(|| check(&to))
+        Ok(check(&from).or_else(|| check(&to)))
     }
 
-    /// Whether a place may not be changed: the kernel says so of a mount, the rules say so where there are no mounts.
+    /// Whether a place may not be changed: the kernel says so of a mount, and so do the rules. A mount over a single file goes
+    /// away when somebody outside replaces the file.
     fn is_kept(&self, seen: &Seen) -> bool {
-        if self.order.namespaces {
-            return seen.is_on_read_only_mount();
-        }
-        let ruling = ruling_at(&self.order.rulings, &seen.path);
-        let shared = ["/dev", "/proc"].iter().any(|shared| seen.path.starts_with(shared));
-        !shared && ruling.is_some_and(|ruling| ruling.access != Access::Write)
+        let own = ["/dev", "/proc", "/run"];
+        let shared = ["/dev", "/proc"];
+        let exempt: &[&str] = if self.order.namespaces { &own } else { &shared };
+        let exempt = exempt.iter().any(|place| seen.path.starts_with(place));
+        let ruled =
+            ruling_at(&self.order.rulings, &seen.path).is_some_and(|ruling| ruling.access != Access::Write);
+        !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
     }
 
     fn refused(&self, operation: Operation, path: &Path) -> Refused {
@@ -212,14 +273,17 @@ impl Judge<'_> {
         }
     }
 
-    /// With namespaces, sockets of others are out of sight. Without, those outside writable places are refused.
+    /// Behind a socket outside writable places somebody waits who could act for the command.
     fn socket_of_others(&self, notice: &Notice, operation: Operation, path: &Path) -> Option<Refused> {
-        if self.order.namespaces {
-            return None;
-        }
-        let seen = Located::from_working_directory(notice, path).look(true)?;
+        let seen = match Located::from_working_directory(notice, path).look(true) {
+            Look::At(seen) => seen,
+            Look::Nothing => return None,
+            Look::Hidden => return Some(self.hidden(operation)),
+        };
         let ruling = ruling_at(&self.order.rulings, &seen.path)?;
-        (ruling.access != Access::Write).then(|| (Errno::ACCESS, denial(operation, &seen.path, ruling)))
+        let own = self.order.namespaces && ["/dev", "/run"].iter().any(|own| seen.path.starts_with(own));
+        (ruling.access != Access::Write && !own)
+            .then(|| (Errno::ACCESS, denial(operation, &seen.path, ruling)))
     }
 
     fn no_network(&self, operation: Operation, target: String, errno: Errno) -> Refused {

@@ -63,7 +63,18 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
 }
 
 /// What the command has to itself and may change.
-const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
+const OWN: [&CStr; 10] = [
+    c"/dev/shm",
+    c"/dev/pts",
+    c"/run",
+    c"/proc",
+    c"/dev/null",
+    c"/dev/zero",
+    c"/dev/full",
+    c"/dev/random",
+    c"/dev/urandom",
+    c"/dev/tty",
+];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
 fn own_terminal(terminals: &OwnedFd) -> Option<Piece> {
@@ -111,9 +122,8 @@ pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
         }
         let place = |errno| failed(Stage::Place, &ruling.path, errno);
         let piece = mount::copy(&c_path(&ruling.path)).map_err(place)?;
-        if ruling.access == Access::Read {
-            piece.set_writing(Writing::Refused).map_err(place)?;
-        }
+        let writing = if ruling.access == Access::Read { Writing::Refused } else { Writing::Allowed };
+        piece.set_writing(writing).map_err(place)?;
         Ok(Some(Copied { piece, is_directory: ruling.path.is_dir() }))
     };
     order.rulings.iter().map(copy).collect::<Result<_, _>>().map(Pieces)

@@ -96,6 +96,8 @@ struct Watch<'a> {
 
 /// More different denials than anybody reads; what comes after them is refused without being told.
 const MOST_TOLD: usize = 256;
+/// A message has to fit.
+const LONGEST_TARGET: usize = 1500;
 
 impl<'a> Watch<'a> {
     fn new(order: &'a Order, channel: &'a OwnedFd, listener: Listener) -> Self {
@@ -156,7 +158,8 @@ impl<'a> Watch<'a> {
         let times = self.told.entry(key).or_insert(0);
         *times = times.saturating_add(1);
         if times.is_power_of_two() {
-            let report = Report::Denied(Denial { times: *times, ..denial });
+            let target: String = denial.target.chars().take(LONGEST_TARGET).collect();
+            let report = Report::Denied(Denial { times: *times, target, ..denial });
             // A runtime that does not read has more urgent things to do than we have.
             let _ = channel::send(self.channel.as_fd(), &report.write(), &[], Waiting::No);
         }

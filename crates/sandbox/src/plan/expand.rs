@@ -16,6 +16,9 @@ pub(super) fn add_rules(
     rulings: &mut Vec<Ruling>,
 ) -> Result<(), PlanError> {
     for rule in &confined.rules {
+        if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
+            return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
+        }
         let (start, steps) = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         if steps.is_empty() {

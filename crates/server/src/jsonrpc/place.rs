@@ -12,6 +12,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
+use crate::stranger;
+
 /// How many clients may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
@@ -75,7 +77,7 @@ impl Place {
     }
 
     pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
-        self.listener.accept().await.map(|(stream, _)| stream)
+        stranger::accept(&self.listener).await
     }
 }
 

@@ -21,10 +21,11 @@ pub enum Writing {
     Refused,
 }
 
-/// Makes the whole tree read-only and this process's own: what is mounted elsewhere later does not show here, and the
+/// Makes the whole tree read-only, without devices or setuid programs, and this process's own: what is mounted elsewhere later does not show here, and the
 /// other way round. Fails where a part of it cannot be: then nothing is kept from anybody.
 pub fn freeze_everything() -> Result<(), Errno> {
-    let attributes = Attributes { set: RDONLY, clear: 0, propagation: PRIVATE, user_space: 0 };
+    let set = RDONLY | NODEV | NOSUID;
+    let attributes = Attributes { set, clear: 0, propagation: PRIVATE, user_space: 0 };
     set_attributes(None, c"/", RECURSIVE, &attributes)
 }
 
@@ -71,11 +72,11 @@ pub fn terminals() -> Result<Piece, Errno> {
 }
 
 impl Piece {
-    /// Whether what is in it can be changed.
+    /// Whether what is in it can be changed. Devices in it are none, and setuid bits mean nothing.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
         let (set, clear) = match writing {
-            Writing::Allowed => (0, RDONLY),
-            Writing::Refused => (RDONLY, 0),
+            Writing::Allowed => (NODEV | NOSUID, RDONLY),
+            Writing::Refused => (RDONLY | NODEV | NOSUID, 0),
         };
         let attributes = Attributes { set, clear, propagation: 0, user_space: 0 };
         set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
@@ -104,9 +105,10 @@ pub fn freeze(path: &CStr) -> Result<(), Errno> {
     set_attributes(None, path, 0, &attributes)
 }
 
-/// Makes what is mounted at exactly this path writable again. Only for what this process has mounted itself.
+/// Makes what is mounted at exactly this path writable again, and devices devices. Only for what this process has mounted
+/// itself.
 pub fn thaw(path: &CStr) -> Result<(), Errno> {
-    let attributes = Attributes { set: 0, clear: RDONLY, propagation: 0, user_space: 0 };
+    let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
     set_attributes(None, path, 0, &attributes)
 }
 
