@@ -256,19 +256,20 @@ impl Call {
                 let process = self.launch_freely(spec, stdio, placement)?;
                 Ok(Begun { process, confined: Confined::default(), door: None })
             }
-            Some(plan) => self.launch_confined(spec, plan, stdio, placement),
+            Some(plan) => {
+                let started = self.launch_confined(plan, stdio, placement);
+                started.map_err(|failure| self.explain_confined(spec, failure))
+            }
         }
     }
 
     fn launch_confined(
         &self,
-        spec: &CommandSpec,
         plan: &Plan,
         stdio: Stdio<'_>,
         placement: &Placement<'_>,
-    ) -> Result<Begun, StartError> {
-        let missing = "this runtime was made without a helper for sandboxes".to_owned();
-        let grounds = placement.grounds.ok_or(StartError::Sandbox { reason: missing })?;
+    ) -> Result<Begun, StartFailure> {
+        let grounds = placement.grounds.ok_or(StartFailure::NoHelper)?;
         let command = windlass_sandbox::Command {
             program: self.program.clone(),
             arguments: self.arguments.clone(),
@@ -281,8 +282,7 @@ impl Call {
             groups: placement.held.groups,
             door: door::variables(plan),
         };
-        let started = windlass_sandbox::launch(grounds, plan, command);
-        let started = started.map_err(|failure| self.explain_confined(spec, failure))?;
+        let started = windlass_sandbox::launch(grounds, plan, command)?;
         let door = door_of(plan, &started.watcher, started.door);
         Ok(Begun { process: started.process, confined: Confined::new(started.watcher, started.line), door })
     }

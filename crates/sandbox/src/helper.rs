@@ -54,7 +54,7 @@ pub fn run() {
                 match confining.confine(&mut order, passed) {
                     Ok(command) => report(&command.report(), &command.holds()),
                     Err(Stopped { failure, uncollected }) => {
-                        report(&Report::Failed { failure, uncollected }, &[])
+                        report(&Report::Failed { failure, uncollected }, &[]);
                     }
                 }
             }
@@ -213,7 +213,7 @@ fn lock(order: &Order, watcher: Option<&Watcher>, orders: &OwnedFd) -> Result<()
     rules::enforce_landlock(order)?;
     let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
     match watcher {
-        Some(watcher) => watcher.hand_over(orders, listener).map_err(at(Stage::Watcher)),
+        Some(watcher) => watcher.hand_over(orders, listener.as_ref()).map_err(at(Stage::Watcher)),
         None => Ok(()),
     }
 }
@@ -300,8 +300,8 @@ struct Watcher {
 
 impl Watcher {
     /// From now on it answers for the calls that are asked about, by these orders.
-    fn hand_over(&self, orders: &OwnedFd, listener: Option<OwnedFd>) -> Result<(), Errno> {
-        let with: Vec<_> = std::iter::once(orders).chain(&listener).map(AsFd::as_fd).collect();
+    fn hand_over(&self, orders: &OwnedFd, listener: Option<&OwnedFd>) -> Result<(), Errno> {
+        let with: Vec<_> = std::iter::once(orders).chain(listener).map(AsFd::as_fd).collect();
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
     }
 }

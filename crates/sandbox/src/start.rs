@@ -67,6 +67,9 @@ pub struct Started {
 /// Why a confined command did not start. Nothing is left of it.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
+    /// Whoever asked has no helper to start.
+    #[error("this runtime was made without a helper for sandboxes")]
+    NoHelper,
     /// The helper itself could not be started.
     #[error("cannot start the sandbox's helper: {0}")]
     Helper(LaunchFailure),

@@ -7,7 +7,7 @@
 mod place;
 
 use self::place::{Entry, Found, Hidden, Located, Look, Seen};
-use crate::calls::{Flags, Links, Place, Subject, Told, WRITING, meaning};
+use crate::calls::{Flags, Links, Place, Subject, WRITING, meaning};
 use crate::denial::{Denial, Operation};
 use crate::order::{NetworkKind, Order};
 use crate::plan::{Ruling, ruling_at};
@@ -46,7 +46,14 @@ impl Judge<'_> {
         let Some(told) = meaning(notice.number) else { return Answer::GoOn };
         let refused = match told.subject {
             Subject::Opened { place, flags } => self.opened(notice, place, flags),
-            Subject::Object { place, links } => self.object(notice, told, place, links),
+            Subject::Object { place, links } => {
+                let look = match Located::of(notice, place) {
+                    Found::Here(located) => located.look(follows(notice, links)),
+                    Found::Nothing => Look::Nothing,
+                    Found::Hidden => Look::Hidden,
+                };
+                self.looked_at(told.operation, look)
+            }
             Subject::NewEntry { place } => match self.entry(notice, place) {
                 Ok(entry) => entry.and_then(|entry| self.new_entry(told.operation, &entry)),
                 Err(Hidden) => Some(self.hidden(told.operation)),
@@ -126,20 +133,6 @@ impl Judge<'_> {
     fn denied_to_read(&self, path: &Path) -> Option<Refused> {
         let ruling = ruling_at(&self.order.rulings, path)?;
         (ruling.access == Access::Deny).then(|| (Errno::ACCESS, denial(Operation::Read, path, ruling)))
-    }
-
-    fn object(&self, notice: &Notice, told: &Told, place: Place, links: Links) -> Option<Refused> {
-        let follows = match links {
-            Links::Followed => true,
-            Links::Kept => false,
-            Links::FollowedUnless(argument) => notice.arguments[argument] & AT_NO_FOLLOW == 0,
-        };
-        let look = match Located::of(notice, place) {
-            Found::Here(located) => located.look(follows),
-            Found::Nothing => Look::Nothing,
-            Found::Hidden => Look::Hidden,
-        };
-        self.looked_at(told.operation, look)
     }
 
     fn descriptor(&self, notice: &Notice, operation: Operation, argument: usize) -> Option<Refused> {
@@ -293,6 +286,15 @@ impl Judge<'_> {
             NetworkKind::Hosts => "network hosts: others are reached through the proxy alone",
         };
         (errno, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+    }
+}
+
+/// Whether a link at the end of a path is followed.
+fn follows(notice: &Notice, links: Links) -> bool {
+    match links {
+        Links::Followed => true,
+        Links::Kept => false,
+        Links::FollowedUnless(argument) => notice.arguments[argument] & AT_NO_FOLLOW == 0,
     }
 }
 

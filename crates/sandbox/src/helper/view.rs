@@ -204,7 +204,7 @@ fn put_run_time_files(kept: Vec<(PathBuf, Piece)>) -> Result<(), Failure> {
 }
 
 fn make_run_time_files() -> std::io::Result<()> {
-    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0).open(NO_FILE)?;
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o000).open(NO_FILE)?;
     fs::create_dir("/run/lock")?;
     fs::set_permissions("/run/lock", fs::Permissions::from_mode(0o1777))?;
     let own = format!("/run/user/{}", rustix::process::getuid().as_raw());

@@ -22,7 +22,7 @@ pub(super) fn add_rules(
         let (start, steps) = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         if steps.is_empty() {
-            add_plain(rule, start, &origin, files, rulings)?;
+            rulings.extend(plain(rule, start, &origin, files)?);
             continue;
         }
         let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
@@ -42,20 +42,14 @@ pub(super) fn name(access: Access) -> &'static str {
     }
 }
 
-fn add_plain(
-    rule: &Rule,
-    path: PathBuf,
-    origin: &str,
-    files: &dyn Files,
-    rulings: &mut Vec<Ruling>,
-) -> Result<(), PlanError> {
+/// What holds for one path, if there is anything at it.
+fn plain(rule: &Rule, path: PathBuf, origin: &str, files: &dyn Files) -> Result<Option<Ruling>, PlanError> {
     match (files.real(&path), rule.access) {
-        (Some(real), access) => rulings.push(Ruling::new(real, access, origin)),
+        (Some(real), access) => Ok(Some(Ruling::new(real, access, origin))),
         // What is not there cannot be read; that it should be writable is a mistake of whoever wrote the policy.
-        (None, Access::Deny | Access::Read) => {}
-        (None, Access::Write) => return Err(PlanError::NoSuchPlace { path }),
+        (None, Access::Deny | Access::Read) => Ok(None),
+        (None, Access::Write) => Err(PlanError::NoSuchPlace { path }),
     }
-    Ok(())
 }
 
 struct Search<'a> {
