@@ -47,7 +47,7 @@ pub struct Command<'a> {
     pub limits: ProcessLimits,
     /// The control groups it enters: what is written to for that.
     pub groups: &'a [BorrowedFd<'a>],
-    /// Variables that tell it where its door to the listed hosts is, with [`DOOR`] for the port.
+    /// Variables that tell it where its door to the listed hosts is, with [`crate::DOOR`] for the port.
     pub door: Vec<CString>,
 }
 
