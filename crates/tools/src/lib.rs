@@ -27,6 +27,7 @@ pub use call::{
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
 pub use keepers::{Keepers, Pending, Started};
+pub use report::denials_json;
 /// What a toolbox is told about which commands may run.
 pub use windlass_rules::{Rules, RulesFile};
 

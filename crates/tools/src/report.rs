@@ -115,7 +115,7 @@ pub(crate) fn processes_json(lines: &[ProcessLine]) -> Value {
 }
 
 /// What a sandbox refused, for programs.
-pub(crate) fn denials_json(denials: &[Denial]) -> Value {
+pub fn denials_json(denials: &[Denial]) -> Value {
     let json = |denial: &Denial| {
         json!({
             "operation": denial.operation.name(),

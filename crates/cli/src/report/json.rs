@@ -2,10 +2,10 @@
 
 use super::limits;
 use serde_json::{Map, Value, json};
-use windlass_engine::sandbox::Denial;
 use windlass_engine::{Account, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
 use windlass_output::Span;
 use windlass_sys::signal::Signal;
+use windlass_tools::denials_json;
 
 use std::path::Path;
 use windlass_engine::Fitted;
@@ -21,7 +21,7 @@ pub(crate) fn receipt_fields(receipt: Option<&Receipt>, into: &mut Map<String, V
     put("peak_memory", receipt.map_or(Value::Null, |receipt| peak_memory(receipt.peak_memory)));
     put("bytes", receipt.map_or(Value::Null, bytes));
     put("undelivered_input", receipt.map(|receipt| receipt.undelivered_input).into());
-    put("denials", receipt.map_or(Value::Null, |receipt| denials(&receipt.denials)));
+    put("denials", receipt.map_or(Value::Null, |receipt| denials_json(&receipt.denials)));
     put("left_running", receipt.map_or(Value::Null, |receipt| processes(&receipt.left_running)));
     put("ended", receipt.map_or(Value::Null, |receipt| processes(&receipt.ended)));
     put("remaining", receipt.map_or(Value::Null, |receipt| processes(&receipt.remaining)));
@@ -58,18 +58,6 @@ pub(crate) fn journal_fields(directory: Option<&Path>, id: SessionId, account: &
 /// Processes by number and command.
 pub(crate) fn processes(lines: &[ProcessLine]) -> Value {
     lines.iter().map(|line| json!({"pid": line.pid, "command": line.command})).collect()
-}
-
-fn denials(denials: &[Denial]) -> Value {
-    let json = |denial: &Denial| {
-        json!({
-            "operation": denial.operation.name(),
-            "target": denial.target,
-            "rule": denial.rule,
-            "times": denial.times,
-        })
-    };
-    denials.iter().map(json).collect()
 }
 
 fn span(span: Span) -> Value {
