@@ -35,7 +35,8 @@ pub(super) struct Pieces(Vec<Option<Copied>>);
 pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> Result<(), Failure> {
     let console = if order.terminal { underneath.terminals.as_ref().and_then(own_terminal) } else { None };
     mount::freeze_everything().map_err(|errno| failed(Stage::Tree, Path::new("/"), errno))?;
-    for own in OWN {
+    let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
+    for own in OWN.into_iter().chain(devices.iter().map(CString::as_c_str)) {
         // What a machine does not have was not made either.
         let _ = mount::thaw(own);
     }
@@ -62,19 +63,8 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
     Ok(())
 }
 
-/// What the command has to itself and may change.
-const OWN: [&CStr; 10] = [
-    c"/dev/shm",
-    c"/dev/pts",
-    c"/run",
-    c"/proc",
-    c"/dev/null",
-    c"/dev/zero",
-    c"/dev/full",
-    c"/dev/random",
-    c"/dev/urandom",
-    c"/dev/tty",
-];
+/// What the command has to itself and may change; its devices are the other part of that.
+const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
 fn own_terminal(terminals: &OwnedFd) -> Option<Piece> {
