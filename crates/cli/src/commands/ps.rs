@@ -106,6 +106,7 @@ impl Listed {
         put("withheld_variables", start.withheld.clone().into());
         put("cwd", start.cwd.display().to_string().into());
         put("terminal", start.terminal.into());
+        put("sandbox", start.sandbox.clone().into());
         put("lifetime", start.lifetime.name().into());
         put("started", report::timestamp(start.started).into());
         put("runtime_pid", living(is_alive(start.runtime), start.runtime.pid));

@@ -354,3 +354,20 @@ except OSError as error:
     server.kill().unwrap();
     server.wait().unwrap();
 }
+
+#[test]
+fn the_layers_that_keep_a_session_are_in_its_record() {
+    let quarters = Quarters::new("record");
+    for (layers, expected) in
+        [("all", "namespaces, network namespace, landlock"), ("landlock", "off: landlock")]
+    {
+        quarters.run(layers, "read-only", &["--", "true"]);
+        let listed = quarters.home.json(&["ps", "--json", "--all"]);
+        let newest = listed.as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        let said = newest["sandbox"].as_str().unwrap_or_default();
+        assert!(
+            said.starts_with("read-only, network off: ") && said.contains(expected),
+            "{layers}: {newest}"
+        );
+    }
+}
