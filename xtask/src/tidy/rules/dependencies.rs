@@ -11,27 +11,39 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rules", &[]),
     ("protocol", &[]),
     ("proxy", &[]),
+    ("model", &[]),
+    ("patch", &[]),
+    ("files", &[]),
+    ("script", &[]),
+    ("settings", &[]),
     ("testkit", &[]),
     ("xtask", &[TESTKIT]),
     ("sandbox", &["sys"]),
     ("engine", &["sandbox", "proxy", "sys", "output"]),
     ("tools", &["engine", "output", "rules"]),
     ("server", &["tools", "engine", "protocol", "output"]),
-    ("agent", &["tools", "output", "rules"]),
+    ("foreign", &["engine"]),
+    ("agent", &["tools", "output", "rules", "model", "patch", "files", "script", "foreign"]),
     (
         "cli",
-        &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"],
+        &[
+            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
+            "foreign", "sandbox", "engine", "tools", "server", "agent",
+        ],
     ),
     (
         "bench",
         &[
-            "sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent",
-            "cli", TESTKIT,
+            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
+            "foreign", "sandbox", "engine", "tools", "server", "agent", "cli", TESTKIT,
         ],
     ),
     (
         "fuzz",
-        &["sys", "output", "rules", "protocol", "proxy", "sandbox", "engine", "tools", "server", "agent"],
+        &[
+            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
+            "foreign", "sandbox", "engine", "tools", "server", "agent",
+        ],
     ),
 ];
 
@@ -49,6 +61,12 @@ const MUST_NOT_KNOW: &[(&str, &[&str])] = &[
     ("engine", &["anyhow", "clap", "serde", "serde_json"]),
     ("tools", &["anyhow", "clap"]),
     ("server", &["anyhow", "clap"]),
+    ("model", &["anyhow", "clap"]),
+    ("patch", &["anyhow", "clap", "tokio"]),
+    ("files", &["anyhow", "clap", "tokio"]),
+    ("script", &["anyhow", "clap"]),
+    ("settings", &["anyhow", "clap", "tokio"]),
+    ("foreign", &["anyhow", "clap"]),
     ("agent", &["anyhow", "clap"]),
 ];
 
