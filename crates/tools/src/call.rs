@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use windlass_engine::sandbox::Policy;
 
 /// One call of a tool.
 #[derive(Clone)]
@@ -21,6 +22,20 @@ pub struct Call {
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     /// Who can type what nobody else may see, and say yes to commands.
     pub person: Option<Arc<dyn Person>>,
+    /// What the command may touch that this call starts, if not what the toolbox says.
+    pub sandbox: Option<Policy>,
+    /// What becomes of a session that this call started, if the call is dropped before its answer.
+    pub dismissal: Dismissal,
+}
+
+/// What becomes of a session whose caller went away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dismissal {
+    /// It goes on, and can be found in the list.
+    #[default]
+    GoOn,
+    /// It is ended, with everything it started.
+    End,
 }
 
 impl Call {
@@ -31,7 +46,15 @@ impl Call {
 
     /// A call with nobody to tell or to ask.
     pub fn new(tool: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        Self { tool: tool.into(), arguments, ceiling: Self::PATIENT_CEILING, progress: None, person: None }
+        Self {
+            tool: tool.into(),
+            arguments,
+            ceiling: Self::PATIENT_CEILING,
+            progress: None,
+            person: None,
+            sandbox: None,
+            dismissal: Dismissal::GoOn,
+        }
     }
 }
 

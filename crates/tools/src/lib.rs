@@ -22,12 +22,15 @@ mod toolbox;
 mod until;
 
 pub use call::{
-    Answer, Approval, Approved, Call, Event, Person, Progress, Question, Reply, SessionSummary, UnknownTool,
+    Answer, Approval, Approved, Call, Dismissal, Event, Person, Progress, Question, Reply, SessionSummary,
+    UnknownTool,
 };
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
 pub use keepers::{Keepers, Pending, Started};
 pub use report::denials_json;
+/// What commands may touch.
+pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
 /// What a toolbox is told about which commands may run.
 pub use windlass_rules::{Rules, RulesFile};
 

@@ -201,6 +201,11 @@ impl Toolbox {
         Some(showing.fitting(&held.number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
     }
 
+    /// How a session of this caller ended; `None` while it runs.
+    pub fn exit_code(&self, id: &str) -> Option<i64> {
+        Some(self.by_id(id)?.session.receipt()?.exit.code().into())
+    }
+
     /// What a session's terminal shows; `None` if it has none.
     pub fn screen(&self, id: &str) -> Option<String> {
         Some(self.by_id(id)?.session.screen()?.text)
@@ -232,6 +237,35 @@ impl Toolbox {
     /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
     pub fn has_told_everything(&self) -> bool {
         self.held().iter().all(|held| is_over(held) && held.exit_told())
+    }
+
+    /// What nobody was told of yet: sessions that ended, in one sentence each. Each is told once, here or in an answer.
+    pub fn news(&self) -> Vec<String> {
+        self.announcements(None)
+    }
+
+    /// Sessions that run and will come to an end by themselves, as far as can be told: they neither wait for input nor
+    /// listen for clients.
+    pub async fn expected(&self) -> Vec<SessionSummary> {
+        let mut expected = Vec::new();
+        let summaries = self.sessions();
+        for held in self.held().into_iter().filter(|held| held.session.receipt().is_none()) {
+            let waits = matches!(held.session.attention().await, Attention::Waiting(_));
+            if !waits && held.session.listening().is_empty() {
+                let id = held.number.to_string();
+                expected.extend(summaries.iter().find(|summary| summary.id == id).cloned());
+            }
+        }
+        expected
+    }
+
+    /// Ends every session of this caller, and nobody else's.
+    pub async fn end_sessions(&self) {
+        let mut ends = tokio::task::JoinSet::new();
+        for held in self.held() {
+            ends.spawn(async move { held.session.stop().await });
+        }
+        ends.join_all().await;
     }
 
     /// Ends every session that does not outlive its runtime.
@@ -276,14 +310,10 @@ impl Toolbox {
     }
 
     /// Starts a session and holds it.
-    pub(crate) fn start(
-        &self,
-        mut spec: CommandSpec,
-        command: String,
-        removed: Vec<String>,
-    ) -> Result<Arc<Held>, StartError> {
+    pub(crate) fn start(&self, starting: Starting) -> Result<Arc<Held>, StartError> {
         const SESSION: &str = "WINDLASS_SESSION";
-        spec.sandbox = self.confine()?;
+        let Starting { mut spec, command, removed, sandbox } = starting;
+        spec.sandbox = self.confine(sandbox.as_ref().unwrap_or(&self.inner.options.sandbox))?;
         let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
         match secret {
             Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
@@ -301,7 +331,7 @@ impl Toolbox {
     }
 
     /// What becomes of the policy for one more command.
-    fn confine(&self) -> Result<Option<Arc<Plan>>, StartError> {
+    fn confine(&self, policy: &Policy) -> Result<Option<Arc<Plan>>, StartError> {
         let options = &self.inner.options;
         let variable = |name: &str| {
             let found = options.environment.iter().find(|(variable, _)| variable == name);
@@ -314,7 +344,7 @@ impl Toolbox {
             kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
             doors: options.doors.clone(),
         };
-        let plan = self.inner.engine.confine(&options.sandbox, &surroundings);
+        let plan = self.inner.engine.confine(policy, &surroundings);
         plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })
     }
 
@@ -456,6 +486,17 @@ impl Toolbox {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
         self.inner.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A command that is about to become a session.
+pub(crate) struct Starting {
+    pub(crate) spec: CommandSpec,
+    /// How it is shown.
+    pub(crate) command: String,
+    /// Variables that were kept from it.
+    pub(crate) removed: Vec<String>,
+    /// What it may touch, if not what the toolbox says.
+    pub(crate) sandbox: Option<Policy>,
 }
 
 /// A session whose output can be read.

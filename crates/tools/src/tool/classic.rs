@@ -11,7 +11,7 @@ use windlass_output::{
     Budget, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Span, Tokenizer, Tokens, excerpt, settle,
 };
 
-use super::exec_command::{command, directory};
+use super::exec_command::{Tied, command, directory};
 use super::{Refusal, Visit, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, missing, schema, without_nul};
 use crate::call::Reply;
@@ -21,6 +21,7 @@ use crate::held::{Held, Telling};
 use crate::login::Captured;
 use crate::report;
 use crate::shell::check_script;
+use crate::toolbox::Starting;
 
 const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: true };
 
@@ -124,10 +125,13 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     spec.timeout = Some(bounds.timeout);
     spec.lifetime = Lifetime::Runtime;
     let place = spec.directory.clone();
-    let held = visit.toolbox.start(spec, shown, removed)?;
+    let sandbox = visit.call.sandbox.clone();
+    let held = visit.toolbox.start(Starting { spec, command: shown, removed, sandbox })?;
     let _attending = held.attend();
+    let tied = Tied::to(&held, visit.call.dismissal);
     // The session's own time-out ends it, and everything it started, and then the answer comes.
     held.session.wait(&Until::exit().by(visit.began + visit.call.ceiling)).await;
+    tied.loosen();
     if held.session.receipt().is_some() {
         held.told(held.session.journal().end(), Some(Telling::Told));
     }

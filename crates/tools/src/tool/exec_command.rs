@@ -11,12 +11,13 @@ use super::{Refusal, Visit, Yield, shape};
 use crate::answer::Answer;
 use crate::arguments::{BadArgument, Field, Kind, is_number, schema};
 use crate::attend::Wait;
-use crate::call::Reply;
+use crate::call::{Dismissal, Reply};
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
 use crate::held::{Held, Showing, ViewKind};
 use crate::login::Captured;
 use crate::shell::{Shell, check_script};
+use crate::toolbox::Starting;
 use crate::until::{self, Conditions};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -149,14 +150,17 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let mut notes = visit.remarks();
     let held = start(&visit, &order, &mut notes).await?;
     let _attending = held.attend();
-    let tied = Tied::to(&held, order.lifetime);
+    let tied = Tied::to(&held, visit.call.dismissal);
     let wait = Wait {
         deadline: visit.deadline(order.until.as_ref(), order.yield_time),
         view: order.showing.view,
         ..Wait::of(&held, order.until)
     };
     let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
-    tied.end().await;
+    if order.lifetime == Lifetime::Call {
+        held.session.end_call().await;
+    }
+    tied.loosen();
     let (toolbox, began) = (visit.toolbox, visit.began);
     let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input: None, notes };
     Ok(answer.reply().await)
@@ -180,7 +184,12 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
     spec.timeout = order.timeout;
     spec.lifetime = order.lifetime;
     spec.name.clone_from(&order.name);
-    let started = toolbox.start(spec, order.cmd.clone(), removed);
+    let started = toolbox.start(Starting {
+        spec,
+        command: order.cmd.clone(),
+        removed,
+        sandbox: visit.call.sandbox.clone(),
+    });
     started.map_err(|error| explained(&visit.toolbox.clone(), error))
 }
 
@@ -211,18 +220,17 @@ fn explained(toolbox: &crate::Toolbox, error: StartError) -> Refusal {
     }
 }
 
-/// A session that may not outlive the call, however the call ends.
-struct Tied(Option<Session>);
+/// A session that goes with its call, should the call be dropped.
+pub(super) struct Tied(Option<Session>);
 
 impl Tied {
-    fn to(held: &Held, lifetime: Lifetime) -> Self {
-        Self((lifetime == Lifetime::Call).then(|| held.session.clone()))
+    pub(super) fn to(held: &Held, dismissal: Dismissal) -> Self {
+        let ends = dismissal == Dismissal::End || held.session.facts().lifetime == Lifetime::Call;
+        Self(ends.then(|| held.session.clone()))
     }
 
-    async fn end(mut self) {
-        if let Some(session) = &self.0 {
-            session.end_call().await;
-        }
+    /// The call is answered: the session is on its own.
+    pub(super) fn loosen(mut self) {
         self.0 = None;
     }
 }

@@ -1,0 +1,111 @@
+//! Making a conversation shorter: what was set up stays, the user's own words stay, and the rest becomes a summary that
+//! the model itself writes.
+
+use windlass_model::{Item, Role};
+
+use crate::history::{Entry, Origin};
+
+/// The most of the user's words that is kept, in tokens; the newest first.
+const MOST_WORDS: u64 = 20_000;
+
+/// What the model is asked for the summary with.
+pub(crate) const PROMPT: &str = "The conversation is about to be replaced by a summary, because it fills the context \
+    window. Write that summary now, for whoever goes on with this task and knows nothing else. Say what the user wants, \
+    what has been done and found out (files, commands, results, decisions with their reasons), what is still open, and \
+    what the next step is. Name exact paths, commands, identifiers and session or agent ids that are still needed. Be \
+    complete and brief; do not call tools.";
+
+/// What stands before the summary in the new conversation.
+const INTRODUCTION: &str = "The conversation so far was replaced by this summary, which the model wrote itself. The user's own \
+    messages are kept above it. Go on from here; do not repeat what is done.";
+
+/// The conversation that takes the place of this one.
+pub(crate) fn replacement(old: &[Entry], summary: &str) -> Vec<Entry> {
+    let context = old.iter().filter(|entry| entry.origin == Origin::Context).cloned();
+    let mut new: Vec<Entry> = context.collect();
+    new.extend(own_words(old));
+    let text = format!("{INTRODUCTION}\n\n<summary>\n{}\n</summary>", summary.trim());
+    new.push(Entry { origin: Origin::Summary, item: Item::user(text) });
+    new
+}
+
+/// The user's own messages, in their order: the newest that fit, and of the one that does not fit its beginning and end.
+fn own_words(old: &[Entry]) -> Vec<Entry> {
+    let mut left = MOST_WORDS;
+    let mut kept = Vec::new();
+    for entry in old.iter().rev().filter(|entry| entry.origin == Origin::User) {
+        if entry.estimate() <= left {
+            left -= entry.estimate();
+            kept.push(entry.clone());
+            continue;
+        }
+        let words = entry.item.words_of(Role::User).unwrap_or_default();
+        if left > 0 {
+            kept.push(Entry::user(Item::user(middle_cut(&words, left as usize * 4))));
+        }
+        break;
+    }
+    kept.reverse();
+    kept
+}
+
+/// The beginning and the end of a text, with a word about what is missing.
+pub(crate) fn middle_cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(most / 2);
+    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    let missing = tail - head;
+    format!("{}\n[… {missing} bytes left out …]\n{}", &text[..head], &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(origin: Origin, text: &str) -> Entry {
+        Entry { origin, item: Item::user(text) }
+    }
+
+    fn texts(entries: &[Entry]) -> Vec<String> {
+        entries.iter().filter_map(|entry| entry.item.words_of(Role::User)).collect()
+    }
+
+    #[test]
+    fn what_was_set_up_and_what_the_user_said_survives() {
+        let old = [
+            entry(Origin::Context, "rules"),
+            entry(Origin::User, "please do it"),
+            entry(Origin::Notice, "a session ended"),
+            entry(Origin::Tool, "output"),
+            entry(Origin::User, "and quickly"),
+        ];
+        let new = texts(&replacement(&old, "half done\n"));
+        assert_eq!(new[..3], ["rules", "please do it", "and quickly"]);
+        assert!(new[3].ends_with("<summary>\nhalf done\n</summary>"), "{}", new[3]);
+        assert_eq!(new.len(), 4);
+    }
+
+    #[test]
+    fn a_second_summary_takes_the_place_of_the_first() {
+        let old = [entry(Origin::User, "task"), entry(Origin::Summary, "first")];
+        assert_eq!(texts(&replacement(&old, "second")).len(), 2);
+    }
+
+    #[test]
+    fn of_too_many_words_the_newest_are_kept_and_one_is_cut_in_the_middle() {
+        let long = format!("BEGIN{}END", "x".repeat(MOST_WORDS as usize * 4));
+        let old = [entry(Origin::User, "lost"), entry(Origin::User, &long), entry(Origin::User, "newest")];
+        let new = texts(&replacement(&old, "s"));
+        assert_eq!(new.len(), 3);
+        assert!(new[0].starts_with("BEGIN") && new[0].ends_with("END") && new[0].contains("left out"));
+        assert_eq!(new[1], "newest");
+    }
+
+    #[test]
+    fn cutting_keeps_characters_whole() {
+        assert_eq!(middle_cut("äöü", 6), "äöü");
+        assert_eq!(middle_cut("äöüäöü", 6), "ä\n[… 8 bytes left out …]\nü");
+    }
+}

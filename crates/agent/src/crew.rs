@@ -1,0 +1,143 @@
+//! What all agents of one team share: the model, the tools' surroundings, the limits, and where things are told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use windlass_tools::{Policy, Toolbox};
+
+use crate::attendant::Attendant;
+use crate::event::Event;
+use crate::history::Entry;
+use crate::record::Threads;
+use crate::speaker::Speaker;
+use crate::tool::Tool;
+
+/// What a team is made of. Everything in it is decided by whoever starts it.
+pub struct Crew {
+    /// Whom agents ask.
+    pub speaker: Arc<dyn Speaker>,
+    /// Makes the tools that run commands, one box for each agent, over one engine.
+    pub toolbox: Box<dyn Fn() -> Toolbox + Send + Sync>,
+    /// Tools beyond the usual ones, the same for all.
+    pub more_tools: Vec<SharedTool>,
+    /// Where conversations are kept; nowhere, if `None`.
+    pub threads: Option<Threads>,
+    /// The wall clock, for names and dates.
+    pub clock: fn() -> SystemTime,
+    /// Who can be asked.
+    pub attendant: Option<Arc<dyn Attendant>>,
+    /// Where everything is told.
+    pub events: mpsc::Sender<Event>,
+    /// How agents work.
+    pub manners: Manners,
+}
+
+/// A tool that was made elsewhere.
+#[derive(Clone)]
+pub struct SharedTool(pub(crate) Arc<dyn Tool>);
+
+/// How agents work.
+#[derive(Clone, Debug)]
+pub struct Manners {
+    /// The model, unless somebody says otherwise.
+    pub voice: Voice,
+    /// Where they work. Absolute.
+    pub directory: PathBuf,
+    /// What every conversation begins with.
+    pub context: Vec<Entry>,
+    /// The size of the model's window, in tokens; unknown, if `None`.
+    pub window: Option<u64>,
+    /// From how many tokens on a conversation is made shorter.
+    pub compact_at: Option<u64>,
+    /// What the model is asked for a summary with, if not the usual.
+    pub compact_prompt: Option<String>,
+    /// Failed tries in a row before a turn fails.
+    pub most_tries: u32,
+    /// The most tokens that one answer of a tool shows.
+    pub output_limit: u64,
+    /// How the last words of the first agent must look.
+    pub output_schema: Option<Value>,
+    /// What commands and patches may touch.
+    pub sandbox: Policy,
+    /// When a person is asked.
+    pub approval: ApprovalMode,
+    /// How long an agent that has nothing else to do waits for commands that still run.
+    pub background_wait: Duration,
+    /// Whether the model may be asked to search the web by its provider.
+    pub web_search: bool,
+    /// Whether the model can look at pictures.
+    pub sees: bool,
+    /// Whether apply_patch is offered as free text.
+    pub free_text: bool,
+    /// Whether JavaScript may call the tools.
+    pub code_mode: bool,
+    /// The limits of a team.
+    pub team: TeamLimits,
+    /// What sub-agents can be.
+    pub roles: Vec<Role>,
+}
+
+/// With which model an agent speaks, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Voice {
+    /// The model's name.
+    pub model: String,
+    /// How hard it thinks.
+    pub effort: Option<String>,
+    /// How its thoughts are summed up.
+    pub summary: Option<String>,
+    /// How much it says.
+    pub verbosity: Option<String>,
+}
+
+/// When a person is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApprovalMode {
+    /// Never: what is not allowed is refused.
+    #[default]
+    Never,
+    /// When the model asks to go beyond the sandbox, and where rules say so.
+    OnRequest,
+    /// Before every command that no rule allows.
+    Untrusted,
+}
+
+impl ApprovalMode {
+    /// As configurations spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::OnRequest => "on-request",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+/// How large a team may become.
+#[derive(Clone, Copy, Debug)]
+pub struct TeamLimits {
+    /// Sub-agents that are not closed.
+    pub most_open: usize,
+    /// How many generations there may be below the first agent.
+    pub most_depth: u32,
+}
+
+/// What a sub-agent can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// What it is asked for by.
+    pub name: String,
+    /// What it is good for, for models.
+    pub description: String,
+    /// What it is told beyond what all are told.
+    pub instructions: Option<String>,
+    /// Its model, if not its parent's.
+    pub model: Option<String>,
+    /// How hard it thinks, if not like its parent.
+    pub effort: Option<String>,
+    /// Names it likes.
+    pub nicknames: Vec<String>,
+}

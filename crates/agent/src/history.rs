@@ -1,0 +1,193 @@
+//! The conversation so far: a list that only grows. Making it shorter replaces it, and is the only thing that does.
+
+use std::collections::VecDeque;
+
+use windlass_model::{Call, CallId, Content, Item, Part, Role};
+
+/// An item, and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Where it came from.
+    pub origin: Origin,
+    /// What it says.
+    pub item: Item,
+}
+
+/// Where an item came from. What the user said himself survives everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Instructions and surroundings, told at the beginning.
+    Context,
+    /// The user's own words.
+    User,
+    /// What the program tells the model on its own account.
+    Notice,
+    /// The model.
+    Model,
+    /// A tool's answer.
+    Tool,
+    /// What is left of a conversation that was made shorter.
+    Summary,
+}
+
+impl Origin {
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::Context, "context"),
+        (Self::User, "user"),
+        (Self::Notice, "notice"),
+        (Self::Model, "model"),
+        (Self::Tool, "tool"),
+        (Self::Summary, "summary"),
+    ];
+
+    /// As thread files spell it.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(origin, _)| *origin == self).map_or("notice", |(_, name)| name)
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(origin, _)| *origin)
+    }
+}
+
+impl Entry {
+    /// The user's words.
+    pub fn user(item: Item) -> Self {
+        Self { origin: Origin::User, item }
+    }
+
+    /// Words of the program's.
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self { origin: Origin::Notice, item: Item::user(text) }
+    }
+
+    /// About how many tokens it takes: four bytes each.
+    pub(crate) fn estimate(&self) -> u64 {
+        self.item.json().len() as u64 / 4
+    }
+}
+
+/// A conversation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    entries: Vec<Entry>,
+}
+
+impl History {
+    /// A conversation that was read from a file: calls without an answer get one, answers without a call are dropped.
+    pub(crate) fn restored(entries: Vec<Entry>) -> Self {
+        Self { entries: paired(entries) }
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    pub(crate) fn replace(&mut self, entries: Vec<Entry>) {
+        self.entries = entries;
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn items(&self) -> Vec<Item> {
+        self.entries.iter().map(|entry| entry.item.clone()).collect()
+    }
+
+    /// The last thing the model said.
+    pub(crate) fn last_message(&self) -> Option<String> {
+        self.entries.iter().rev().find_map(|entry| entry.item.words_of(Role::Assistant))
+    }
+
+    /// What a sub-agent is told of this conversation: words, without tools and thoughts.
+    pub(crate) fn words(&self) -> Vec<Entry> {
+        let told = |entry: &&Entry| {
+            let is_message = matches!(entry.item.content(), Content::Message { .. });
+            is_message && entry.origin != Origin::Context
+        };
+        self.entries.iter().filter(told).cloned().collect()
+    }
+}
+
+/// What a call is answered with whose answer was never kept.
+const ABORTED: &str = "aborted";
+
+/// Every call directly followed, in order, by exactly one answer of its own answer's group.
+fn paired(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut kept = Vec::with_capacity(entries.len());
+    let mut open: VecDeque<Call> = VecDeque::new();
+    for entry in entries {
+        match entry.item.content() {
+            Content::Call(call) => open.push_back(call.clone()),
+            Content::Output { call, .. } if !close(&mut open, call) => continue,
+            Content::Output { .. } | Content::Reasoning { .. } | Content::Other { .. } => {}
+            // Somebody speaks: what is open now was never answered.
+            Content::Message { role: Role::Assistant, .. } => {}
+            Content::Message { .. } => kept.extend(open.drain(..).map(aborted)),
+        }
+        kept.push(entry);
+    }
+    kept.extend(open.drain(..).map(aborted));
+    kept
+}
+
+/// Whether there was such a call.
+fn close(open: &mut VecDeque<Call>, id: &CallId) -> bool {
+    let place = open.iter().position(|call| call.id == *id);
+    place.map(|place| open.remove(place)).is_some()
+}
+
+fn aborted(call: Call) -> Entry {
+    Entry { origin: Origin::Tool, item: Item::output(&call, vec![Part::Text(ABORTED.into())]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_model::Input;
+
+    use super::*;
+
+    fn call(id: &str) -> Call {
+        let input = Input::Arguments("{}".into());
+        Call { id: CallId(id.into()), name: "f".into(), namespace: None, input }
+    }
+
+    /// `c1` is a call, `o1` its answer, `u` the user, `a` the model.
+    fn check(given: &str, expected: &str) {
+        let entry = |word: &str| {
+            let item = match word.split_at(1) {
+                ("c", id) => Item::call(call(id)),
+                ("o", id) => Item::output(&call(id), vec![Part::Text("out".into())]),
+                ("u", _) => Item::user("words"),
+                _ => Item::message(Role::Assistant, vec![Part::Text("words".into())]),
+            };
+            Entry { origin: Origin::Model, item }
+        };
+        let restored = History::restored(given.split_whitespace().map(entry).collect());
+        let word = |entry: &Entry| match entry.item.content() {
+            Content::Call(call) => format!("c{}", call.id),
+            Content::Output { call, parts } if parts == &[Part::Text(ABORTED.into())] => format!("x{call}"),
+            Content::Output { call, .. } => format!("o{call}"),
+            Content::Message { role: Role::User, .. } => "u".into(),
+            _ => "a".into(),
+        };
+        assert_eq!(restored.entries().iter().map(word).collect::<Vec<_>>().join(" "), expected, "{given}");
+    }
+
+    #[test]
+    fn calls_and_answers_are_paired_when_a_conversation_is_restored() {
+        check("u c1 c2 o1 o2 a", "u c1 c2 o1 o2 a");
+        check("u c1 c2 o1", "u c1 c2 o1 x2");
+        check("u c1 u", "u c1 x1 u");
+        check("u o9 a", "u a");
+        check("u c1 o1 o1 c1 o1", "u c1 o1 c1 o1");
+    }
+
+    #[test]
+    fn every_origin_has_a_name_of_its_own() {
+        for (origin, name) in Origin::NAMES {
+            assert_eq!((origin.name(), Origin::named(name)), (name, Some(origin)));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Works on a task with a model and tools.
+//!
+//! A [`Team`] is a tree of agents. Each agent is one task that owns its conversation; a turn of it is a pure machine
+//! (`turn`) whose orders its worker carries out. Agents, people and programs reach one another through inboxes, and
+//! everything that happens is told in one stream of [`Event`]s. This crate knows no sockets, no terminals and no
+//! environment: whoever starts a team hands it everything in a [`Crew`].
+#![forbid(unsafe_code)]
+
+mod attendant;
+mod compact;
+mod crew;
+mod event;
+mod history;
+mod names;
+mod record;
+mod speaker;
+mod team;
+mod thread;
+mod tool;
+mod tools;
+mod turn;
+mod worker;
+
+pub use attendant::{Approval, Attendant, Choice, Decision, UserAnswer, UserQuestion, Waited};
+pub use crew::{ApprovalMode, Crew, Manners, Role, SharedTool, TeamLimits, Voice};
+pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
+pub use history::{Entry, Origin};
+pub use record::{RecordError, Thread, ThreadFacts, Threads};
+pub use speaker::{Asked, Speaker, Speech, Spoken};
+pub use team::{Beginning, Status, Team};
+pub use thread::ThreadId;

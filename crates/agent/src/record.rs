@@ -1,0 +1,459 @@
+//! Thread files: one line of JSON for everything that must survive, appended and never changed. A line that was cut off by
+//! a crash is left out when the file is read, and cut away before more is written.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use windlass_model::{Item, Usage};
+
+use crate::history::{Entry, Origin};
+use crate::thread::ThreadId;
+
+/// The version of the format; a newer one is refused by name.
+const VERSION: u32 = 1;
+
+/// What a thread is, in the first line of its file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadFacts {
+    /// Its name.
+    pub id: String,
+    /// When it began, in seconds since 1970.
+    #[serde(default)]
+    pub began: u64,
+    /// Where it works.
+    #[serde(default)]
+    pub directory: PathBuf,
+    /// The model it began with.
+    #[serde(default)]
+    pub model: String,
+    /// Who started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The thread it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+    /// What it is called among its team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nickname: Option<String>,
+    /// The role it plays there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// How many stand above it.
+    #[serde(default)]
+    pub depth: u32,
+}
+
+/// A line of a thread file, as it is written; items are written by themselves, in their own bytes.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line<'a> {
+    Thread {
+        version: u32,
+        #[serde(flatten)]
+        facts: &'a ThreadFacts,
+    },
+    /// The conversation is replaced by what follows.
+    Compacted {
+        items: usize,
+    },
+    Usage {
+        input: u64,
+        cached: u64,
+        cache_written: u64,
+        output: u64,
+        reasoning: u64,
+    },
+    /// How a turn ended, for people who read the file.
+    Turn {
+        ended: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'a str>,
+    },
+}
+
+/// A line as it is read: its type, and whichever fields that type has.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Found<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    version: u32,
+    origin: String,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    items: usize,
+    input: u64,
+    cached: u64,
+    cache_written: u64,
+    output: u64,
+    reasoning: u64,
+}
+
+/// A thread as its file tells it.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// What it is.
+    pub facts: ThreadFacts,
+    /// What was said.
+    pub entries: Vec<Entry>,
+    /// What it cost so far.
+    pub usage: Usage,
+    /// How full the model's window was at last, in tokens.
+    pub filled: u64,
+}
+
+/// Why a thread cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Nobody wrote such a thread here.
+    #[error("there is no thread {id} in {}", directory.display())]
+    Unknown {
+        /// The name.
+        id: String,
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// It was written by a program that knows more.
+    #[error("thread file {} has version {version}; this program reads up to {VERSION}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// It does not begin like a thread.
+    #[error("{} is no thread file", path.display())]
+    NoThread {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else has it open.
+    #[error("thread {id} is being worked on by another program")]
+    Busy {
+        /// The name.
+        id: String,
+    },
+    /// The disk says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Where thread files lie.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    directory: PathBuf,
+}
+
+impl Threads {
+    /// Those in this directory, which is made when it is needed.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Where a thread's file lies.
+    pub fn path(&self, id: &ThreadId) -> PathBuf {
+        self.directory.join(format!("{id}.jsonl"))
+    }
+
+    /// The names of all threads, newest first.
+    pub fn list(&self) -> Vec<ThreadId> {
+        let Ok(found) = std::fs::read_dir(&self.directory) else { return Vec::new() };
+        let name = |entry: io::Result<std::fs::DirEntry>| {
+            ThreadId::parse(entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl")?)
+        };
+        let mut names: Vec<ThreadId> = found.filter_map(name).collect();
+        names.sort_by(|left, right| right.cmp(left));
+        names
+    }
+
+    /// What a thread is, without what was said.
+    pub fn facts(&self, id: &ThreadId) -> Result<ThreadFacts, RecordError> {
+        let path = self.path(id);
+        let file = self.open(id)?;
+        let mut line = String::new();
+        // The first line is short, whatever follows; and the file may be something else entirely.
+        let read = BufReader::new(io::Read::take(file, 1 << 20)).read_line(&mut line);
+        read.map_err(|source| RecordError::Io { path: path.clone(), source })?;
+        first(&path, &line)
+    }
+
+    /// The newest thread that a person began in this directory, or anywhere.
+    pub fn last(&self, directory: Option<&Path>) -> Option<ThreadId> {
+        let fits = |id: &ThreadId| {
+            let facts = self.facts(id).ok()?;
+            (facts.parent.is_none() && directory.is_none_or(|asked| facts.directory == asked)).then_some(())
+        };
+        self.list().into_iter().find(|id| fits(id).is_some())
+    }
+
+    /// Everything a thread's file tells.
+    pub fn load(&self, id: &ThreadId) -> Result<Thread, RecordError> {
+        let path = self.path(id);
+        let text = io::read_to_string(self.open(id)?);
+        let text = text.map_err(|source| RecordError::Io { path: path.clone(), source })?;
+        read(&path, &text)
+    }
+
+    /// Begins a thread's file.
+    pub(crate) fn begin(&self, facts: &ThreadFacts) -> Result<Record, RecordError> {
+        let id = ThreadId::parse(&facts.id).unwrap_or_else(|| ThreadId::new(std::time::UNIX_EPOCH));
+        let path = self.path(&id);
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        let opened = made.and_then(|()| {
+            OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&path)
+        });
+        let file = opened.map_err(|source| RecordError::Io { path: path.clone(), source })?;
+        let mut record = Record::over(file, path, &facts.id)?;
+        record.write(&Line::Thread { version: VERSION, facts })?;
+        Ok(record)
+    }
+
+    /// Goes on with a thread's file.
+    pub(crate) fn resume(&self, id: &ThreadId) -> Result<Record, RecordError> {
+        let path = self.path(id);
+        let failed = |source| RecordError::Io { path: path.clone(), source };
+        let file = OpenOptions::new().append(true).read(true).open(&path).map_err(failed)?;
+        let mut record = Record::over(file, path.clone(), id.as_str())?;
+        record.cut_torn_tail().map_err(failed)?;
+        Ok(record)
+    }
+
+    fn open(&self, id: &ThreadId) -> Result<File, RecordError> {
+        let path = self.path(id);
+        File::open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => {
+                RecordError::Unknown { id: id.to_string(), directory: self.directory.clone() }
+            }
+            _ => RecordError::Io { path, source },
+        })
+    }
+}
+
+/// A thread's file, open for more.
+#[derive(Debug)]
+pub(crate) struct Record {
+    file: File,
+    path: PathBuf,
+}
+
+impl Record {
+    /// One program at a time: two would mix their lines.
+    fn over(file: File, path: PathBuf, id: &str) -> Result<Self, RecordError> {
+        let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        match rustix::fs::flock(&file, lock) {
+            Ok(()) => Ok(Self { file, path }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(RecordError::Busy { id: id.to_owned() }),
+            Err(errno) => Err(RecordError::Io { path, source: errno.into() }),
+        }
+    }
+
+    pub(crate) fn item(&mut self, entry: &Entry) -> Result<(), RecordError> {
+        let text = item_line(entry);
+        self.append(&text)
+    }
+
+    pub(crate) fn compacted(&mut self, entries: &[Entry]) -> Result<(), RecordError> {
+        // All of it in one piece: a conversation that is half replaced would be no conversation.
+        let mut text = line_text(&Line::Compacted { items: entries.len() });
+        entries.iter().for_each(|entry| text += &item_line(entry));
+        self.append(&text)
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage) -> Result<(), RecordError> {
+        let Usage { input, cached, cache_written, output, reasoning } = usage;
+        self.write(&Line::Usage { input, cached, cache_written, output, reasoning })
+    }
+
+    pub(crate) fn turn(&mut self, ended: &str, message: Option<&str>) -> Result<(), RecordError> {
+        self.write(&Line::Turn { ended, message })
+    }
+
+    fn write(&mut self, line: &Line<'_>) -> Result<(), RecordError> {
+        let text = line_text(line);
+        self.append(&text)
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), RecordError> {
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|source| RecordError::Io { path: self.path.clone(), source })
+    }
+
+    fn cut_torn_tail(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        io::Read::read_to_end(&mut self.file, &mut text)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |place| place + 1);
+        if whole < text.len() { self.file.set_len(whole as u64) } else { Ok(()) }
+    }
+}
+
+fn line_text(line: &Line<'_>) -> String {
+    // Only maps with keys that are no texts cannot be written, and there are none.
+    serde_json::to_string(line).unwrap_or_default() + "\n"
+}
+
+/// The item's own bytes stand in the line, so that they are the same when they are read again.
+fn item_line(entry: &Entry) -> String {
+    let one_line = entry.item.json().replace(['\n', '\r'], " ");
+    format!("{{\"type\":\"item\",\"origin\":\"{}\",\"item\":{one_line}}}\n", entry.origin.name())
+}
+
+fn first(path: &Path, line: &str) -> Result<ThreadFacts, RecordError> {
+    let no_thread = || RecordError::NoThread { path: path.to_owned() };
+    let found: Found<'_> = serde_json::from_str(line).map_err(|_| no_thread())?;
+    match found.version {
+        _ if found.kind != "thread" => Err(no_thread()),
+        version if version > VERSION => Err(RecordError::Newer { path: path.to_owned(), version }),
+        _ => serde_json::from_str(line).map_err(|_| no_thread()),
+    }
+}
+
+fn read(path: &Path, text: &str) -> Result<Thread, RecordError> {
+    let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let facts = first(path, lines.next().unwrap_or_default())?;
+    let mut reading = Reading { thread: Thread { facts, ..Thread::default() }, replacement: None };
+    for line in lines {
+        // A line that means nothing, say of a later version, is no reason to lose the others.
+        if let Ok(found) = serde_json::from_str::<Found<'_>>(line) {
+            reading.take(&found);
+        }
+    }
+    Ok(reading.thread)
+}
+
+/// A thread, read so far.
+struct Reading {
+    thread: Thread,
+    /// What takes the conversation's place, and how many entries it must have: until it is whole, the old one holds.
+    replacement: Option<(usize, Vec<Entry>)>,
+}
+
+impl Reading {
+    fn take(&mut self, found: &Found<'_>) {
+        match found.kind.as_str() {
+            "item" => self.item(found),
+            "compacted" => self.replacement = Some((found.items, Vec::new())),
+            "usage" => {
+                let Found { input, cached, cache_written, output, reasoning, .. } = *found;
+                let usage = Usage { input, cached, cache_written, output, reasoning };
+                self.thread.filled = usage.total();
+                self.thread.usage = self.thread.usage.and(usage);
+            }
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, found: &Found<'_>) {
+        let Some(Ok(item)) = found.item.map(|item| Item::from_json(item.get())) else { return };
+        let entry = Entry { origin: Origin::named(&found.origin).unwrap_or(Origin::Notice), item };
+        let Some((wanted, entries)) = &mut self.replacement else {
+            self.thread.filled += entry.estimate();
+            return self.thread.entries.push(entry);
+        };
+        entries.push(entry);
+        if entries.len() >= *wanted {
+            self.thread.filled = entries.iter().map(Entry::estimate).sum();
+            self.thread.entries = std::mem::take(entries);
+            self.replacement = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use proptest::prelude::*;
+    use windlass_model::Role;
+    use windlass_testkit::Scratch;
+
+    use super::*;
+
+    fn entry(text: &str) -> Entry {
+        Entry::user(Item::user(text))
+    }
+
+    fn words(thread: &Thread) -> Vec<String> {
+        thread.entries.iter().filter_map(|entry| entry.item.words_of(Role::User)).collect()
+    }
+
+    fn begun(scratch: &Scratch) -> (Threads, ThreadId, Record) {
+        let threads = Threads::new(scratch.path().join("threads"));
+        let id = ThreadId::new(SystemTime::now());
+        let facts = ThreadFacts { id: id.to_string(), directory: "/w".into(), ..ThreadFacts::default() };
+        let record = threads.begin(&facts).unwrap();
+        (threads, id, record)
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_byte_for_byte() {
+        let scratch = Scratch::new("record");
+        let (threads, id, mut record) = begun(&scratch);
+        let raw = r#"{"type":"reasoning", "encrypted_content":"é\u0001=","n":1.50,"summary":[]}"#;
+        record.item(&entry("one")).unwrap();
+        record.item(&Entry { origin: Origin::Model, item: Item::from_json(raw).unwrap() }).unwrap();
+        record.usage(Usage { input: 10, output: 5, ..Usage::default() }).unwrap();
+        record.turn("completed", None).unwrap();
+        let thread = threads.load(&id).unwrap();
+        assert_eq!(thread.entries[1].item.json(), raw);
+        assert_eq!((thread.usage.total(), thread.filled, words(&thread)), (15, 15, vec!["one".to_owned()]));
+        assert_eq!(threads.last(Some(Path::new("/w"))), Some(id.clone()));
+        assert_eq!(threads.last(Some(Path::new("/elsewhere"))), None);
+    }
+
+    #[test]
+    fn a_torn_tail_is_left_out_and_cut_away() {
+        let scratch = Scratch::new("record");
+        let (threads, id, mut record) = begun(&scratch);
+        record.item(&entry("one")).unwrap();
+        record.append(r#"{"type":"item","origin":"user","item":{"type":"mess"#).unwrap();
+        drop(record);
+        assert_eq!(words(&threads.load(&id).unwrap()), ["one"]);
+        let mut record = threads.resume(&id).unwrap();
+        record.item(&entry("two")).unwrap();
+        assert_eq!(words(&threads.load(&id).unwrap()), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_replacement_counts_only_when_it_is_whole() {
+        let scratch = Scratch::new("record");
+        let (threads, id, mut record) = begun(&scratch);
+        record.item(&entry("one")).unwrap();
+        record.write(&Line::Compacted { items: 2 }).unwrap();
+        record.item(&entry("short")).unwrap();
+        assert_eq!(words(&threads.load(&id).unwrap()), ["one"]);
+        record.compacted(&[entry("sum"), entry("rest")]).unwrap();
+        record.item(&entry("two")).unwrap();
+        assert_eq!(words(&threads.load(&id).unwrap()), ["sum", "rest", "two"]);
+    }
+
+    #[test]
+    fn two_programs_do_not_write_one_thread() {
+        let scratch = Scratch::new("record");
+        let (threads, id, record) = begun(&scratch);
+        assert!(matches!(threads.resume(&id), Err(RecordError::Busy { .. })));
+        drop(record);
+        threads.resume(&id).unwrap();
+        let other = ThreadId::new(SystemTime::now());
+        assert!(matches!(threads.load(&other), Err(RecordError::Unknown { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_of_a_file_are_too_much(text in ".{0,300}(\n.{0,80}){0,5}") {
+            let _ = read(Path::new("f"), &text);
+            let begun = format!("{{\"type\":\"thread\",\"version\":1,\"id\":\"x\"}}\n{text}");
+            prop_assert!(read(Path::new("f"), &begun).is_ok());
+        }
+    }
+}

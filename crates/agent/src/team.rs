@@ -1,0 +1,535 @@
+//! The agents that work on one task: a tree with limits, whose members are reached by id, nickname or path. Nothing of it
+//! outlives its root.
+
+mod member;
+mod status;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use windlass_model::{Item, Usage};
+
+use self::member::{Member, Members};
+pub use self::status::Status;
+use crate::compact::middle_cut;
+use crate::crew::{Crew, Role, Voice};
+use crate::event::{EventKind, Reporter};
+use crate::history::{Entry, History, Origin};
+use crate::names::nickname;
+use crate::record::{Record, RecordError, Thread, ThreadFacts};
+use crate::thread::ThreadId;
+use crate::tool::{ToolSet, shortened};
+use crate::tools;
+use crate::worker::{Commands, Op, Worker};
+
+/// Words for an agent that may wait to be heard.
+const INBOX: usize = 64;
+/// How long agents that are closed have to go.
+const GOING: Duration = Duration::from_secs(5);
+
+/// A tree of agents. A cheap handle.
+#[derive(Clone)]
+pub struct Team {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    crew: Arc<Crew>,
+    members: Mutex<Members>,
+    /// Grows whenever something happened that somebody may wait for.
+    changes: watch::Sender<u64>,
+}
+
+/// How the first agent begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// With nothing but its instructions.
+    New,
+    /// Where an earlier one left off.
+    Resume(ThreadId),
+    /// With a copy of an earlier conversation.
+    Fork(ThreadId),
+}
+
+/// A sub-agent that somebody wants.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) words: Vec<Entry>,
+    pub(crate) role: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) effort: Option<String>,
+    /// What it is told of its parent's conversation.
+    pub(crate) heard: Vec<Entry>,
+}
+
+/// Everything that makes an agent, before it lives.
+struct Cradle {
+    facts: ThreadFacts,
+    parent: Option<ThreadId>,
+    voice: Voice,
+    entries: Vec<Entry>,
+    record: Option<Record>,
+    usage: Usage,
+    filled: u64,
+    task: String,
+}
+
+impl Team {
+    /// A team of one, which waits for words.
+    pub fn start(crew: Crew, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
+        let inner = Inner { crew: Arc::new(crew), members: Mutex::default(), changes: watch::Sender::new(0) };
+        let team = Self { inner: Arc::new(inner) };
+        let cradle = team.first(beginning)?;
+        let id = team.bear(cradle);
+        Ok((team, id))
+    }
+
+    /// Says something to an agent. While it works, it hears it at the next boundary.
+    pub async fn say(&self, agent: &ThreadId, items: Vec<Item>) -> bool {
+        self.tell(agent, Op::Say(items.into_iter().map(Entry::user).collect())).await
+    }
+
+    /// Has an agent stop what it does.
+    pub async fn interrupt(&self, agent: &ThreadId) -> bool {
+        self.tell(agent, Op::Interrupt).await
+    }
+
+    /// How an agent is, now and whenever that changes.
+    pub fn watch(&self, agent: &ThreadId) -> Option<watch::Receiver<Status>> {
+        self.lock().get(agent).map(|member| member.status.clone())
+    }
+
+    /// Ends every agent, with everything they run.
+    pub async fn close(&self) {
+        let all: Vec<ThreadId> = self.lock().all().map(|member| member.id.clone()).collect();
+        self.end(&all).await;
+    }
+
+    async fn tell(&self, agent: &ThreadId, op: Op) -> bool {
+        let inbox = {
+            let members = self.lock();
+            let Some(member) = members.get(agent).filter(|member| member.open) else { return false };
+            if matches!(op, Op::Say(_)) {
+                member.unheard.fetch_add(1, Ordering::SeqCst);
+            }
+            member.inbox.clone()
+        };
+        inbox.send(op).await.is_ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        self.inner.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changed(&self) {
+        self.inner.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// Making agents.
+impl Team {
+    fn first(&self, beginning: &Beginning) -> Result<Cradle, RecordError> {
+        let crew = &self.inner.crew;
+        let mut facts = self.facts(&crew.manners.voice);
+        match beginning {
+            Beginning::New => self.cradle(facts, crew.manners.context.clone(), None),
+            Beginning::Fork(id) => {
+                let thread = self.load(id)?;
+                facts.forked_from = Some(id.to_string());
+                self.cradle(facts, History::restored(thread.entries).entries().to_vec(), None)
+            }
+            Beginning::Resume(id) => {
+                let thread = self.load(id)?;
+                let record = crew.threads.as_ref().map(|threads| threads.resume(id)).transpose()?;
+                Ok(self.resumed(thread, record))
+            }
+        }
+    }
+
+    fn resumed(&self, thread: Thread, record: Option<Record>) -> Cradle {
+        let Thread { facts, entries, usage, filled } = thread;
+        Cradle {
+            parent: facts.parent.as_deref().and_then(ThreadId::parse),
+            facts,
+            voice: self.inner.crew.manners.voice.clone(),
+            entries,
+            record,
+            usage,
+            filled,
+            task: String::new(),
+        }
+    }
+
+    fn load(&self, id: &ThreadId) -> Result<Thread, RecordError> {
+        let unknown =
+            || RecordError::Unknown { id: id.to_string(), directory: "this ephemeral session".into() };
+        self.inner.crew.threads.as_ref().ok_or_else(unknown)?.load(id)
+    }
+
+    fn facts(&self, voice: &Voice) -> ThreadFacts {
+        let crew = &self.inner.crew;
+        let now = (crew.clock)();
+        ThreadFacts {
+            id: ThreadId::new(now).to_string(),
+            began: now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs(),
+            directory: crew.manners.directory.clone(),
+            model: voice.model.clone(),
+            ..ThreadFacts::default()
+        }
+    }
+
+    /// A new conversation, with its file begun.
+    fn cradle(
+        &self,
+        facts: ThreadFacts,
+        entries: Vec<Entry>,
+        voice: Option<Voice>,
+    ) -> Result<Cradle, RecordError> {
+        let crew = &self.inner.crew;
+        let mut record = crew.threads.as_ref().map(|threads| threads.begin(&facts)).transpose()?;
+        for entry in &entries {
+            record.as_mut().map_or(Ok(()), |record| record.item(entry))?;
+        }
+        let filled = entries.iter().map(Entry::estimate).sum();
+        Ok(Cradle {
+            parent: facts.parent.as_deref().and_then(ThreadId::parse),
+            facts,
+            voice: voice.unwrap_or_else(|| crew.manners.voice.clone()),
+            entries,
+            record,
+            usage: Usage::default(),
+            filled,
+            task: String::new(),
+        })
+    }
+
+    /// An agent comes to life.
+    fn bear(&self, cradle: Cradle) -> ThreadId {
+        let crew = Arc::clone(&self.inner.crew);
+        let id = ThreadId::parse(&cradle.facts.id).unwrap_or_else(|| ThreadId::new((crew.clock)()));
+        let report = Reporter::new(id.clone(), crew.events.clone());
+        let toolbox = (crew.toolbox)();
+        let commands = Arc::new(Commands::new(toolbox.clone(), report.clone()));
+        let (inbox, received) = mpsc::channel(INBOX);
+        let (status, watched) = watch::channel(Status::PendingInit);
+        let (root, closing) = self.place(cradle.parent.as_ref(), &id);
+        let depth = cradle.facts.depth;
+        let mut member = Member {
+            id: id.clone(),
+            nickname: cradle.facts.nickname.clone().unwrap_or_else(|| "root".to_owned()),
+            role: cradle.facts.role.clone(),
+            parent: cradle.parent.clone(),
+            depth,
+            task: cradle.task.clone(),
+            inbox,
+            status: watched,
+            closing: closing.clone(),
+            open: true,
+            news: None,
+            heard: Arc::default(),
+            unheard: Arc::default(),
+            life: None,
+        };
+        let surroundings = tools::Surroundings {
+            me: id.clone(),
+            crew: Arc::clone(&crew),
+            team: self.clone(),
+            toolbox: toolbox.clone(),
+            commands: Arc::clone(&commands),
+            report: report.clone(),
+            depth,
+            heard: Arc::clone(&member.heard),
+        };
+        let tools = ToolSet::new(tools::build(&surroundings));
+        let history = History::restored(cradle.entries);
+        *member.heard.lock().unwrap_or_else(PoisonError::into_inner) = history.words();
+        let worker = Worker {
+            me: id.clone(),
+            team: self.clone(),
+            voice: cradle.voice,
+            schema: crew.manners.output_schema.clone().filter(|_| cradle.parent.is_none()),
+            cache_key: root.to_string(),
+            history,
+            record: cradle.record,
+            usage: cradle.usage,
+            filled: cradle.filled,
+            sessions: toolbox.events(),
+            toolbox,
+            specs: tools.specs(),
+            tools,
+            commands,
+            report: report.clone(),
+            inbox: received,
+            status,
+            closing,
+            changes: self.inner.changes.subscribe(),
+            said: Vec::new(),
+            last_words: None,
+            turn_usage: Usage::default(),
+            heard: Arc::clone(&member.heard),
+            unheard: Arc::clone(&member.unheard),
+            taken: 0,
+            crew,
+        };
+        let born = EventKind::Born {
+            parent: member.parent.clone(),
+            nickname: member.nickname.clone(),
+            task: shortened(&member.task, 200),
+        };
+        member.life = Some(tokio::spawn(async move {
+            report.tell(born).await;
+            worker.live().await;
+        }));
+        self.lock().add(member);
+        self.changed();
+        id
+    }
+
+    /// The first of the tree, and what ends the new one with its parent.
+    fn place(&self, parent: Option<&ThreadId>, id: &ThreadId) -> (ThreadId, CancellationToken) {
+        let members = self.lock();
+        let above = parent.and_then(|parent| members.get(parent));
+        let closing = above.map_or_else(CancellationToken::new, |above| above.closing.child_token());
+        (members.root().cloned().unwrap_or_else(|| id.clone()), closing)
+    }
+}
+
+/// What agents ask of their team.
+impl Team {
+    /// A new sub-agent, at work.
+    pub(crate) async fn spawn(
+        &self,
+        parent: &ThreadId,
+        wanted: Wanted,
+    ) -> Result<(ThreadId, String), String> {
+        let cradle = self.child(parent, &wanted)?;
+        let name = cradle.facts.nickname.clone().unwrap_or_default();
+        let id = self.bear(cradle);
+        self.tell(&id, Op::Say(wanted.words)).await;
+        Ok((id, name))
+    }
+
+    fn child(&self, parent: &ThreadId, wanted: &Wanted) -> Result<Cradle, String> {
+        let manners = &self.inner.crew.manners;
+        let (depth, taken, open) = {
+            let members = self.lock();
+            let depth = members.get(parent).map_or(0, |member| member.depth) + 1;
+            (depth, members.nicknames(), members.open_children())
+        };
+        if depth > manners.team.most_depth {
+            return Err("Agent depth limit reached. Solve the task yourself.".into());
+        }
+        if open >= manners.team.most_open {
+            let most = manners.team.most_open;
+            return Err(format!(
+                "collab spawn failed: agent thread limit reached ({most} are open; close_agent those that are done)"
+            ));
+        }
+        let role = self.role(wanted.role.as_deref())?;
+        let mut voice = manners.voice.clone();
+        let models = [wanted.model.clone(), role.and_then(|role| role.model.clone())];
+        voice.model = models.into_iter().flatten().next().unwrap_or(voice.model);
+        let efforts = [wanted.effort.clone(), role.and_then(|role| role.effort.clone())];
+        voice.effort = efforts.into_iter().flatten().next().or(voice.effort);
+        let mut facts = self.facts(&voice);
+        facts.parent = Some(parent.to_string());
+        facts.depth = depth;
+        facts.nickname = Some(nickname(&taken, role.map_or(&[][..], |role| &role.nicknames)));
+        facts.role = wanted.role.clone();
+        let mut entries = manners.context.clone();
+        entries.extend(
+            role.and_then(|role| role.instructions.as_ref())
+                .map(|text| Entry { origin: Origin::Context, item: Item::developer(text) }),
+        );
+        entries.extend(wanted.heard.iter().cloned());
+        let cradle = self.cradle(facts, entries, Some(voice)).map_err(|error| error.to_string())?;
+        let task = wanted.words.iter().filter_map(|entry| entry.item.words_of(windlass_model::Role::User));
+        Ok(Cradle { task: task.collect::<Vec<_>>().join(" "), ..cradle })
+    }
+
+    fn role(&self, name: Option<&str>) -> Result<Option<&Role>, String> {
+        let roles = &self.inner.crew.manners.roles;
+        let Some(name) = name else { return Ok(None) };
+        match roles.iter().find(|role| role.name == name) {
+            Some(role) => Ok(Some(role)),
+            None if name == "default" => Ok(None),
+            None => {
+                let known: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+                Err(format!("there is no agent_type `{name}`; there are: default, {}", known.join(", ")))
+            }
+        }
+    }
+
+    /// The agent that somebody means: by id, nickname or path.
+    pub(crate) fn find(&self, asked: &str) -> Option<ThreadId> {
+        self.lock().find(asked)
+    }
+
+    /// Words for an agent that is open.
+    pub(crate) async fn send(&self, target: &ThreadId, words: Vec<Entry>, interrupt: bool) -> bool {
+        if interrupt && !self.tell(target, Op::Interrupt).await {
+            return false;
+        }
+        self.tell(target, Op::Say(words)).await
+    }
+
+    /// How an agent is.
+    pub(crate) fn status(&self, id: &ThreadId) -> Status {
+        self.lock().get(id).map_or(Status::NotFound, Member::now)
+    }
+
+    /// A turn of an agent ended, which its parent wants to know.
+    ///
+    /// How it is and what is new about it change together: whoever looks sees both or neither.
+    pub(crate) fn turn_ended(&self, id: &ThreadId, watched: &watch::Sender<Status>, status: Status) {
+        let mut members = self.lock();
+        watched.send_replace(status.clone());
+        if let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some()) {
+            member.news = Some(status);
+        }
+        drop(members);
+        self.changed();
+    }
+
+    /// What an agent's own sub-agents have to say. Each is told once, here or in an answer.
+    pub(crate) fn news(&self, parent: &ThreadId) -> Vec<Entry> {
+        let news = self.lock().take_news(parent);
+        let limit = self.most_report();
+        news.into_iter().map(|(id, status)| Entry::notice(notification(&id, &status.cut(limit)))).collect()
+    }
+
+    /// The most bytes of a sub-agent's last words that its parent reads.
+    pub(crate) fn most_report(&self) -> usize {
+        self.inner.crew.manners.output_limit as usize * 4
+    }
+
+    /// Sub-agents of this one that are at work, in words.
+    pub(crate) fn busy_children(&self, parent: &ThreadId) -> Vec<String> {
+        let members = self.lock();
+        let busy = members.children(parent).filter(|member| member.open && !member.now().is_settled());
+        busy.map(|member| format!("agent {}", member.nickname)).collect()
+    }
+
+    /// Waits until one of these is final, or until any sub-agent has news, or until time is up.
+    pub(crate) async fn wait(
+        &self,
+        parent: &ThreadId,
+        targets: &[ThreadId],
+        deadline: Instant,
+    ) -> Vec<(ThreadId, Status)> {
+        let mut changes = self.inner.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let found =
+                if targets.is_empty() { self.lock().take_news(parent) } else { self.take_final(targets) };
+            if !found.is_empty() {
+                return found;
+            }
+            // timer: the caller says how long it waits.
+            let changed = tokio::time::timeout_at(deadline.into(), changes.changed()).await;
+            if !matches!(changed, Ok(Ok(()))) {
+                return Vec::new();
+            }
+        }
+    }
+
+    fn take_final(&self, targets: &[ThreadId]) -> Vec<(ThreadId, Status)> {
+        let mut members = self.lock();
+        let status = |id: &ThreadId| members.get(id).map_or(Status::NotFound, Member::now);
+        let found: Vec<(ThreadId, Status)> = targets
+            .iter()
+            .map(|id| (id.clone(), status(id)))
+            .filter(|(_, status)| status.is_final())
+            .collect();
+        // It is told now, so it is no news any more.
+        found.iter().for_each(|(id, _)| members.forget_news(id));
+        found
+    }
+
+    /// Ends an agent and all below it; says how it was.
+    pub(crate) async fn close_agent(&self, id: &ThreadId) -> Status {
+        let before = self.status(id);
+        let all = self.lock().descendants(id);
+        self.end(&all).await;
+        before
+    }
+
+    async fn end(&self, agents: &[ThreadId]) {
+        let lives = self.lock().close(agents);
+        let deadline = Instant::now() + GOING;
+        for mut life in lives {
+            // timer: one that does not go by itself is let go of; what it ran ends with the runtime.
+            if tokio::time::timeout_at(deadline.into(), &mut life).await.is_err() {
+                life.abort();
+            }
+        }
+        self.changed();
+    }
+
+    /// Reopens an agent that was closed, with what it knew.
+    pub(crate) async fn resume(&self, parent: &ThreadId, id: &ThreadId) -> Result<Status, String> {
+        if self.lock().get(id).is_some_and(|member| member.open) {
+            return Ok(self.status(id));
+        }
+        let most = self.inner.crew.manners.team.most_open;
+        if self.lock().open_children() >= most {
+            return Err(format!("agent thread limit reached ({most} are open)"));
+        }
+        let threads = self.inner.crew.threads.as_ref();
+        let thread = self.load(id).map_err(|error| error.to_string())?;
+        let record = threads.map(|threads| threads.resume(id)).transpose();
+        let mut cradle = self.resumed(thread, record.map_err(|error| error.to_string())?);
+        cradle.parent = Some(parent.clone());
+        self.bear(cradle);
+        Ok(Status::PendingInit)
+    }
+
+    /// All agents below this one, oldest first.
+    pub(crate) fn list(&self, parent: &ThreadId) -> Vec<Listed> {
+        let members = self.lock();
+        let below: BTreeSet<ThreadId> = members.descendants(parent).into_iter().collect();
+        let listed = |member: &Member| Listed {
+            id: member.id.clone(),
+            path: members.path(&member.id),
+            nickname: member.nickname.clone(),
+            role: member.role.clone(),
+            status: member.now(),
+            task: shortened(&member.task, 200),
+        };
+        members
+            .all()
+            .filter(|member| member.id != *parent && below.contains(&member.id))
+            .map(listed)
+            .collect()
+    }
+}
+
+/// An agent in a list.
+pub(crate) struct Listed {
+    pub(crate) id: ThreadId,
+    pub(crate) path: String,
+    pub(crate) nickname: String,
+    pub(crate) role: Option<String>,
+    pub(crate) status: Status,
+    pub(crate) task: String,
+}
+
+fn notification(id: &ThreadId, status: &Status) -> String {
+    let body = serde_json::json!({ "agent_path": id.as_str(), "status": status.json() });
+    format!("<subagent_notification>\n{body}\n</subagent_notification>")
+}
+
+impl Status {
+    /// The same, with words that fit.
+    pub(crate) fn cut(self, most: usize) -> Self {
+        match self {
+            Self::Completed(Some(text)) => Self::Completed(Some(middle_cut(&text, most))),
+            Self::Errored(text) => Self::Errored(middle_cut(&text, most)),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The members of a team, and how they are told apart.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::status::Status;
+use crate::history::Entry;
+use crate::thread::ThreadId;
+use crate::worker::Op;
+
+/// An agent, as its team sees it.
+pub(super) struct Member {
+    pub(super) id: ThreadId,
+    pub(super) nickname: String,
+    pub(super) role: Option<String>,
+    pub(super) parent: Option<ThreadId>,
+    pub(super) depth: u32,
+    pub(super) task: String,
+    pub(super) inbox: mpsc::Sender<Op>,
+    pub(super) status: watch::Receiver<Status>,
+    pub(super) closing: CancellationToken,
+    pub(super) open: bool,
+    /// What its parent was not told yet.
+    pub(super) news: Option<Status>,
+    /// The words of its conversation, for sub-agents that are to know them.
+    pub(super) heard: Arc<Mutex<Vec<Entry>>>,
+    /// How often somebody said something to it that it does not work on yet.
+    pub(super) unheard: Arc<AtomicUsize>,
+    pub(super) life: Option<JoinHandle<()>>,
+}
+
+impl Member {
+    pub(super) fn now(&self) -> Status {
+        if !self.open {
+            return Status::Shutdown;
+        }
+        let status = self.status.borrow().clone();
+        let about_to_work = self.unheard.load(Ordering::SeqCst) > 0 && status != Status::PendingInit;
+        if about_to_work { Status::Running } else { status }
+    }
+}
+
+/// The members, oldest first.
+#[derive(Default)]
+pub(super) struct Members(Vec<Member>);
+
+impl Members {
+    /// One that was there before under the same name, and was closed, makes room.
+    pub(super) fn add(&mut self, member: Member) {
+        self.0.retain(|old| old.id != member.id);
+        self.0.push(member);
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Member> {
+        self.0.iter()
+    }
+
+    pub(super) fn get(&self, id: &ThreadId) -> Option<&Member> {
+        self.0.iter().find(|member| member.id == *id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &ThreadId) -> Option<&mut Member> {
+        self.0.iter_mut().find(|member| member.id == *id)
+    }
+
+    pub(super) fn root(&self) -> Option<&ThreadId> {
+        self.0.iter().find(|member| member.parent.is_none()).map(|member| &member.id)
+    }
+
+    pub(super) fn children(&self, parent: &ThreadId) -> impl Iterator<Item = &Member> {
+        self.0.iter().filter(move |member| member.parent.as_ref() == Some(parent))
+    }
+
+    pub(super) fn open_children(&self) -> usize {
+        self.0.iter().filter(|member| member.open && member.parent.is_some()).count()
+    }
+
+    pub(super) fn nicknames(&self) -> BTreeSet<String> {
+        self.0.iter().map(|member| member.nickname.clone()).collect()
+    }
+
+    /// This one and all below it.
+    pub(super) fn descendants(&self, id: &ThreadId) -> Vec<ThreadId> {
+        let mut found = vec![id.clone()];
+        let mut next = 0;
+        while let Some(parent) = found.get(next).cloned() {
+            found.extend(self.children(&parent).map(|member| member.id.clone()));
+            next += 1;
+        }
+        found
+    }
+
+    /// Names from the root down, as in `/root/Alder`.
+    pub(super) fn path(&self, id: &ThreadId) -> String {
+        let mut names = Vec::new();
+        let mut at = Some(id);
+        while let Some(member) = at.and_then(|id| self.get(id)) {
+            names.push(member.nickname.as_str());
+            at = member.parent.as_ref();
+        }
+        names.reverse();
+        format!("/{}", names.join("/"))
+    }
+
+    pub(super) fn find(&self, asked: &str) -> Option<ThreadId> {
+        let asked = asked.trim();
+        let by_name = |member: &&Member| {
+            member.nickname.eq_ignore_ascii_case(asked) || self.path(&member.id).eq_ignore_ascii_case(asked)
+        };
+        let by_id = self.0.iter().find(|member| member.id.as_str() == asked);
+        by_id.or_else(|| self.0.iter().rev().find(by_name)).map(|member| member.id.clone())
+    }
+
+    pub(super) fn take_news(&mut self, parent: &ThreadId) -> Vec<(ThreadId, Status)> {
+        let children = self.0.iter_mut().filter(|member| member.parent.as_ref() == Some(parent));
+        children.filter_map(|member| Some((member.id.clone(), member.news.take()?))).collect()
+    }
+
+    pub(super) fn forget_news(&mut self, id: &ThreadId) {
+        if let Some(member) = self.get_mut(id) {
+            member.news = None;
+        }
+    }
+
+    /// Closes these; what is left of them is to be waited for.
+    pub(super) fn close(&mut self, ids: &[ThreadId]) -> Vec<JoinHandle<()>> {
+        let mut lives = Vec::new();
+        for member in self.0.iter_mut().filter(|member| ids.contains(&member.id)) {
+            member.open = false;
+            member.news = None;
+            member.closing.cancel();
+            lives.extend(member.life.take());
+        }
+        lives
+    }
+}

@@ -1,0 +1,241 @@
+//! What a model can call, as the loop sees it: a name, a description, and a future.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use windlass_model::{Call, Input, Part, ToolSpec};
+
+/// What a call is waited for with.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
+
+/// Something a model can call.
+pub(crate) trait Tool: Send + Sync {
+    /// What it is called by.
+    fn name(&self) -> &str;
+
+    /// What models are told of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// Whether it may run beside others.
+    fn pace(&self) -> Pace {
+        Pace::Together
+    }
+
+    /// One line about a call, for people.
+    fn about(&self, call: &Call) -> String {
+        shortened(call.input.text(), 120)
+    }
+
+    /// Carries a call out. Dropping the future takes the call back.
+    fn call(&self, call: Call) -> Running;
+}
+
+/// Whether a call may run beside others of its agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Beside any that are also like this.
+    Together,
+    /// Only by itself.
+    Alone,
+}
+
+/// What a tool answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Output {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) ok: bool,
+}
+
+impl Output {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { parts: vec![Part::Text(text.into())], ok: true }
+    }
+
+    /// The call was wrong or could not be carried out; the model reads why.
+    pub(crate) fn refused(text: impl Into<String>) -> Self {
+        Self { parts: vec![Part::Text(text.into())], ok: false }
+    }
+
+    pub(crate) fn json(value: &Value) -> Self {
+        Self::text(value.to_string())
+    }
+
+    /// The text of it, for people.
+    pub(crate) fn shown(&self) -> String {
+        let text = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Image(_) => "[picture]".to_owned(),
+        };
+        self.parts.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The tools of one agent, in an order that never changes.
+#[derive(Clone, Default)]
+pub(crate) struct ToolSet {
+    tools: Arc<Vec<Arc<dyn Tool>>>,
+}
+
+impl ToolSet {
+    pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self { tools: Arc::new(tools) }
+    }
+
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    pub(crate) fn all(&self) -> &[Arc<dyn Tool>] {
+        &self.tools
+    }
+
+    /// The tool that a call names; some models put the group before the name.
+    pub(crate) fn find(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
+        let exact = |name: &str| self.tools.iter().find(|tool| tool.name() == name);
+        let grouped = || exact(&format!("{}__{}", call.namespace.as_deref()?, call.name));
+        exact(&call.name).or_else(grouped).or_else(|| exact(call.name.rsplit('.').next()?))
+    }
+
+    /// Carries a call out, whatever it may be: every failure is an answer.
+    pub(crate) async fn run(&self, call: Call) -> Output {
+        let Some(tool) = self.find(&call) else { return self.unknown(&call) };
+        let running = AssertUnwindSafe(tool.call(call));
+        match CatchPanic(running).await {
+            Ok(output) => output,
+            Err(message) => Output::refused(format!("the tool failed: {message}")),
+        }
+    }
+
+    fn unknown(&self, call: &Call) -> Output {
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
+        let name = shortened(&call.name, 80);
+        Output::refused(format!("there is no tool `{name}`; there are: {}", names.join(", ")))
+    }
+}
+
+/// A future whose panic is its outcome.
+struct CatchPanic(AssertUnwindSafe<Running>);
+
+impl Future for CatchPanic {
+    type Output = Result<Output, String>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
+        let running = &mut self.0.0;
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context)));
+        match polled {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => std::task::Poll::Ready(Err(words(panic.as_ref()))),
+        }
+    }
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
+}
+
+/// The arguments of a call, or what is wrong with them.
+pub(crate) fn arguments(call: &Call) -> Result<Map<String, Value>, Output> {
+    let text = match &call.input {
+        Input::Arguments(text) => text.trim(),
+        Input::Text(text) => text.trim(),
+    };
+    if text.is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(other) => Err(Output::refused(format!(
+            "the arguments of {} must be a JSON object, not {}; nothing was done",
+            call.name,
+            kind(&other)
+        ))),
+        Err(error) => Err(Output::refused(format!(
+            "the arguments of {} are not valid JSON ({error}); nothing was done. Send them again as one JSON object.",
+            call.name
+        ))),
+    }
+}
+
+/// The arguments of a call in their own shape, or what is wrong with them.
+pub(crate) fn typed<T: serde::de::DeserializeOwned>(call: &Call) -> Result<T, Output> {
+    let map = arguments(call)?;
+    serde_json::from_value(Value::Object(map)).map_err(|error| {
+        Output::refused(format!("the arguments of {} are wrong: {error}; nothing was done", call.name))
+    })
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The beginning of a text, in one line.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_model::CallId;
+
+    use super::*;
+
+    struct Echo;
+
+    impl Tool for Echo {
+        fn name(&self) -> &str {
+            "echo"
+        }
+
+        fn spec(&self) -> ToolSpec {
+            ToolSpec::WebSearch
+        }
+
+        fn call(&self, call: Call) -> Running {
+            Box::pin(async move {
+                let arguments = match arguments(&call) {
+                    Ok(arguments) => arguments,
+                    Err(refusal) => return refusal,
+                };
+                assert!(!arguments.contains_key("panic"), "asked to");
+                Output::text(Value::Object(arguments).to_string())
+            })
+        }
+    }
+
+    async fn answer(name: &str, arguments: &str) -> (String, bool) {
+        let input = Input::Arguments(arguments.into());
+        let call = Call { id: CallId("c".into()), name: name.into(), namespace: None, input };
+        let output = ToolSet::new(vec![Arc::new(Echo)]).run(call).await;
+        (output.shown(), output.ok)
+    }
+
+    #[tokio::test]
+    async fn every_failure_of_a_call_is_an_answer() {
+        for (name, arguments, expected) in [
+            ("echo", r#"{"a":1}"#, ("{\"a\":1}", true)),
+            ("tools.echo", "", ("{}", true)),
+            ("echo", "{", ("not valid JSON", false)),
+            ("echo", "[1]", ("must be a JSON object, not a list", false)),
+            ("echo", r#"{"panic":1}"#, ("the tool failed: asked to", false)),
+            ("nope", "{}", ("there is no tool `nope`; there are: echo", false)),
+        ] {
+            let (text, ok) = answer(name, arguments).await;
+            assert!(text.contains(expected.0) && ok == expected.1, "{name} {arguments}: {text}");
+        }
+    }
+}

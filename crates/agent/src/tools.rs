@@ -1,0 +1,72 @@
+//! What an agent can do: the tools, one file a kind, and which of them an agent gets.
+
+mod collaboration;
+mod permission;
+mod plan;
+mod process;
+mod question;
+
+use std::sync::{Arc, Mutex};
+
+use windlass_model::{Call, ToolSpec};
+use windlass_tools::Toolbox;
+
+use crate::crew::Crew;
+use crate::event::Reporter;
+use crate::history::Entry;
+use crate::team::Team;
+use crate::thread::ThreadId;
+use crate::tool::{Output, Running, Tool};
+use crate::worker::Commands;
+
+/// What tools of one agent are made of.
+pub(crate) struct Surroundings {
+    pub(crate) me: ThreadId,
+    pub(crate) crew: Arc<Crew>,
+    pub(crate) team: Team,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) commands: Arc<Commands>,
+    pub(crate) report: Reporter,
+    /// How many stand above the agent.
+    pub(crate) depth: u32,
+    /// The words of its conversation so far.
+    pub(crate) heard: Arc<Mutex<Vec<Entry>>>,
+}
+
+/// The tools of an agent. The order never changes.
+pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
+    let manners = &around.crew.manners;
+    let grants = Arc::new(permission::Grants::new(manners.sandbox.clone()));
+    let mut tools = process::tools(around, &grants);
+    tools.push(Arc::new(plan::UpdatePlan::new(around.report.clone())));
+    if around.crew.attendant.is_some() && around.depth == 0 {
+        tools.push(Arc::new(question::RequestUserInput::new(around)));
+        tools.push(Arc::new(permission::RequestPermissions::new(around, &grants)));
+    }
+    if around.depth < manners.team.most_depth {
+        tools.extend(collaboration::tools(around));
+    }
+    tools.extend(around.crew.more_tools.iter().map(|tool| Arc::clone(&tool.0)));
+    if manners.web_search {
+        tools.push(Arc::new(WebSearch));
+    }
+    tools
+}
+
+/// A search that the provider makes by itself; a model that calls it anyway is told so.
+struct WebSearch;
+
+impl Tool for WebSearch {
+    fn name(&self) -> &str {
+        "web_search"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::WebSearch
+    }
+
+    fn call(&self, _call: Call) -> Running {
+        let words = "web_search is carried out by the provider itself, which this provider did not do";
+        Box::pin(async move { Output::refused(words) })
+    }
+}

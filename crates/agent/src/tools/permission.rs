@@ -1,0 +1,187 @@
+//! `request_permissions`: the model asks for the network or for more places, and what was granted holds from then on for
+//! the commands and patches of its agent.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use windlass_model::{Call, ToolSpec};
+use windlass_tools::{Access, Network, Pattern, Policy};
+
+use super::Surroundings;
+use crate::attendant::{Approval, Attendant, Decision};
+use crate::thread::ThreadId;
+use crate::tool::{Output, Pace, Running, Tool, typed};
+
+/// What commands of one agent may touch: the policy, and what a person added to it.
+pub(crate) struct Grants {
+    policy: Mutex<Policy>,
+}
+
+impl Grants {
+    pub(super) fn new(policy: Policy) -> Self {
+        Self { policy: Mutex::new(policy) }
+    }
+
+    /// What holds now.
+    pub(super) fn policy(&self) -> Policy {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, asked: &Permissions) {
+        let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where nothing is enforced there is nothing to widen.
+        let Policy::Confined(mut confined) = policy.clone() else { return };
+        if asked.network.as_ref().is_some_and(|network| network.enabled) {
+            confined = confined.with_network(Network::On);
+        }
+        let files = asked.file_system.clone().unwrap_or_default();
+        for path in &files.read {
+            confined = confined.with(Pattern::new(path), Access::Read);
+        }
+        for path in &files.write {
+            confined = confined.with(Pattern::new(path), Access::Write);
+        }
+        *policy = Policy::Confined(confined);
+    }
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    reason: Option<String>,
+    permissions: Permissions,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Permissions {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<NetworkPermission>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_system: Option<FilePermission>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NetworkPermission {
+    enabled: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct FilePermission {
+    #[serde(default)]
+    read: Vec<String>,
+    #[serde(default)]
+    write: Vec<String>,
+}
+
+impl Permissions {
+    fn words(&self) -> String {
+        let mut words = Vec::new();
+        if self.network.as_ref().is_some_and(|network| network.enabled) {
+            words.push("use the network".to_owned());
+        }
+        let files = self.file_system.clone().unwrap_or_default();
+        words.extend(files.read.iter().map(|path| format!("read {}", path)));
+        words.extend(files.write.iter().map(|path| format!("write {}", path)));
+        words.join(", ")
+    }
+
+    fn relative(&self) -> Option<&String> {
+        let files = self.file_system.as_ref()?;
+        files.read.iter().chain(&files.write).find(|path| !Path::new(path).is_absolute())
+    }
+}
+
+pub(super) struct RequestPermissions {
+    me: ThreadId,
+    attendant: Option<Arc<dyn Attendant>>,
+    grants: Arc<Grants>,
+}
+
+impl RequestPermissions {
+    pub(super) fn new(around: &Surroundings, grants: &Arc<Grants>) -> Self {
+        let (me, attendant) = (around.me.clone(), around.crew.attendant.clone());
+        Self { me, attendant, grants: Arc::clone(grants) }
+    }
+}
+
+impl Tool for RequestPermissions {
+    fn name(&self) -> &str {
+        "request_permissions"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        let paths = json!({ "type": "array", "items": { "type": "string" } });
+        ToolSpec::Function {
+            name: "request_permissions".into(),
+            description: "Asks the user to let commands use the network or touch more places than the sandbox allows. What \
+                          is granted holds for later commands: call this first, then run the command again."
+                .into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "reason": { "type": "string", "description": "what for, in one sentence" },
+                    "permissions": {
+                        "type": "object",
+                        "properties": {
+                            "network": {
+                                "type": "object",
+                                "properties": { "enabled": { "type": "boolean" } },
+                                "required": ["enabled"]
+                            },
+                            "file_system": {
+                                "type": "object",
+                                "properties": { "read": paths, "write": paths },
+                                "description": "absolute paths"
+                            }
+                        }
+                    }
+                },
+                "required": ["permissions"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Alone
+    }
+
+    fn call(&self, call: Call) -> Running {
+        let (me, attendant, grants) = (self.me.clone(), self.attendant.clone(), Arc::clone(&self.grants));
+        Box::pin(async move {
+            let Arguments { reason, permissions } = match typed(&call) {
+                Ok(arguments) => arguments,
+                Err(refusal) => return refusal,
+            };
+            if let Some(path) = permissions.relative() {
+                return Output::refused(format!("{} is no absolute path; nothing was granted", path));
+            }
+            let what = permissions.words();
+            if what.is_empty() {
+                return Output::refused("nothing is asked for: name the network, or paths to read or write");
+            }
+            let Some(attendant) = attendant else {
+                return Output::refused("nobody is there to grant permissions");
+            };
+            let why = reason.unwrap_or_else(|| "the model gives no reason".into());
+            let asked = Approval { agent: me, what: format!("let commands {what}"), why, lasting: true };
+            match attendant.approve(asked).await {
+                Decision::Yes | Decision::Always => {
+                    grants.add(&permissions);
+                    Output::json(&json!({ "permissions": permissions, "scope": "session" }))
+                }
+                Decision::No(reason) => Output::refused(declined(&reason)),
+            }
+        })
+    }
+}
+
+/// What the model hears when a person says no.
+pub(super) fn declined(reason: &str) -> String {
+    match reason.trim() {
+        "" => "the user declined; do not look for a way around, say what you need instead".into(),
+        reason => format!("the user declined: {reason}"),
+    }
+}

@@ -1,0 +1,247 @@
+//! The tools that run commands, from the room that defines them for everybody, as an agent's own: with its sandbox, its
+//! person, and what people see of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use windlass_model::{Call, ToolSpec};
+use windlass_tools::{Call as ToolCall, Dismissal, Person, Policy, Progress, Reply, Toolbox};
+
+use super::Surroundings;
+use super::permission::{Grants, declined};
+use crate::attendant::{Approval, AtTheTools, Attendant, Decision};
+use crate::crew::ApprovalMode;
+use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
+use crate::thread::ThreadId;
+use crate::tool::{Output, Running, Tool, arguments, shortened};
+use crate::worker::Commands;
+
+/// The longest that one call waits: agents have nobody who cuts them off.
+const CEILING: Duration = Duration::from_secs(3600);
+
+/// The tools of a toolbox.
+pub(super) fn tools(around: &Surroundings, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
+    let bench = Arc::new(Bench {
+        me: around.me.clone(),
+        toolbox: around.toolbox.clone(),
+        commands: Arc::clone(&around.commands),
+        report: around.report.clone(),
+        attendant: around.crew.attendant.clone(),
+        grants: Arc::clone(grants),
+        mode: around.crew.manners.approval,
+        output_limit: around.crew.manners.output_limit,
+    });
+    let made = |tool: &windlass_tools::Tool| {
+        Arc::new(ProcessTool { tool: tool.clone(), bench: Arc::clone(&bench) }) as Arc<dyn Tool>
+    };
+    around.toolbox.tools().iter().map(made).collect()
+}
+
+/// What these tools share.
+struct Bench {
+    me: ThreadId,
+    toolbox: Toolbox,
+    commands: Arc<Commands>,
+    report: Reporter,
+    attendant: Option<Arc<dyn Attendant>>,
+    grants: Arc<Grants>,
+    mode: ApprovalMode,
+    output_limit: u64,
+}
+
+struct ProcessTool {
+    tool: windlass_tools::Tool,
+    bench: Arc<Bench>,
+}
+
+impl Tool for ProcessTool {
+    fn name(&self) -> &str {
+        self.tool.name
+    }
+
+    fn spec(&self) -> ToolSpec {
+        let mut parameters = self.tool.input_schema();
+        if starts(self.tool.name) && self.bench.can_ask() {
+            offer_escalation(&mut parameters);
+        }
+        ToolSpec::Function {
+            name: self.tool.name.into(),
+            description: self.tool.description.into(),
+            parameters: Value::Object(parameters),
+        }
+    }
+
+    fn about(&self, call: &Call) -> String {
+        let arguments = arguments(call).unwrap_or_default();
+        let script = script(self.tool.name, &arguments);
+        shortened(script.as_deref().unwrap_or(call.input.text()), 120)
+    }
+
+    fn call(&self, call: Call) -> Running {
+        let (name, bench) = (self.tool.name, Arc::clone(&self.bench));
+        Box::pin(async move {
+            match arguments(&call) {
+                Ok(arguments) => bench.run(name, &call, arguments).await,
+                Err(refusal) => refusal,
+            }
+        })
+    }
+}
+
+/// Whether a tool starts commands.
+fn starts(name: &str) -> bool {
+    matches!(name, "exec_command" | "shell" | "shell_command")
+}
+
+fn script(tool: &str, arguments: &Map<String, Value>) -> Option<String> {
+    let key = if tool == "exec_command" { "cmd" } else { "command" };
+    match arguments.get(key).filter(|_| starts(tool))? {
+        Value::String(script) => Some(script.clone()),
+        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+        _ => None,
+    }
+}
+
+fn offer_escalation(parameters: &mut Map<String, Value>) {
+    if let Some(Value::Object(properties)) = parameters.get_mut("properties") {
+        let about = "require_escalated: run without the sandbox, if the user agrees; only after the sandbox was in the way";
+        let levels =
+            json!({ "type": "string", "enum": ["use_default", "require_escalated"], "description": about });
+        properties.insert("sandbox_permissions".into(), levels);
+        let why =
+            json!({ "type": "string", "description": "for the user: why it must run without the sandbox" });
+        properties.insert("justification".into(), why);
+    }
+}
+
+impl Bench {
+    async fn run(&self, tool: &'static str, call: &Call, mut arguments: Map<String, Value>) -> Output {
+        let script = script(tool, &arguments);
+        let sandbox = match self.sandbox(script.as_deref(), &mut arguments).await {
+            Ok(sandbox) => sandbox,
+            Err(refusal) => return refusal,
+        };
+        self.bound_output(&mut arguments);
+        let note = script.map(|script| CommandNote { id: call.id.0.clone(), script });
+        if let Some(note) = &note {
+            self.report.tell(EventKind::CommandStarted(note.clone())).await;
+        }
+        let unfinished = Unfinished { note: note.clone(), report: self.report.clone() };
+        let reply = self.toolbox.call(self.tool_call(tool, call, arguments, sandbox)).await;
+        unfinished.finished();
+        let reply = reply.unwrap_or_else(Reply::error);
+        if let Some(note) = note {
+            self.follow(note, &reply).await;
+        }
+        Output { parts: vec![windlass_model::Part::Text(reply.text)], ok: !reply.is_error }
+    }
+
+    fn tool_call(&self, tool: &str, call: &Call, arguments: Map<String, Value>, sandbox: Policy) -> ToolCall {
+        let (report, id) = (self.report.clone(), call.id.0.clone());
+        let progress = move |progress: Progress| {
+            let Progress { elapsed, last_line, .. } = progress;
+            report.tell_if_room(EventKind::CallProgress { call: id.clone(), last_line, elapsed });
+        };
+        let person = self
+            .attendant
+            .clone()
+            .map(|attendant| Arc::new(AtTheTools { attendant, agent: self.me.clone() }) as Arc<dyn Person>);
+        ToolCall {
+            ceiling: CEILING,
+            progress: Some(Arc::new(progress)),
+            person,
+            sandbox: Some(sandbox),
+            dismissal: Dismissal::End,
+            ..ToolCall::new(tool, arguments)
+        }
+    }
+
+    /// What a command may touch: what is granted, or everything if a person says so.
+    async fn sandbox(
+        &self,
+        script: Option<&str>,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<Policy, Output> {
+        let asked = arguments.remove("sandbox_permissions");
+        let why = arguments.remove("justification");
+        arguments.remove("prefix_rule");
+        let escalates = asked.as_ref().and_then(Value::as_str) == Some("require_escalated");
+        let policy = self.grants.policy();
+        let (Some(script), true) = (script, escalates) else { return Ok(policy) };
+        if matches!(policy, Policy::FullAccess | Policy::External) {
+            return Ok(policy);
+        }
+        let Some(attendant) = self.attendant.as_ref().filter(|_| self.can_ask()) else {
+            return Err(Output::refused(
+                "commands cannot run without the sandbox here: nobody may be asked (approval policy `never`). \
+                 Nothing was run; do it within the sandbox, or say what you would need.",
+            ));
+        };
+        let why = why.as_ref().and_then(Value::as_str).unwrap_or("the model gives no reason");
+        let asked = Approval {
+            agent: self.me.clone(),
+            what: script.to_owned(),
+            why: format!("to run without the sandbox: {why}"),
+            lasting: false,
+        };
+        match attendant.approve(asked).await {
+            Decision::Yes | Decision::Always => Ok(Policy::FullAccess),
+            Decision::No(reason) => Err(Output::refused(format!("nothing was run: {}", declined(&reason)))),
+        }
+    }
+
+    fn can_ask(&self) -> bool {
+        self.attendant.is_some() && self.mode != ApprovalMode::Never
+    }
+
+    /// No answer shows more than the agent's limit.
+    fn bound_output(&self, arguments: &mut Map<String, Value>) {
+        const NAME: &str = "max_output_tokens";
+        let asked = arguments.get(NAME).and_then(Value::as_u64);
+        if asked.is_none_or(|asked| asked > self.output_limit) {
+            arguments.insert(NAME.into(), self.output_limit.into());
+        }
+    }
+
+    /// Tells how a command ended, now or when it does.
+    async fn follow(&self, note: CommandNote, reply: &Reply) {
+        let exit = reply.structured.get("exit_code").and_then(Value::as_i64);
+        let session = reply.structured.get("session").map(Value::to_string);
+        let outcome = match (exit, session) {
+            (Some(code), _) => CommandOutcome::Exited(code),
+            (None, Some(session)) if !reply.is_error => return self.commands.goes_on(session, note).await,
+            _ => CommandOutcome::Declined,
+        };
+        let output = printed(reply);
+        self.report.tell(EventKind::CommandEnded { command: note, outcome, output }).await;
+    }
+}
+
+/// What a command printed, of either shape of answer.
+fn printed(reply: &Reply) -> String {
+    let text = |field: &str| reply.structured.get(field).and_then(Value::as_str).map(str::to_owned);
+    let streams = || Some(text("stdout")? + &text("stderr").unwrap_or_default());
+    text("output").or_else(streams).unwrap_or_else(|| reply.text.clone())
+}
+
+/// A command whose call is taken back before it is answered has ended too.
+struct Unfinished {
+    note: Option<CommandNote>,
+    report: Reporter,
+}
+
+impl Unfinished {
+    fn finished(mut self) {
+        self.note = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(command) = self.note.take() {
+            let (outcome, output) = (CommandOutcome::Ended, String::new());
+            self.report.tell_if_room(EventKind::CommandEnded { command, outcome, output });
+        }
+    }
+}

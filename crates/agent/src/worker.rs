@@ -1,0 +1,368 @@
+//! One agent at work: the task that owns a conversation, asks the model, runs what it calls, and hears what others say.
+//!
+//! The turn machine decides; this file only carries out. Everything that takes time is an arm of one `select!`, so an
+//! interrupt reaches a stream, a tool, a pause and a summary alike.
+
+mod commands;
+mod pump;
+mod summary;
+mod work;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use windlass_model::{Content, Item, Request, Role, ToolSpec, Usage};
+use windlass_tools::{Event as SessionEvent, Toolbox};
+
+pub(crate) use self::commands::Commands;
+use self::work::{Arrived, Work};
+use crate::crew::{Crew, Voice};
+use crate::event::{EventKind, Reporter};
+use crate::history::{Entry, History};
+use crate::record::Record;
+use crate::team::{Status, Team};
+use crate::thread::ThreadId;
+use crate::tool::ToolSet;
+use crate::turn::{Ending, Happened, Order, Patience, Turn};
+
+/// What reaches an agent from outside.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// Words for it. While it works they are heard at the next boundary.
+    Say(Vec<Entry>),
+    /// It stops what it does.
+    Interrupt,
+}
+
+/// An agent, as its own task sees it.
+pub(crate) struct Worker {
+    pub(crate) me: ThreadId,
+    pub(crate) crew: Arc<Crew>,
+    pub(crate) team: Team,
+    pub(crate) voice: Voice,
+    pub(crate) schema: Option<Value>,
+    /// The same for all of a team, so that they share the provider's cache.
+    pub(crate) cache_key: String,
+    pub(crate) history: History,
+    pub(crate) record: Option<Record>,
+    pub(crate) usage: Usage,
+    /// About how many tokens the conversation has.
+    pub(crate) filled: u64,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) tools: ToolSet,
+    pub(crate) specs: Vec<ToolSpec>,
+    pub(crate) commands: Arc<Commands>,
+    pub(crate) report: Reporter,
+    pub(crate) inbox: mpsc::Receiver<Op>,
+    pub(crate) status: watch::Sender<Status>,
+    pub(crate) closing: CancellationToken,
+    pub(crate) sessions: broadcast::Receiver<SessionEvent>,
+    pub(crate) changes: watch::Receiver<u64>,
+    /// Said while it worked.
+    pub(crate) said: Vec<Entry>,
+    /// The last message of the present turn.
+    pub(crate) last_words: Option<String>,
+    /// What the present turn cost.
+    pub(crate) turn_usage: Usage,
+    /// The words of this conversation, for sub-agents that are to know them.
+    pub(crate) heard: Arc<Mutex<Vec<Entry>>>,
+    /// How often somebody said something that is not being worked on yet.
+    pub(crate) unheard: Arc<AtomicUsize>,
+    /// How many of those were taken out of the inbox.
+    pub(crate) taken: usize,
+}
+
+impl Worker {
+    /// Works until it is closed.
+    pub(crate) async fn live(mut self) {
+        while let Some(words) = self.next_task().await {
+            self.turn(words).await;
+        }
+        self.commands.all_ended().await;
+        self.toolbox.end_sessions().await;
+        self.report.tell(EventKind::Gone).await;
+    }
+
+    /// What to work on next; nothing, once it is to go.
+    async fn next_task(&mut self) -> Option<Vec<Entry>> {
+        loop {
+            if self.closing.is_cancelled() {
+                return None;
+            }
+            let heard = self.collect();
+            if !heard.is_empty() {
+                return Some(heard);
+            }
+            tokio::select! {
+                () = self.closing.cancelled() => return None,
+                op = self.inbox.recv() => match op {
+                    Some(Op::Say(entries)) => self.takes(entries),
+                    Some(Op::Interrupt) => {}
+                    None => return None,
+                },
+                event = self.sessions.recv() => self.session_event(event).await,
+                _ = self.changes.changed() => {}
+            }
+        }
+    }
+
+    async fn turn(&mut self, words: Vec<Entry>) {
+        (self.last_words, self.turn_usage) = (None, Usage::default());
+        self.status.send_replace(Status::Running);
+        self.words_taken();
+        self.report.tell(EventKind::TurnStarted).await;
+        let manners = &self.crew.manners;
+        let patience = Patience { most_tries: manners.most_tries, compact_at: manners.compact_at };
+        let (mut turn, orders) = Turn::begin(patience, words, self.filled);
+        let mut work = Work::default();
+        let mut ending = self.carry_out(orders, &mut work).await;
+        while ending.is_none() {
+            let happened = self.next(&mut work).await;
+            ending = self.carry_out(turn.on(happened), &mut work).await;
+        }
+        self.end_turn(ending.unwrap_or(Ending::Interrupted)).await;
+    }
+
+    /// Waits for whatever happens next that the turn must know of.
+    async fn next(&mut self, work: &mut Work) -> Happened {
+        loop {
+            if let Some(due) = work.due.pop_front() {
+                return due;
+            }
+            tokio::select! {
+                biased;
+                () = self.closing.cancelled(), if !work.stopped => {
+                    work.stopped = true;
+                    return Happened::Interrupted;
+                }
+                op = self.inbox.recv(), if !work.deaf => match op {
+                    Some(Op::Say(entries)) => self.takes(entries),
+                    Some(Op::Interrupt) => return Happened::Interrupted,
+                    None => work.deaf = true,
+                },
+                event = self.sessions.recv() => self.session_event(event).await,
+                _ = self.changes.changed() => {}
+                arrived = work.arrives() => match arrived {
+                    Arrived::Text(kind) => self.report.tell(kind).await,
+                    Arrived::Happened(happened) => return happened,
+                    Arrived::Completed(usage) => return self.completed(usage),
+                    Arrived::Answer(answer) => return self.answered(answer).await,
+                    Arrived::Summary(result) => return self.summarised(result).await,
+                    Arrived::Patience => work.listening.run_out(),
+                },
+            }
+            if let Some(heard) = self.listen_again(work).await {
+                return heard;
+            }
+        }
+    }
+
+    /// Carries orders out; says how the turn ended, if it did.
+    async fn carry_out(&mut self, orders: Vec<Order>, work: &mut Work) -> Option<Ending> {
+        let mut ending = None;
+        for order in orders {
+            match order {
+                Order::Keep(entry) => self.keep(entry).await,
+                Order::Start(call) => work.start(self, call).await,
+                Order::Ask => work.ask(self.crew.speaker.clone(), self.request()),
+                Order::Rest { attempt, failure } => self.rest(attempt, &failure, work).await,
+                Order::Compact(_) => work.summarise(self.summary()),
+                Order::Listen { called } => self.listen(called, work).await,
+                Order::Abandon => work.abandon(&self.report).await,
+                Order::End(how) => ending = Some(how),
+            }
+        }
+        ending
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            model: self.voice.model.clone(),
+            items: self.history.items(),
+            tools: self.specs.clone(),
+            parallel_calls: true,
+            effort: self.voice.effort.clone(),
+            summary: self.voice.summary.clone(),
+            verbosity: self.voice.verbosity.clone(),
+            output_schema: self.schema.clone(),
+            most_output: None,
+            cache_key: self.cache_key.clone(),
+            thread: self.me.to_string(),
+        }
+    }
+
+    /// An item is on disk before anybody is told of it.
+    async fn keep(&mut self, entry: Entry) {
+        self.filled += entry.estimate();
+        let recorded = self.record.as_mut().map_or(Ok(()), |record| record.item(&entry));
+        self.recorded(recorded).await;
+        let told = told(&entry.item);
+        if let Some(EventKind::Message(text)) = &told {
+            self.last_words = Some(text.clone());
+        }
+        if matches!(entry.item.content(), Content::Message { .. }) {
+            self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+        }
+        self.history.push(entry);
+        if let Some(kind) = told {
+            self.report.tell(kind).await;
+        }
+    }
+
+    /// A file that cannot be written any more is said once, and the work goes on.
+    async fn recorded(&mut self, result: Result<(), crate::record::RecordError>) {
+        if let Err(error) = result {
+            self.record = None;
+            let words = format!("this conversation is no longer recorded: {error}");
+            self.report.tell(EventKind::Warning(words)).await;
+        }
+    }
+
+    fn completed(&mut self, usage: Usage) -> Happened {
+        self.usage = self.usage.and(usage);
+        self.turn_usage = self.turn_usage.and(usage);
+        self.filled = usage.total();
+        if let Some(record) = &mut self.record {
+            // Figures only; the next item says it if the disk is full.
+            let _ = record.usage(usage);
+        }
+        Happened::Completed(usage)
+    }
+
+    async fn answered(&mut self, answer: work::CallAnswer) -> Happened {
+        let work::CallAnswer { note, output, wall } = answer;
+        let id = windlass_model::CallId(note.id.clone());
+        let shown = output.shown();
+        let ended = EventKind::CallEnded { call: note, ok: output.ok, wall, answer: shown };
+        self.report.tell(ended).await;
+        Happened::Answered(id, output.parts)
+    }
+
+    async fn rest(&mut self, attempt: u32, failure: &windlass_model::Failure, work: &mut Work) {
+        let delay = pump::delay(attempt, failure);
+        let most = self.crew.manners.most_tries;
+        let seconds = delay.as_secs_f64();
+        let words = format!("{failure}; trying again in {seconds:.1} s ({attempt} of {most})");
+        self.report.tell(EventKind::Warning(words)).await;
+        work.rest(delay);
+    }
+
+    async fn session_event(&mut self, event: Result<SessionEvent, RecvError>) {
+        match event {
+            Ok(SessionEvent::Ended { session, .. }) => self.commands.ended(&session).await,
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => self.commands.look_again().await,
+            // The toolbox lives as long as this task, so there is always somebody who could tell.
+            Err(RecvError::Closed) => {}
+        }
+    }
+
+    /// What others had to say meanwhile: ends of sessions and sub-agents first, then words.
+    fn collect(&mut self) -> Vec<Entry> {
+        let mut heard = Vec::new();
+        let sessions = self.toolbox.news();
+        if !sessions.is_empty() {
+            let lines = sessions.join("\n");
+            heard.push(Entry::notice(format!("<session_notification>\n{lines}\n</session_notification>")));
+        }
+        heard.extend(self.team.news(&self.me));
+        heard.append(&mut self.said);
+        heard
+    }
+
+    async fn listen(&mut self, called: bool, work: &mut Work) {
+        let heard = self.collect();
+        self.words_taken();
+        if called || !heard.is_empty() {
+            return work.due.push_back(Happened::Heard(heard));
+        }
+        let awaited = self.awaited().await;
+        if awaited.is_empty() {
+            return work.due.push_back(Happened::Heard(Vec::new()));
+        }
+        work.listening.begin(self.crew.manners.background_wait);
+        self.report.tell(EventKind::Waiting(awaited)).await;
+    }
+
+    /// Something happened while the agent had nothing else to do.
+    async fn listen_again(&mut self, work: &mut Work) -> Option<Happened> {
+        if !work.listening.is_on() {
+            return None;
+        }
+        let heard = self.collect();
+        let children = self.team.busy_children(&self.me);
+        let over = heard.is_empty()
+            && children.is_empty()
+            && (work.listening.ran_out() || self.awaited().await.is_empty());
+        if heard.is_empty() && !over {
+            return None;
+        }
+        work.listening.end();
+        self.words_taken();
+        Some(Happened::Heard(heard))
+    }
+
+    /// What will come to an end by itself and is worth waiting for, in words.
+    async fn awaited(&self) -> Vec<String> {
+        let mut awaited = self.team.busy_children(&self.me);
+        let sessions = self.toolbox.expected().await;
+        awaited
+            .extend(sessions.iter().map(|session| format!("session {} ({})", session.id, session.command)));
+        awaited
+    }
+
+    async fn end_turn(&mut self, ending: Ending) {
+        let (kind, status, word) = match ending {
+            Ending::Completed => {
+                let (turn, thread) = (self.turn_usage, self.usage);
+                let status = Status::Completed(self.last_words.clone());
+                (EventKind::TurnCompleted { turn, thread }, status, "completed")
+            }
+            Ending::Failed(message) => {
+                let kind = EventKind::TurnFailed { message: message.clone() };
+                (kind, Status::Errored(message), "failed")
+            }
+            Ending::Interrupted => {
+                self.keep(Entry::notice(INTERRUPTED)).await;
+                (EventKind::TurnInterrupted, Status::Interrupted, "interrupted")
+            }
+        };
+        let message = if let Status::Errored(message) = &status { Some(message.clone()) } else { None };
+        let recorded = self.record.as_mut().map_or(Ok(()), |record| record.turn(word, message.as_deref()));
+        self.recorded(recorded).await;
+        self.report.tell(kind).await;
+        self.team.turn_ended(&self.me, &self.status, status);
+    }
+
+    fn takes(&mut self, entries: Vec<Entry>) {
+        self.taken += 1;
+        self.said.extend(entries);
+    }
+
+    /// What was said is being worked on, and no longer only on its way.
+    fn words_taken(&mut self) {
+        self.unheard.fetch_sub(std::mem::take(&mut self.taken), Ordering::SeqCst);
+    }
+}
+
+/// What the model hears of a turn that was taken back.
+const INTERRUPTED: &str = "<turn_aborted>\nThe user interrupted this turn. Commands that it was running may have been ended \
+                           halfway; look before you rely on what they should have done.\n</turn_aborted>";
+
+/// What is told of an item that is kept. Calls and their answers are told while they run.
+fn told(item: &Item) -> Option<EventKind> {
+    match item.content() {
+        Content::Message { role: Role::Assistant, .. } => {
+            Some(EventKind::Message(item.words_of(Role::Assistant)?))
+        }
+        Content::Reasoning { text } if !text.trim().is_empty() => Some(EventKind::Reasoning(text.clone())),
+        Content::Other { kind } if kind == "web_search_call" => {
+            Some(EventKind::WebSearch(serde_json::from_str(item.json()).unwrap_or(Value::Null)))
+        }
+        _ => None,
+    }
+}

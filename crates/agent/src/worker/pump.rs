@@ -1,0 +1,82 @@
+//! Carries a model's answer to its agent, and says how long to wait after one that failed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use tokio::sync::mpsc;
+use windlass_model::{Event, Failure, Remedy, Request};
+
+use crate::speaker::Speaker;
+
+/// Pieces of an answer that may wait to be taken.
+pub(super) const QUEUE: usize = 256;
+
+/// The first pause; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause that nobody asked for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest that a provider can ask for.
+const LONGEST_WISH: Duration = Duration::from_secs(600);
+
+/// Asks, and passes every piece on until the answer is complete or broken.
+pub(super) async fn pump(
+    speaker: Arc<dyn Speaker>,
+    request: Request,
+    pieces: mpsc::Sender<Result<Event, Failure>>,
+) {
+    let mut speech = match speaker.ask(request).await {
+        Ok(speech) => speech,
+        Err(failure) => {
+            let _ = pieces.send(Err(failure)).await;
+            return;
+        }
+    };
+    loop {
+        let piece = match speech.next().await {
+            Ok(None) => return,
+            Ok(Some(event)) => Ok(event),
+            Err(failure) => Err(failure),
+        };
+        let last = matches!(piece, Err(_) | Ok(Event::Completed(_)));
+        // The agent let go of this answer.
+        if pieces.send(piece).await.is_err() || last {
+            return;
+        }
+    }
+}
+
+/// How long to wait before the next try. What the provider asks for is kept, and a little more.
+pub(super) fn delay(attempt: u32, failure: &Failure) -> Duration {
+    match failure.remedy {
+        Remedy::Retry { after: Some(after) } => after.min(LONGEST_WISH).mul_f64(1.0 + jitter() / 20.0),
+        _ => {
+            let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
+            doubled.min(LONGEST_PAUSE).mul_f64(0.9 + jitter() / 5.0)
+        }
+    }
+}
+
+/// From 0 to 1: many agents that failed together do not come back together.
+fn jitter() -> f64 {
+    let mut byte = [0_u8];
+    let _ = getrandom(&mut byte, GetRandomFlags::empty());
+    f64::from(byte[0]) / 255.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_bound_and_wishes_are_kept() {
+        let passing = Failure::passing("x");
+        for (attempt, least, most) in [(1, 180, 220), (2, 360, 440), (5, 2880, 3520), (40, 27_000, 33_000)] {
+            let pause = delay(attempt, &passing).as_millis();
+            assert!((least..=most).contains(&pause), "{attempt}: {pause}");
+        }
+        let remedy = Remedy::Retry { after: Some(Duration::from_secs(3)) };
+        let pause = delay(1, &Failure { remedy, message: String::new() });
+        assert!((3000..=3150).contains(&pause.as_millis()), "{pause:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Asking the model for a summary, and putting it in the place of the conversation.
+
+use std::sync::{Arc, PoisonError};
+
+use windlass_model::{Event, Failure, Item, Remedy, Request, Role, Usage};
+
+use super::{Worker, pump};
+use crate::compact::{PROMPT, replacement};
+use crate::event::EventKind;
+use crate::history::{Entry, History, Origin};
+use crate::speaker::Speaker;
+use crate::turn::Happened;
+
+/// What the model made of a conversation.
+pub(super) struct Summary {
+    text: String,
+    usage: Usage,
+}
+
+impl Worker {
+    /// Asks for a summary, beside everything else.
+    pub(super) fn summary(&self) -> impl Future<Output = Result<Summary, Failure>> + Send + 'static {
+        let prompt = self.crew.manners.compact_prompt.clone().unwrap_or_else(|| PROMPT.to_owned());
+        let request = Request {
+            tools: Vec::new(),
+            parallel_calls: false,
+            output_schema: None,
+            items: Vec::new(),
+            ..self.request()
+        };
+        let asking = Asking {
+            speaker: self.crew.speaker.clone(),
+            request,
+            entries: self.history.entries().to_vec(),
+            prompt,
+            most_tries: self.crew.manners.most_tries,
+        };
+        asking.ask()
+    }
+
+    /// The conversation becomes what is left of it.
+    pub(super) async fn summarised(&mut self, result: Result<Summary, Failure>) -> Happened {
+        let summary = match result {
+            Ok(summary) => summary,
+            Err(failure) => return Happened::Compacted(Err(failure)),
+        };
+        self.completed(summary.usage);
+        let before = self.filled;
+        let new = replacement(self.history.entries(), &summary.text);
+        let recorded = self.record.as_mut().map_or(Ok(()), |record| record.compacted(&new));
+        self.recorded(recorded).await;
+        self.filled = new.iter().map(Entry::estimate).sum();
+        self.history.replace(new);
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = self.history.words();
+        self.report.tell(EventKind::Compacted { before, after: self.filled }).await;
+        Happened::Compacted(Ok(()))
+    }
+}
+
+/// A request for a summary, as often as it takes.
+struct Asking {
+    speaker: Arc<dyn Speaker>,
+    request: Request,
+    entries: Vec<Entry>,
+    prompt: String,
+    most_tries: u32,
+}
+
+impl Asking {
+    async fn ask(mut self) -> Result<Summary, Failure> {
+        let mut tries = 0;
+        loop {
+            let failure = match self.once().await {
+                Ok(summary) => return Ok(summary),
+                Err(failure) => failure,
+            };
+            match failure.remedy {
+                Remedy::Shorten if self.drop_oldest() => continue,
+                Remedy::Retry { .. } if tries < self.most_tries => tries += 1,
+                _ => return Err(explained(&failure)),
+            }
+            // timer: the provider is given a moment before the next try.
+            tokio::time::sleep(pump::delay(tries, &failure)).await;
+        }
+    }
+
+    async fn once(&self) -> Result<Summary, Failure> {
+        let history = History::restored(self.entries.clone());
+        let mut request = self.request.clone();
+        request.items = history.items();
+        request.items.push(Item::user(self.prompt.clone()));
+        let mut speech = self.speaker.ask(request).await?;
+        let mut text = String::new();
+        while let Some(event) = speech.next().await? {
+            match event {
+                Event::Item(item) => text += &item.words_of(Role::Assistant).unwrap_or_default(),
+                Event::Completed(usage) if !text.trim().is_empty() => return Ok(Summary { text, usage }),
+                Event::Completed(_) => return Err(Failure::passing("the model wrote no summary")),
+                _ => {}
+            }
+        }
+        Err(Failure::passing("the stream ended before the summary was complete"))
+    }
+
+    /// Even the request for a summary is too long: the oldest of what was done goes.
+    fn drop_oldest(&mut self) -> bool {
+        let done = |entry: &Entry| !matches!(entry.origin, Origin::Context | Origin::User | Origin::Summary);
+        let place = self.entries.iter().position(done);
+        place.map(|place| self.entries.remove(place)).is_some()
+    }
+}
+
+fn explained(failure: &Failure) -> Failure {
+    Failure {
+        remedy: failure.remedy,
+        message: format!("the conversation is too long, and a summary could not be had: {failure}"),
+    }
+}

@@ -1,0 +1,240 @@
+//! What an agent has under way during a turn: a stream, calls, a pause, a summary, a wait. Dropping it lets go of all.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{RwLock, mpsc};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Sleep;
+use windlass_model::{Call, CallId, Event, Failure, Part, Request, Usage};
+
+use super::summary::Summary;
+use super::{Worker, pump};
+use crate::event::{CallNote, EventKind, Reporter};
+use crate::speaker::Speaker;
+use crate::tool::{Output, Pace};
+use crate::turn::Happened;
+
+/// Everything that is under way.
+#[derive(Default)]
+pub(super) struct Work {
+    /// Known already; goes before anything that is waited for.
+    pub(super) due: VecDeque<Happened>,
+    pub(super) listening: Listening,
+    /// The agent is to go; said once.
+    pub(super) stopped: bool,
+    /// Nobody can reach the agent any more.
+    pub(super) deaf: bool,
+    stream: Option<Stream>,
+    calls: JoinSet<CallAnswer>,
+    running: HashMap<Id, (CallNote, Instant)>,
+    /// Tools that may run together share it; one that may not has it alone.
+    gate: Arc<RwLock<()>>,
+    rest: Option<Pin<Box<Sleep>>>,
+    summary: Option<Summarising>,
+}
+
+type Summarising = Pin<Box<dyn Future<Output = Result<Summary, Failure>> + Send>>;
+
+struct Stream {
+    pieces: mpsc::Receiver<Result<Event, Failure>>,
+    _pump: JoinSet<()>,
+}
+
+/// What a tool answered.
+pub(super) struct CallAnswer {
+    pub(super) note: CallNote,
+    pub(super) output: Output,
+    pub(super) wall: Duration,
+}
+
+/// Something that was under way and has got further.
+pub(super) enum Arrived {
+    Text(EventKind),
+    Happened(Happened),
+    Completed(Usage),
+    Answer(CallAnswer),
+    Summary(Result<Summary, Failure>),
+    Patience,
+}
+
+impl Work {
+    /// Sends a request; its answer arrives piece by piece.
+    pub(super) fn ask(&mut self, speaker: Arc<dyn Speaker>, request: Request) {
+        let (sender, pieces) = mpsc::channel(pump::QUEUE);
+        let mut task = JoinSet::new();
+        task.spawn(pump::pump(speaker, request, sender));
+        self.stream = Some(Stream { pieces, _pump: task });
+    }
+
+    pub(super) fn rest(&mut self, delay: Duration) {
+        // timer: the provider is given a moment before the next try.
+        self.rest = Some(Box::pin(tokio::time::sleep(delay)));
+    }
+
+    pub(super) fn summarise(
+        &mut self,
+        summary: impl Future<Output = Result<Summary, Failure>> + Send + 'static,
+    ) {
+        self.summary = Some(Box::pin(summary));
+    }
+
+    /// Runs a call.
+    pub(super) async fn start(&mut self, worker: &Worker, call: Call) {
+        let tool = worker.tools.find(&call);
+        let about = tool.map(|tool| tool.about(&call)).unwrap_or_default();
+        let pace = tool.map_or(Pace::Together, |tool| tool.pace());
+        let note = CallNote { id: call.id.0.clone(), tool: call.name.clone(), about };
+        worker.report.tell(EventKind::CallStarted(note.clone())).await;
+        let (tools, gate, began) = (worker.tools.clone(), Arc::clone(&self.gate), Instant::now());
+        let told = note.clone();
+        let task = self.calls.spawn(async move {
+            // Waiters are let in by turn, so calls begin in their order.
+            let output = match pace {
+                Pace::Together => {
+                    let _shared = gate.read().await;
+                    tools.run(call).await
+                }
+                Pace::Alone => {
+                    let _alone = gate.write().await;
+                    tools.run(call).await
+                }
+            };
+            CallAnswer { note, output, wall: began.elapsed() }
+        });
+        self.running.insert(task.id(), (told, began));
+    }
+
+    /// Lets go of everything, and accounts for every call.
+    pub(super) async fn abandon(&mut self, report: &Reporter) {
+        (self.stream, self.rest, self.summary) = (None, None, None);
+        self.listening.end();
+        self.calls = JoinSet::new();
+        for (_, (note, began)) in self.running.drain() {
+            let wall = began.elapsed();
+            let words = format!("Wall time: {:.1} seconds\naborted by user", wall.as_secs_f64());
+            self.due.push_back(Happened::Answered(CallId(note.id.clone()), vec![Part::Text(words.clone())]));
+            report.tell(EventKind::CallEnded { call: note, ok: false, wall, answer: words }).await;
+        }
+    }
+
+    /// Waits for anything that is under way. Cancelled by dropping, without losing anything.
+    pub(super) async fn arrives(&mut self) -> Arrived {
+        tokio::select! {
+            piece = next_piece(&mut self.stream) => self.piece(piece),
+            Some(joined) = self.calls.join_next_with_id(), if !self.calls.is_empty() => self.joined(joined),
+            () = elapsed(&mut self.rest) => {
+                self.rest = None;
+                Arrived::Happened(Happened::Rested)
+            }
+            summary = finished(&mut self.summary) => {
+                self.summary = None;
+                Arrived::Summary(summary)
+            }
+            () = self.listening.patience() => Arrived::Patience,
+        }
+    }
+
+    fn piece(&mut self, piece: Option<Result<Event, Failure>>) -> Arrived {
+        let cut = || Failure::passing("the stream ended before the answer was complete");
+        match piece {
+            Some(Ok(Event::Text(text))) => Arrived::Text(EventKind::Text(text)),
+            Some(Ok(Event::Thought(text))) => Arrived::Text(EventKind::Thought(text)),
+            Some(Ok(Event::Started | Event::Calling(_))) => Arrived::Text(EventKind::Text(String::new())),
+            Some(Ok(Event::Item(item))) => Arrived::Happened(Happened::Item(item)),
+            Some(Ok(Event::Completed(usage))) => {
+                self.stream = None;
+                Arrived::Completed(usage)
+            }
+            Some(Err(failure)) => {
+                self.stream = None;
+                Arrived::Happened(Happened::Broke(failure))
+            }
+            None => {
+                self.stream = None;
+                Arrived::Happened(Happened::Broke(cut()))
+            }
+        }
+    }
+
+    fn joined(&mut self, joined: Result<(Id, CallAnswer), JoinError>) -> Arrived {
+        match joined {
+            Ok((id, answer)) => {
+                self.running.remove(&id);
+                Arrived::Answer(answer)
+            }
+            // Panics are caught where tools run; what is left is a runtime that is going down.
+            Err(error) => match self.running.remove(&error.id()) {
+                Some((note, began)) => {
+                    let output = Output::refused(format!("the tool failed: {error}"));
+                    Arrived::Answer(CallAnswer { note, output, wall: began.elapsed() })
+                }
+                None => Arrived::Text(EventKind::Text(String::new())),
+            },
+        }
+    }
+}
+
+async fn next_piece(stream: &mut Option<Stream>) -> Option<Result<Event, Failure>> {
+    match stream {
+        Some(stream) => stream.pieces.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn elapsed(rest: &mut Option<Pin<Box<Sleep>>>) {
+    match rest {
+        Some(rest) => rest.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn finished(summary: &mut Option<Summarising>) -> Result<Summary, Failure> {
+    match summary {
+        Some(summary) => summary.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether an agent that has nothing else to do waits for what still runs.
+#[derive(Default)]
+pub(super) enum Listening {
+    #[default]
+    Off,
+    On(Pin<Box<Sleep>>),
+    /// Commands were waited for long enough.
+    Late,
+}
+
+impl Listening {
+    pub(super) fn begin(&mut self, patience: Duration) {
+        // timer: a command that never ends does not keep the agent for ever.
+        *self = Self::On(Box::pin(tokio::time::sleep(patience)));
+    }
+
+    pub(super) fn end(&mut self) {
+        *self = Self::Off;
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    pub(super) fn run_out(&mut self) {
+        *self = Self::Late;
+    }
+
+    pub(super) fn ran_out(&self) -> bool {
+        matches!(self, Self::Late)
+    }
+
+    async fn patience(&mut self) {
+        match self {
+            Self::On(sleep) => sleep.as_mut().await,
+            Self::Off | Self::Late => std::future::pending().await,
+        }
+    }
+}
