@@ -3,14 +3,30 @@
 //! Items are kept in the bytes they came in or were first written in: a conversation that is sent again begins with the
 //! same bytes, so the provider's prompt cache holds. This crate knows no tools and no turns, and never retries: it says
 //! of each failure what may be done about it.
+//!
+//! A [`Client`] asks a [`Provider`] and hands out its [`Answer`] piece by piece. Below it everything but the connection is
+//! pure: [`sse`] makes events of bytes, and a [`wire::Wire`] makes bytes of a [`Request`] and an answer of events.
 #![forbid(unsafe_code)]
 
+mod chat;
+mod client;
+mod complaint;
 mod event;
 mod failure;
+mod http;
 mod item;
+mod provider;
 mod request;
+mod responses;
+pub mod sse;
+pub mod wire;
 
+pub use chat::Chat;
+pub use client::{Answer, BadProvider, Client, Found, Probe, Step, StepKind};
 pub use event::{Event, Usage};
 pub use failure::{Failure, Remedy};
+pub use http::BadAddress;
 pub use item::{BadItem, Call, CallId, Content, Input, Item, Part, Role};
+pub use provider::{BadProxy, InstructionsRole, Key, Provider, Proxy, ThoughtField, WireKind};
 pub use request::{Grammar, Request, ToolSpec};
+pub use responses::Responses;

@@ -1,0 +1,1 @@
+//! The chat wire, held against data.

@@ -1,0 +1,133 @@
+//! A provider's address, taken apart once.
+
+use crate::provider::{Provider, port_of};
+
+/// Where requests go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// Whether the connection is encrypted.
+    pub(crate) secure: bool,
+    /// The name or address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// What every path begins with; does not end in a slash.
+    prefix: String,
+    /// With its question mark, or empty.
+    query: String,
+}
+
+/// An address that no request can be sent to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the address of {provider} is not one: {address} (it looks like https://host/v1)")]
+pub struct BadAddress {
+    /// Whose it is.
+    pub provider: String,
+    /// As it was given.
+    pub address: String,
+}
+
+impl Address {
+    pub(crate) fn of(provider: &Provider) -> Result<Self, BadAddress> {
+        Self::parse(provider)
+            .ok_or_else(|| BadAddress { provider: provider.name.clone(), address: provider.base_url.clone() })
+    }
+
+    fn parse(provider: &Provider) -> Option<Self> {
+        let uri: http::Uri = provider.base_url.trim().parse().ok()?;
+        let secure = match uri.scheme_str()? {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        let authority = uri.authority()?;
+        if authority.as_str().contains('@') || authority.host().is_empty() {
+            return None;
+        }
+        let port = port_of(authority, if secure { 443 } else { 80 })?;
+        let own = uri.query().filter(|query| !query.is_empty()).map(str::to_owned);
+        Some(Self {
+            secure,
+            host: authority.host().trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port,
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+            query: query(own, &provider.query),
+        })
+    }
+
+    /// What is asked for, on a connection to the provider itself.
+    pub(crate) fn target(&self, path: &str) -> String {
+        format!("{}{path}{}", self.prefix, self.query)
+    }
+
+    /// What is asked for, of a proxy.
+    pub(crate) fn whole(&self, path: &str) -> String {
+        format!("http://{}{}", self.authority(), self.target(path))
+    }
+
+    /// The host, and the port unless it goes without saying.
+    pub(crate) fn authority(&self) -> String {
+        match (self.secure, self.port) {
+            (true, 443) | (false, 80) => self.bracketed(),
+            _ => self.place(),
+        }
+    }
+
+    /// Host and port, as people and proxies read them.
+    pub(crate) fn place(&self) -> String {
+        format!("{}:{}", self.bracketed(), self.port)
+    }
+
+    fn bracketed(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
+    }
+}
+
+fn query(own: Option<String>, added: &[(String, String)]) -> String {
+    let added = added.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
+    let all: Vec<String> = own.into_iter().chain(added).collect();
+    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => escaped.push(byte.into()),
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::WireKind;
+
+    #[test]
+    fn an_address_is_taken_apart() {
+        let check = |base_url: &str, expected: Option<(&str, &str)>| {
+            let mut provider = Provider::at("it", base_url, WireKind::Chat);
+            provider.query = vec![("v".to_owned(), "1 &2".to_owned())];
+            let address = Address::of(&provider).ok();
+            let seen = address.map(|address| (address.place(), address.whole("/x")));
+            assert_eq!(
+                seen.as_ref().map(|(place, whole)| (place.as_str(), whole.as_str())),
+                expected,
+                "{base_url}"
+            );
+        };
+        check("https://api.it/v1/", Some(("api.it:443", "http://api.it/v1/x?v=1%20%262")));
+        check(
+            "http://localhost:11434/v1",
+            Some(("localhost:11434", "http://localhost:11434/v1/x?v=1%20%262")),
+        );
+        check("http://[::1]", Some(("[::1]:80", "http://[::1]/x?v=1%20%262")));
+        check("https://it/a?b=c", Some(("it:443", "http://it/a/x?b=c&v=1%20%262")));
+        check("it:443", None);
+        check("/v1", None);
+        check("ftp://it/", None);
+        check("http://me:secret@it/", None);
+        check("http://it:70000/", None);
+    }
+}

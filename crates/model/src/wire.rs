@@ -1,0 +1,77 @@
+//! How a question and its answer are written. Pure: a wire turns a request into bytes and events of a stream into pieces
+//! of an answer; it never sees a connection.
+
+use crate::chat::Chat;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::provider::{Provider, WireKind};
+use crate::request::Request;
+use crate::responses::Responses;
+use crate::sse::SseEvent;
+
+/// A way to write questions and to read answers.
+pub trait Wire: Send + Sync {
+    /// Where questions go, below the provider's address.
+    fn path(&self) -> &'static str;
+
+    /// The question. What was said stands at its end, so that a longer conversation begins with the same bytes.
+    fn body(&self, request: &Request) -> String;
+
+    /// Reads the answer to this question.
+    fn reader(&self, request: &Request) -> Box<dyn Reader>;
+}
+
+/// Reads one answer.
+pub trait Reader: Send {
+    /// What an event of the stream adds. After [`Event::Completed`] or a failure nothing more is read.
+    fn read(&mut self, event: &SseEvent) -> Result<Vec<Event>, Failure>;
+
+    /// What the end of the stream means, when it comes before the answer was complete.
+    fn end(&mut self) -> Result<Vec<Event>, Failure>;
+}
+
+/// The wire that this provider speaks.
+pub fn wire_of(provider: &Provider) -> Box<dyn Wire> {
+    match provider.wire {
+        WireKind::Responses => Box::new(Responses::of(provider)),
+        WireKind::Chat => Box::new(Chat::of(provider)),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    //! What the tests of both wires need.
+
+    use super::*;
+    use crate::item::Item;
+
+    /// A plain question.
+    pub(crate) fn request(items: Vec<Item>) -> Request {
+        Request {
+            model: "m".to_owned(),
+            items,
+            tools: Vec::new(),
+            parallel_calls: true,
+            effort: None,
+            summary: None,
+            verbosity: None,
+            output_schema: None,
+            most_output: None,
+            cache_key: "cache".to_owned(),
+            thread: "thread".to_owned(),
+        }
+    }
+
+    /// What a whole stream comes to, as a client sees it.
+    pub(crate) fn read_all(reader: &mut dyn Reader, events: &[SseEvent]) -> Result<Vec<Event>, Failure> {
+        let mut read = Vec::new();
+        for event in events {
+            read.extend(reader.read(event)?);
+            if matches!(read.last(), Some(Event::Completed(_))) {
+                return Ok(read);
+            }
+        }
+        read.extend(reader.end()?);
+        Ok(read)
+    }
+}
