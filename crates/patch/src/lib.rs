@@ -1,3 +1,47 @@
 //! Patches as models write them: read leniently, held against the files before anything is written, and applied whole or
-//! not at all. Reading and matching are pure; only `apply` touches the disk.
+//! not at all.
+//!
+//! The way through: [`Patch::parse`] reads the text, [`Patch::verify`] holds it against the files of a [`Directory`] and
+//! makes a [`Plan`], [`Plan::apply`] carries it out and gives a [`Report`]. Reading and matching are pure, verifying only
+//! reads, and only `apply` writes. What is not clear is refused with the place that comes closest; nothing is guessed
+//! without a [`Warning`].
 #![forbid(unsafe_code)]
+
+mod apply;
+mod directory;
+mod disk;
+mod envelope;
+#[doc(hidden)]
+pub mod fuzzing;
+mod header;
+mod heredoc;
+mod inspect;
+mod lines;
+mod locate;
+mod misfit;
+mod nearest;
+mod parse;
+mod patch;
+mod plan;
+mod report;
+mod rewrite;
+mod search;
+mod teaching;
+mod undo;
+mod verify;
+mod warning;
+
+pub use apply::{ApplyError, Condition, FileState};
+pub use directory::{Directory, Refusal};
+pub use disk::{Disk, Like, LocalDisk};
+pub use heredoc::Heredoc;
+pub use inspect::MAX_FILE;
+pub use misfit::{Elsewhere, Misfit};
+pub use nearest::{Difference, Nearest};
+pub use parse::{HunkFault, ParseError};
+pub use patch::{MAX_PATCH, Patch};
+pub use plan::{Change, Kind, Plan};
+pub use report::{Report, render_failure};
+pub use teaching::{description, function_description, grammar};
+pub use verify::VerifyError;
+pub use warning::{Doubt, Warning};

@@ -1,0 +1,59 @@
+//! Reads what a patch is held against, within bounds, and says beforehand what could not be written. Opens nothing but
+//! ordinary files: reading a pipe would wait for somebody to write.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::Access;
+use rustix::io::Errno;
+
+/// The longest file that is patched, in bytes.
+pub const MAX_FILE: u64 = 32 << 20;
+
+/// The text of a file, or nothing where there is none. What is not text is an error.
+pub(crate) fn load(path: &Path) -> io::Result<Option<String>> {
+    let found = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if found.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let bytes = read_bounded(path)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))?;
+    Ok(Some(text))
+}
+
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        let message = format!("it has more than {MAX_FILE} bytes, which are the most");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Whether a file that exists may be written, or one that does not may be created.
+pub(crate) fn check_writable(path: &Path, exists: bool) -> io::Result<()> {
+    if exists {
+        return Ok(rustix::fs::access(path, Access::WRITE_OK)?);
+    }
+    let parent = path.ancestors().skip(1).find(|parent| parent.symlink_metadata().is_ok());
+    parent.map_or(Ok(()), check_entries)
+}
+
+/// Whether a file may be taken out of its directory.
+pub(crate) fn check_removable(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), check_entries)
+}
+
+/// Whether a directory's entries may be changed.
+fn check_entries(directory: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK)?)
+}

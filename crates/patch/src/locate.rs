@@ -1,0 +1,289 @@
+//! Decides where in a file each chunk belongs. Chunks come in the order of the file: each is looked for below the one
+//! before, though it may share lines with it that the one before only named. Where several places fit, the first one
+//! below the header is taken (or the one nearest to a unified diff's number), and the doubt is noted.
+
+use crate::misfit::{self, Elsewhere, Misfit};
+use crate::nearest::nearest;
+use crate::parse::shortened;
+use crate::patch::{Chunk, ChunkPlace, LineNumbers, PatchLine};
+use crate::search::Index;
+use crate::warning::Doubt;
+
+/// Where a chunk belongs, in lines counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Over these lines of the file.
+    Block { start: usize, length: usize },
+    /// It only adds, before this line.
+    Before(usize),
+    /// It only adds, after everything.
+    End,
+}
+
+/// The most repetitions of a header that are followed up.
+const RIVALS: usize = 20;
+
+/// Places the chunks of one file, one after another.
+pub(crate) struct Locator<'a> {
+    index: &'a Index<'a>,
+    /// The line below the chunks so far.
+    cursor: usize,
+    /// The first line that the chunk before did not change: from here on lines may be shared with it.
+    floor: usize,
+    /// How many chunks were placed.
+    count: usize,
+    /// Where they begin.
+    starts: Vec<usize>,
+    doubts: Vec<Doubt>,
+}
+
+/// Where the headers of a chunk lead.
+struct Scope {
+    /// Chunks are looked for from here on.
+    from: usize,
+    header: Header,
+}
+
+/// What the innermost header of a chunk is in the file.
+enum Header {
+    None,
+    /// A line that only comes below the cursor, and where its outermost header occurs as well.
+    Ahead {
+        line: usize,
+        rivals: Vec<usize>,
+    },
+    /// A line above the cursor: the chunks before are within its scope too.
+    Behind {
+        line: usize,
+    },
+}
+
+/// Where the lines of a chunk were found.
+struct Found {
+    /// The first place that counts and all behind it.
+    places: Vec<usize>,
+    /// The one that is taken.
+    start: usize,
+    /// How many lines were looked for.
+    length: usize,
+}
+
+impl<'a> Locator<'a> {
+    pub(crate) fn of(index: &'a Index<'a>) -> Self {
+        Self { index, cursor: 0, floor: 0, count: 0, starts: Vec::new(), doubts: Vec::new() }
+    }
+
+    /// Says where the next chunk belongs.
+    pub(crate) fn place(&mut self, chunk: &Chunk) -> Result<Place, Misfit> {
+        self.count += 1;
+        let scope = self.scope(chunk)?;
+        let old: Vec<&str> = chunk.lines.iter().filter_map(PatchLine::old).collect();
+        if old.is_empty() {
+            self.place_addition(chunk, &scope)
+        } else {
+            self.place_block(chunk, &old, &scope)
+        }
+    }
+
+    /// What was not clear. A place that another chunk took is no doubt any more.
+    pub(crate) fn doubts(self) -> Vec<Doubt> {
+        let starts = self.starts;
+        let mut doubts = self.doubts;
+        for doubt in &mut doubts {
+            if let Doubt::Repeated { others, .. } = doubt {
+                others.retain(|line| !starts.contains(&(line - 1)));
+            }
+        }
+        doubts.retain(|doubt| !matches!(doubt, Doubt::Repeated { others, .. } if others.is_empty()));
+        doubts
+    }
+
+    /// Follows the headers of a chunk, the outermost first.
+    fn scope(&mut self, chunk: &Chunk) -> Result<Scope, Misfit> {
+        let mut scope = Scope { from: self.cursor, header: Header::None };
+        for header in &chunk.headers {
+            let mut found = self.find_header(header, scope.from).into_iter();
+            if let Some(line) = found.next() {
+                let rivals = match scope.header {
+                    Header::None => found.take(RIVALS).collect(),
+                    Header::Ahead { rivals, .. } => rivals,
+                    Header::Behind { .. } => Vec::new(),
+                };
+                scope = Scope { from: line + 1, header: Header::Ahead { line, rivals } };
+            } else if let Some(line) = self.find_behind(header) {
+                scope.header = Header::Behind { line };
+            } else if chunk.numbers.is_some() {
+                self.doubts.push(Doubt::HeaderIgnored { chunk: self.count, header: shortened(header) });
+            } else {
+                return Err(self.no_context(header));
+            }
+        }
+        Ok(scope)
+    }
+
+    fn find_header(&self, header: &str, from: usize) -> Vec<usize> {
+        let found = self.index.find(&[header], from);
+        match header.strip_suffix("@@") {
+            // Some models close a header as unified diffs do.
+            Some(open) if found.is_empty() => self.index.find(&[open], from),
+            _ => found,
+        }
+    }
+
+    /// The last line above the cursor that a header can mean.
+    fn find_behind(&self, header: &str) -> Option<usize> {
+        self.find_header(header, 0).into_iter().rfind(|line| *line < self.cursor)
+    }
+
+    fn no_context(&self, header: &str) -> Misfit {
+        Misfit::NoContext { header: shortened(header), nearest: nearest(self.index.lines(), &[header]) }
+    }
+
+    /// Places a chunk that only adds: below its header, else where its numbers say, else at the end.
+    fn place_addition(&mut self, chunk: &Chunk, scope: &Scope) -> Result<Place, Misfit> {
+        if chunk.place == ChunkPlace::EndOfFile {
+            return Ok(Place::End);
+        }
+        match &scope.header {
+            Header::Ahead { line, rivals } => {
+                let others = if chunk.headers.len() == 1 { rivals.clone() } else { Vec::new() };
+                self.note_repetition(*line, others);
+                (self.cursor, self.floor) = (line + 1, line + 1);
+                Ok(Place::Before(line + 1))
+            }
+            Header::Behind { line } => self.place_behind(chunk, *line),
+            Header::None => Ok(chunk.numbers.map_or(Place::End, |numbers| self.place_by_number(numbers))),
+        }
+    }
+
+    /// Only a line that occurs once may be gone back to.
+    fn place_behind(&self, chunk: &Chunk, line: usize) -> Result<Place, Misfit> {
+        let header = chunk.headers.last().map_or("", String::as_str);
+        match self.find_header(header, 0).len() {
+            1 => Ok(Place::Before(line + 1)),
+            _ => Err(self.no_context(header)),
+        }
+    }
+
+    /// In a unified diff, lines that are added to none come after the line with the number; otherwise the number is that
+    /// of the first line.
+    fn place_by_number(&mut self, numbers: LineNumbers) -> Place {
+        let at = if numbers.count == 0 { numbers.start } else { numbers.start.saturating_sub(1) };
+        if at >= self.index.lines().len() {
+            return Place::End;
+        }
+        self.doubts.push(Doubt::ByNumberAlone { chunk: self.count, line: at + 1 });
+        (self.cursor, self.floor) = (self.cursor.max(at), self.floor.max(at));
+        Place::Before(at)
+    }
+
+    /// Places a chunk by the lines that stay or go.
+    fn place_block(&mut self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Result<Place, Misfit> {
+        let Some(found) = self.find_block(chunk, old, scope) else {
+            return Err(self.no_lines(chunk, old, scope));
+        };
+        let Found { start, length, .. } = found;
+        let others = self.others(chunk, &found, scope);
+        self.note_repetition(start, others);
+        self.starts.push(start);
+        self.cursor = start + length;
+        self.floor = self.cursor - trailing_context(chunk, old.len() - length);
+        Ok(Place::Block { start, length })
+    }
+
+    /// Looks below the header; then from the header on, for chunks that repeat it; then among the lines that the chunk
+    /// before named without changing them.
+    fn find_block(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Option<Found> {
+        let second = match scope.header {
+            Header::Ahead { line, .. } => line,
+            Header::None | Header::Behind { .. } => self.floor,
+        };
+        [scope.from, second].into_iter().find_map(|from| self.find_from(chunk, old, from))
+    }
+
+    /// Looks for the lines, and then without the empty ones at their end, which stand for nothing but the end of the
+    /// patch's section.
+    fn find_from(&self, chunk: &Chunk, old: &[&str], from: usize) -> Option<Found> {
+        let filled = old.iter().rposition(|line| !line.is_empty()).map_or(1, |last| last + 1);
+        let mut lengths = vec![old.len(), (old.len() - 1).max(filled), filled];
+        lengths.dedup();
+        lengths.into_iter().find_map(|length| {
+            let wanted = &old[..length];
+            let places = match chunk.place {
+                ChunkPlace::Anywhere => self.index.find(wanted, from),
+                ChunkPlace::EndOfFile => self.index.find_at_end(wanted, from).into_iter().collect(),
+            };
+            let start = choose(&places, chunk.numbers)?;
+            Some(Found { places, start, length })
+        })
+    }
+
+    /// Where else the chunk could have been meant.
+    fn others(&self, chunk: &Chunk, found: &Found, scope: &Scope) -> Vec<usize> {
+        let start = found.start;
+        let but_start = |places: &[usize]| places.iter().copied().filter(|place| *place != start).collect();
+        match (chunk.numbers, &scope.header) {
+            (Some(numbers), _) if start + 1 == numbers.start => Vec::new(),
+            (Some(_), _) | (None, Header::None) => but_start(&found.places),
+            (None, Header::Behind { .. }) => Vec::new(),
+            (None, Header::Ahead { rivals, .. }) => {
+                let mut places: Vec<usize> =
+                    rivals.iter().filter_map(|rival| self.follow(chunk, *rival, found)).collect();
+                places.dedup();
+                but_start(&places)
+            }
+        }
+    }
+
+    /// Where the chunk would be if its outermost header were this line.
+    fn follow(&self, chunk: &Chunk, outermost: usize, found: &Found) -> Option<usize> {
+        let mut from = outermost + 1;
+        for header in &chunk.headers[1..] {
+            from = self.find_header(header, from).first()? + 1;
+        }
+        found.places.iter().copied().find(|place| *place >= from)
+    }
+
+    fn note_repetition(&mut self, line: usize, others: Vec<usize>) {
+        if !others.is_empty() {
+            let others = others.into_iter().map(|other| other + 1).collect();
+            self.doubts.push(Doubt::Repeated { chunk: self.count, line: line + 1, others });
+        }
+    }
+
+    fn no_lines(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Misfit {
+        let first = |from| self.index.find(old, from).first().map(|line| line + 1);
+        let found = match (chunk.place, first(scope.from), first(0)) {
+            (ChunkPlace::EndOfFile, Some(line), _) => Elsewhere::NotAtEnd { line },
+            (_, _, Some(line)) => Elsewhere::TooEarly { line },
+            _ => Elsewhere::Nowhere(nearest(self.index.lines(), old)),
+        };
+        Misfit::NoLines { expected: misfit::expected(old), found }
+    }
+}
+
+/// The first place, or the one nearest to where a unified diff says it is.
+fn choose(places: &[usize], numbers: Option<LineNumbers>) -> Option<usize> {
+    match numbers {
+        None => places.first().copied(),
+        Some(numbers) => {
+            let hint = numbers.start.saturating_sub(1);
+            places.iter().copied().min_by_key(|place| place.abs_diff(hint))
+        }
+    }
+}
+
+/// How many lines at the chunk's end stay as they are. `dropped`: how many of its old lines the file lacks.
+fn trailing_context(chunk: &Chunk, dropped: usize) -> usize {
+    let mut skip = dropped;
+    let mut kept = 0;
+    for line in chunk.lines.iter().rev() {
+        match line {
+            PatchLine::Add(_) => return kept,
+            _ if skip > 0 => skip -= 1,
+            PatchLine::Remove(_) => return kept,
+            PatchLine::Context(_) => kept += 1,
+        }
+    }
+    kept
+}

@@ -1,0 +1,65 @@
+//! What is told of a patch, in the words that models know from elsewhere.
+
+use std::fmt::{self, Write};
+use std::time::Duration;
+
+use crate::plan::{Change, Kind};
+use crate::warning::Warning;
+
+/// A patch that was applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Files that were created or replaced, as written in the patch.
+    pub added: Vec<String>,
+    /// Files that were changed; where they are now.
+    pub modified: Vec<String>,
+    /// Files that are gone.
+    pub deleted: Vec<String>,
+    /// What was not clear, and what could not be tidied up.
+    pub warnings: Vec<Warning>,
+}
+
+impl Report {
+    pub(crate) fn of(changes: &[Change], warnings: Vec<Warning>) -> Self {
+        let paths = |kind: Kind| {
+            let changes = changes.iter().filter(|change| change.kind == kind);
+            changes
+                .map(|change| change.moved_to_written.as_ref().unwrap_or(&change.written).clone())
+                .collect()
+        };
+        Self {
+            added: paths(Kind::Add),
+            modified: paths(Kind::Update),
+            deleted: paths(Kind::Delete),
+            warnings,
+        }
+    }
+
+    /// The text for a model. `wall`: how long the call took.
+    pub fn render(&self, wall: Duration) -> String {
+        format!("{}{self}", heading(0, wall))
+    }
+}
+
+/// Without the exit code and the time: what a shell would show.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Success. Updated the following files:\n")?;
+        for (letter, paths) in [('A', &self.added), ('M', &self.modified), ('D', &self.deleted)] {
+            paths.iter().try_for_each(|path| writeln!(f, "{letter} {path}"))?;
+        }
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "Warning: {warning}"))
+    }
+}
+
+/// The text for a model about a patch that was not applied: any of this crate's errors.
+pub fn render_failure(error: &dyn fmt::Display, wall: Duration) -> String {
+    let mut text = heading(1, wall);
+    let _infallible = writeln!(text, "{error}");
+    text
+}
+
+fn heading(code: i32, wall: Duration) -> String {
+    let tenths = (wall.as_secs_f64() * 10.0).round() / 10.0;
+    format!("Exit code: {code}\nWall time: {tenths} seconds\nOutput:\n")
+}

@@ -1,0 +1,130 @@
+//! Holds a patch against the files: who may write, what is there, whether every chunk fits. Everything is known before
+//! anything is written; nothing here writes. Sections see what those before them made of a file.
+
+mod draft;
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::directory::{Directory, Refusal};
+use crate::envelope::Ignored;
+use crate::misfit::Misfit;
+use crate::patch::{Patch, Section};
+use crate::plan::Plan;
+use crate::verify::draft::Draft;
+use crate::warning::Warning;
+
+/// Why a patch cannot be applied. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// Some of its paths may not be written.
+    #[error("patch rejected: {refusal}\nnot writable: {}", list(paths))]
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// Which, with symbolic links followed.
+        paths: Vec<PathBuf>,
+    },
+    /// A file that is to be deleted cannot be read.
+    #[error("Failed to read {path}: {source}")]
+    Read {
+        /// The file, as written.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// What is to be deleted is no file.
+    #[error("path {path} is not a file")]
+    NotAFile {
+        /// The path, as written.
+        path: String,
+    },
+    /// A file that is to be changed cannot be read.
+    #[error("Failed to read file to update {path}: {source}")]
+    ReadToUpdate {
+        /// The file, as written.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written, which shows beforehand.
+    #[error("Failed to write file {path}: {source}")]
+    Write {
+        /// The file, as written.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Sections contradict each other.
+    #[error("multiple operations target {path}")]
+    Multiple {
+        /// The file, as written.
+        path: String,
+    },
+    /// A chunk does not fit its file.
+    #[error("{}", misfit.describe(path))]
+    Misfit {
+        /// The file, as written.
+        path: String,
+        /// What does not fit.
+        misfit: Misfit,
+    },
+}
+
+impl Patch {
+    /// Holds the patch against the files and works out what they become.
+    pub fn verify(&self, directory: &Directory<'_>) -> Result<Plan, VerifyError> {
+        self.check_permission(directory)?;
+        let mut draft = Draft::of(directory);
+        for section in &self.sections {
+            draft.take(section)?;
+        }
+        let mut plan = draft.plan()?;
+        if self.ignored != Ignored::default() {
+            let Ignored { before, after } = self.ignored;
+            plan.warnings.insert(0, Warning::TextIgnored { before, after });
+        }
+        Ok(plan)
+    }
+
+    /// Asks before any file is read, so that errors tell nothing of files that are none of the patch's business. All
+    /// paths are asked about, so that a person needs to be asked only once.
+    fn check_permission(&self, directory: &Directory<'_>) -> Result<(), VerifyError> {
+        let mut refused: Vec<PathBuf> = self
+            .sections
+            .iter()
+            .flat_map(|section| touched(section, directory))
+            .filter(|path| !directory.may_write(path))
+            .collect();
+        refused.sort_unstable();
+        refused.dedup();
+        if refused.is_empty() {
+            return Ok(());
+        }
+        Err(VerifyError::Refused { refusal: directory.refusal().clone(), paths: refused })
+    }
+}
+
+/// What a section changes on the disk. Paths that lead nowhere are left to the errors that come of them.
+fn touched(section: &Section, directory: &Directory<'_>) -> Vec<PathBuf> {
+    let places = match section {
+        Section::Add { path, .. } => vec![directory.resolve(path)],
+        Section::Delete { path } => vec![directory.resolve_entry(path)],
+        Section::Update(update) => match &update.move_to {
+            None => vec![directory.resolve(&update.path)],
+            Some(target) => vec![directory.resolve_entry(&update.path), directory.resolve(target)],
+        },
+    };
+    places.into_iter().flatten().collect()
+}
+
+/// The most paths that a message lists.
+const LISTED: usize = 10;
+
+fn list(paths: &[PathBuf]) -> String {
+    let mut listed: Vec<String> = paths.iter().take(LISTED).map(|path| path.display().to_string()).collect();
+    if let Some(more @ 1..) = paths.len().checked_sub(LISTED) {
+        listed.push(format!("and {more} others"));
+    }
+    listed.join(", ")
+}
