@@ -1,2 +1,29 @@
 //! Tools that other programs serve over the Model Context Protocol: started or reached, listed, called, and ended with us.
+//!
+//! [`Servers`] starts what a [`ServerSpec`] describes, a program on pipes or an address on the web, and hands out
+//! [`ForeignTool`]s under names that a model can use. It knows no model, no configuration file, no environment variables and
+//! no TLS: an [`Http`] carrier is given to it. Whatever a server says or does is data here; none can end us, fill our memory or
+//! outlive us.
 #![forbid(unsafe_code)]
+
+mod elicit;
+mod failure;
+mod http;
+mod outcome;
+mod resource;
+mod secret;
+mod servers;
+mod spec;
+mod state;
+mod tool;
+
+pub use elicit::{Elicitation, ElicitationAnswer, ElicitationFuture, Elicitor};
+pub use failure::{CallError, RequiredError};
+pub use http::{BodyFuture, Http, HttpAnswer, HttpBody, HttpError, HttpFuture, HttpMethod, HttpRequest};
+pub use outcome::{CallOutcome, Content, Part, RenderLimits, render};
+pub use resource::{Resource, ResourceContent, ResourceText, Template};
+pub use secret::Secret;
+pub use servers::{Servers, Surroundings, Which};
+pub use spec::{Bearer, ServerSpec, ToolFilter, Transport};
+pub use state::{Greeting, ServerState, Standing};
+pub use tool::ForeignTool;

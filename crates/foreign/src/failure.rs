@@ -1,0 +1,105 @@
+//! What can go wrong between us and a server, in words that a model or a person can act on.
+
+use std::time::Duration;
+
+use crate::state::ServerState;
+
+/// Why a call has no outcome. A tool that fails is an outcome, not one of these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Nothing of that name is offered.
+    #[error("there is no tool `{name}`; {}", listing(.known))]
+    NoSuchTool {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// No server of that name is configured and in use.
+    #[error("there is no MCP server `{name}`; {}", listing(.known))]
+    NoSuchServer {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// It could not be started or reached.
+    #[error("the MCP server `{server}` is not available: {reason}")]
+    Unavailable {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// It ended, or the connection did, before it answered. Whether the work was done is not known.
+    #[error("the MCP server `{server}` ended before it answered: {reason}")]
+    Ended {
+        /// The server.
+        server: String,
+        /// How.
+        reason: String,
+    },
+    /// It did not answer in time, and was told that nobody waits any more.
+    #[error("the MCP server `{server}` did not answer {what} within {} seconds", .after.as_secs_f64())]
+    TimedOut {
+        /// The server.
+        server: String,
+        /// What it was asked.
+        what: String,
+        /// How long it had.
+        after: Duration,
+    },
+    /// It answered that it will not.
+    #[error("the MCP server `{server}` refused {what}: {message} (code {code})")]
+    Refused {
+        /// The server.
+        server: String,
+        /// What it was asked.
+        what: String,
+        /// The code of its answer.
+        code: i64,
+        /// Its words.
+        message: String,
+    },
+    /// What it answered is not what the protocol says.
+    #[error("the MCP server `{server}` gave an answer to {what} that makes no sense: {problem}")]
+    Senseless {
+        /// The server.
+        server: String,
+        /// What it was asked.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// All servers have been ended.
+    #[error("the MCP server `{server}` was ended because this program is ending")]
+    ShutDown {
+        /// The server.
+        server: String,
+    },
+}
+
+/// Servers without which nothing should be done are missing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .failed.iter().map(|(name, reason)| format!("the required MCP server `{name}` is not available: {reason}")).collect::<Vec<_>>().join("\n"))]
+pub struct RequiredError {
+    /// Each with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
+impl RequiredError {
+    /// Whether a required one among these is down.
+    pub fn check(states: &[ServerState]) -> Result<(), Self> {
+        use crate::state::Standing;
+        let failed = states.iter().filter(|state| state.required).filter_map(|state| match &state.standing {
+            Standing::Down { reason } => Some((state.name.clone(), reason.clone())),
+            Standing::Off | Standing::Starting | Standing::Up(_) => None,
+        });
+        let failed: Vec<_> = failed.collect();
+        if failed.is_empty() { Ok(()) } else { Err(Self { failed }) }
+    }
+}
+
+fn listing(known: &[String]) -> String {
+    if known.is_empty() { "there are none".to_owned() } else { format!("there are: {}", known.join(", ")) }
+}
