@@ -6,16 +6,32 @@
 //! outlive us.
 #![forbid(unsafe_code)]
 
+mod attendant;
 mod elicit;
+mod era;
+mod errand;
+mod events;
 mod failure;
+mod fault;
+mod greeting;
 mod http;
+mod launch;
+mod lines;
+mod link;
+mod message;
+mod names;
+mod notes;
 mod outcome;
+mod pipe;
 mod resource;
 mod secret;
+mod server;
 mod servers;
 mod spec;
 mod state;
+mod tender;
 mod tool;
+mod web;
 
 pub use elicit::{Elicitation, ElicitationAnswer, ElicitationFuture, Elicitor};
 pub use failure::{CallError, RequiredError};
