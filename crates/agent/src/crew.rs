@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
+use windlass_foreign::Servers;
 use windlass_tools::{Policy, Toolbox};
 
 use crate::attendant::Attendant;
@@ -13,7 +14,6 @@ use crate::event::Event;
 use crate::history::Entry;
 use crate::record::Threads;
 use crate::speaker::Speaker;
-use crate::tool::Tool;
 
 /// What a team is made of. Everything in it is decided by whoever starts it.
 pub struct Crew {
@@ -21,8 +21,8 @@ pub struct Crew {
     pub speaker: Arc<dyn Speaker>,
     /// Makes the tools that run commands, one box for each agent, over one engine.
     pub toolbox: Box<dyn Fn() -> Toolbox + Send + Sync>,
-    /// Tools beyond the usual ones, the same for all.
-    pub more_tools: Vec<SharedTool>,
+    /// Other programs whose tools the agents may use; they are up when a team is started.
+    pub foreign: Option<Servers>,
     /// Where conversations are kept; nowhere, if `None`.
     pub threads: Option<Threads>,
     /// The wall clock, for names and dates.
@@ -34,10 +34,6 @@ pub struct Crew {
     /// How agents work.
     pub manners: Manners,
 }
-
-/// A tool that was made elsewhere.
-#[derive(Clone)]
-pub struct SharedTool(pub(crate) Arc<dyn Tool>);
 
 /// How agents work.
 #[derive(Clone, Debug)]

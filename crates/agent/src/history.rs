@@ -95,10 +95,6 @@ impl History {
         self.entries.iter().map(|entry| entry.item.clone()).collect()
     }
 
-    /// The last thing the model said.
-    pub(crate) fn last_message(&self) -> Option<String> {
-        self.entries.iter().rev().find_map(|entry| entry.item.words_of(Role::Assistant))
-    }
 
     /// What a sub-agent is told of this conversation: words, without tools and thoughts.
     pub(crate) fn words(&self) -> Vec<Entry> {

@@ -22,7 +22,7 @@ mod turn;
 mod worker;
 
 pub use attendant::{Approval, Attendant, Choice, Decision, UserAnswer, UserQuestion, Waited};
-pub use crew::{ApprovalMode, Crew, Manners, Role, SharedTool, TeamLimits, Voice};
+pub use crew::{ApprovalMode, Crew, Manners, Role, TeamLimits, Voice};
 pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
 pub use history::{Entry, Origin};
 pub use record::{RecordError, Thread, ThreadFacts, Threads};

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use windlass_model::{Event, Failure, Request};
+use windlass_model::{Answer, Client, Event, Failure, Request};
 
 /// What an answer is waited for with.
 pub type Asked<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Speech>, Failure>> + Send + 'a>>;
@@ -20,4 +20,16 @@ pub trait Speaker: Send + Sync {
 pub trait Speech: Send {
     /// Its next piece; `None` once it is complete.
     fn next(&mut self) -> Spoken<'_>;
+}
+
+impl Speaker for Client {
+    fn ask(&self, request: Request) -> Asked<'_> {
+        Box::pin(async move { Ok(Box::new(self.send(&request).await?) as Box<dyn Speech>) })
+    }
+}
+
+impl Speech for Answer {
+    fn next(&mut self) -> Spoken<'_> {
+        Box::pin(Answer::next(self))
+    }
 }

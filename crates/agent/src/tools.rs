@@ -1,6 +1,8 @@
 //! What an agent can do: the tools, one file a kind, and which of them an agent gets.
 
 mod collaboration;
+mod foreign;
+mod patch;
 mod permission;
 mod plan;
 mod process;
@@ -37,7 +39,9 @@ pub(crate) struct Surroundings {
 pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     let manners = &around.crew.manners;
     let grants = Arc::new(permission::Grants::new(manners.sandbox.clone()));
-    let mut tools = process::tools(around, &grants);
+    let patches = Arc::new(patch::Patcher::new(around, &grants));
+    let mut tools = process::tools(around, &patches);
+    tools.push(Arc::new(patch::ApplyPatch::new(&patches, manners.free_text)));
     tools.push(Arc::new(plan::UpdatePlan::new(around.report.clone())));
     if around.crew.attendant.is_some() && around.depth == 0 {
         tools.push(Arc::new(question::RequestUserInput::new(around)));
@@ -46,7 +50,7 @@ pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     if around.depth < manners.team.most_depth {
         tools.extend(collaboration::tools(around));
     }
-    tools.extend(around.crew.more_tools.iter().map(|tool| Arc::clone(&tool.0)));
+    tools.extend(foreign::tools(around));
     if manners.web_search {
         tools.push(Arc::new(WebSearch));
     }

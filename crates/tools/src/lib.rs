@@ -15,6 +15,7 @@ mod held;
 mod keepers;
 mod login;
 mod random;
+mod reach;
 mod report;
 mod shell;
 mod tool;
@@ -28,6 +29,7 @@ pub use call::{
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
 pub use keepers::{Keepers, Pending, Started};
+pub use reach::Reach;
 pub use report::denials_json;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};

@@ -331,7 +331,7 @@ impl Toolbox {
     }
 
     /// What becomes of the policy for one more command.
-    fn confine(&self, policy: &Policy) -> Result<Option<Arc<Plan>>, StartError> {
+    pub(crate) fn confine(&self, policy: &Policy) -> Result<Option<Arc<Plan>>, StartError> {
         let options = &self.inner.options;
         let variable = |name: &str| {
             let found = options.environment.iter().find(|(variable, _)| variable == name);

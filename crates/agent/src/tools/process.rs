@@ -1,15 +1,18 @@
 //! The tools that run commands, from the room that defines them for everybody, as an agent's own: with its sandbox, its
 //! person, and what people see of it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_model::{Call, ToolSpec};
+use windlass_patch::Heredoc;
 use windlass_tools::{Call as ToolCall, Dismissal, Person, Policy, Progress, Reply, Toolbox};
 
 use super::Surroundings;
-use super::permission::{Grants, declined};
+use super::patch::Patcher;
+use super::permission::declined;
 use crate::attendant::{Approval, AtTheTools, Attendant, Decision};
 use crate::crew::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
@@ -21,14 +24,14 @@ use crate::worker::Commands;
 const CEILING: Duration = Duration::from_secs(3600);
 
 /// The tools of a toolbox.
-pub(super) fn tools(around: &Surroundings, grants: &Arc<Grants>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(around: &Surroundings, patches: &Arc<Patcher>) -> Vec<Arc<dyn Tool>> {
     let bench = Arc::new(Bench {
         me: around.me.clone(),
         toolbox: around.toolbox.clone(),
         commands: Arc::clone(&around.commands),
         report: around.report.clone(),
         attendant: around.crew.attendant.clone(),
-        grants: Arc::clone(grants),
+        patches: Arc::clone(patches),
         mode: around.crew.manners.approval,
         output_limit: around.crew.manners.output_limit,
     });
@@ -45,7 +48,8 @@ struct Bench {
     commands: Arc<Commands>,
     report: Reporter,
     attendant: Option<Arc<dyn Attendant>>,
-    grants: Arc<Grants>,
+    /// Scripts that only apply a patch need no shell.
+    patches: Arc<Patcher>,
     mode: ApprovalMode,
     output_limit: u64,
 }
@@ -118,6 +122,9 @@ fn offer_escalation(parameters: &mut Map<String, Value>) {
 impl Bench {
     async fn run(&self, tool: &'static str, call: &Call, mut arguments: Map<String, Value>) -> Output {
         let script = script(tool, &arguments);
+        if let Some(heredoc) = script.as_deref().and_then(Heredoc::find) {
+            return self.patch(call, heredoc, &arguments).await;
+        }
         let sandbox = match self.sandbox(script.as_deref(), &mut arguments).await {
             Ok(sandbox) => sandbox,
             Err(refusal) => return refusal,
@@ -135,6 +142,13 @@ impl Bench {
             self.follow(note, &reply).await;
         }
         Output { parts: vec![windlass_model::Part::Text(reply.text)], ok: !reply.is_error }
+    }
+
+    /// A patch in the clothes of a command: applied here, where it is verified first and undone if it fails.
+    async fn patch(&self, call: &Call, heredoc: Heredoc, arguments: &Map<String, Value>) -> Output {
+        let workdir = arguments.get("workdir").and_then(Value::as_str).unwrap_or_default();
+        let directory = Path::new(workdir).join(heredoc.directory.unwrap_or_default());
+        self.patches.apply(&call.id.0, heredoc.patch, &directory).await
     }
 
     fn tool_call(&self, tool: &str, call: &Call, arguments: Map<String, Value>, sandbox: Policy) -> ToolCall {
@@ -167,7 +181,7 @@ impl Bench {
         let why = arguments.remove("justification");
         arguments.remove("prefix_rule");
         let escalates = asked.as_ref().and_then(Value::as_str) == Some("require_escalated");
-        let policy = self.grants.policy();
+        let policy = self.patches.policy();
         let (Some(script), true) = (script, escalates) else { return Ok(policy) };
         if matches!(policy, Policy::FullAccess | Policy::External) {
             return Ok(policy);

@@ -1,0 +1,197 @@
+//! `apply_patch`: changes files, all of a patch or nothing. Only where commands may write too, unless a person says so.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::json;
+use windlass_model::{Call, Grammar, Input, ToolSpec};
+use windlass_patch::{Change, Directory, Kind, Patch, Plan, Refusal, VerifyError, render_failure};
+use windlass_tools::{Policy, Reach, Toolbox};
+
+use super::Surroundings;
+use super::permission::{Grants, declined};
+use crate::attendant::{Approval, Attendant, Decision};
+use crate::crew::ApprovalMode;
+use crate::event::{EventKind, FileChange, Reporter};
+use crate::thread::ThreadId;
+use crate::tool::{Output, Pace, Running, Tool, shortened, typed};
+
+/// Applies patches for one agent, whichever way they come.
+pub(super) struct Patcher {
+    me: ThreadId,
+    directory: PathBuf,
+    toolbox: Toolbox,
+    grants: Arc<Grants>,
+    attendant: Option<Arc<dyn Attendant>>,
+    mode: ApprovalMode,
+    report: Reporter,
+}
+
+impl Patcher {
+    pub(super) fn new(around: &Surroundings, grants: &Arc<Grants>) -> Self {
+        Self {
+            me: around.me.clone(),
+            directory: around.crew.manners.directory.clone(),
+            toolbox: around.toolbox.clone(),
+            grants: Arc::clone(grants),
+            attendant: around.crew.attendant.clone(),
+            mode: around.crew.manners.approval,
+            report: around.report.clone(),
+        }
+    }
+
+    /// What may be touched now.
+    pub(super) fn policy(&self) -> Policy {
+        self.grants.policy()
+    }
+
+    /// Applies a patch whose paths begin in this directory, which itself begins in the agent's.
+    pub(super) async fn apply(&self, call: &str, text: String, directory: &Path) -> Output {
+        let began = Instant::now();
+        let failed = |error: &dyn std::fmt::Display| Output::refused(render_failure(error, began.elapsed()));
+        let plan = match self.verified(text, self.directory.join(directory)).await {
+            Ok(plan) => plan,
+            Err(error) => return failed(&error),
+        };
+        let changes = plan.changes().iter().flat_map(told).collect();
+        // Applying waits for disks, and must not be left halfway by somebody who stops waiting.
+        let applied = tokio::task::spawn_blocking(move || plan.apply()).await;
+        let ok = matches!(applied, Ok(Ok(_)));
+        self.report.tell(EventKind::FilesChanged { call: call.to_owned(), changes, ok }).await;
+        match applied {
+            Ok(Ok(report)) => Output::text(report.render(began.elapsed())),
+            Ok(Err(error)) => failed(&error),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// The plan of a patch that may be applied.
+    async fn verified(&self, text: String, directory: PathBuf) -> Result<Plan, String> {
+        let patch = Patch::parse(&text).map_err(|error| error.to_string())?;
+        let reach = self.toolbox.reach(&self.policy())?;
+        match checked(patch.clone(), directory.clone(), reach).await? {
+            Ok(plan) => Ok(plan),
+            Err(refusal @ VerifyError::Refused { .. }) => {
+                self.allowed(&patch, &refusal).await?;
+                let everywhere = self.toolbox.reach(&Policy::FullAccess)?;
+                checked(patch, directory, everywhere).await?.map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Asks a person about a patch that would write where commands may not.
+    async fn allowed(&self, patch: &Patch, refusal: &VerifyError) -> Result<(), String> {
+        let asks = self.mode != ApprovalMode::Never;
+        let Some(attendant) = self.attendant.as_ref().filter(|_| asks) else {
+            return Err(refusal.to_string());
+        };
+        let what = format!("change {}", patch.paths().join(", "));
+        let asked = Approval { agent: self.me.clone(), what, why: refusal.to_string(), lasting: false };
+        match attendant.approve(asked).await {
+            Decision::Yes | Decision::Always => Ok(()),
+            Decision::No(reason) => Err(format!("{refusal}; {}", declined(&reason))),
+        }
+    }
+}
+
+/// Holds a patch against the files, beside everything else: files may be large and disks slow.
+async fn checked(
+    patch: Patch,
+    directory: PathBuf,
+    reach: Reach,
+) -> Result<Result<Plan, VerifyError>, String> {
+    let check = move || {
+        let refusal = if reach.is_read_only() { Refusal::ReadOnly } else { Refusal::OutsideProject };
+        let may_write = |path: &Path| reach.may_write(path);
+        patch.verify(&Directory::at(directory).allowing(&may_write, refusal))
+    };
+    tokio::task::spawn_blocking(check).await.map_err(|error| error.to_string())
+}
+
+fn told(change: &Change) -> Vec<FileChange> {
+    let kind = match change.kind {
+        Kind::Add => "add",
+        Kind::Delete => "delete",
+        Kind::Update => "update",
+    };
+    let path = change.moved_to.as_ref().unwrap_or(&change.path).clone();
+    vec![FileChange { path, kind }]
+}
+
+/// The tool.
+pub(super) struct ApplyPatch {
+    patcher: Arc<Patcher>,
+    free_text: bool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    #[serde(alias = "patch")]
+    input: String,
+}
+
+impl ApplyPatch {
+    pub(super) fn new(patcher: &Arc<Patcher>, free_text: bool) -> Self {
+        Self { patcher: Arc::clone(patcher), free_text }
+    }
+}
+
+impl Tool for ApplyPatch {
+    fn name(&self) -> &str {
+        "apply_patch"
+    }
+
+    fn spec(&self) -> ToolSpec {
+        if self.free_text {
+            let grammar = Grammar { syntax: "lark".into(), definition: windlass_patch::grammar().into() };
+            return ToolSpec::Custom {
+                name: "apply_patch".into(),
+                description: windlass_patch::description().into(),
+                grammar: Some(grammar),
+                as_function: windlass_patch::function_description().into(),
+            };
+        }
+        ToolSpec::Function {
+            name: "apply_patch".into(),
+            description: windlass_patch::function_description().into(),
+            parameters: json!({
+                "type": "object",
+                "properties": { "input": { "type": "string", "description": "the whole patch" } },
+                "required": ["input"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Alone
+    }
+
+    fn about(&self, call: &Call) -> String {
+        let text = patch_text(call).unwrap_or_default();
+        let paths = Patch::parse(&text).map(|patch| patch.paths().join(", ")).unwrap_or(text);
+        shortened(&paths, 120)
+    }
+
+    fn call(&self, call: Call) -> Running {
+        let patcher = Arc::clone(&self.patcher);
+        Box::pin(async move {
+            match patch_text(&call) {
+                Ok(text) => patcher.apply(&call.id.0, text, Path::new("")).await,
+                Err(refusal) => refusal,
+            }
+        })
+    }
+}
+
+/// The patch, whether it comes as free text or in an argument; some models send bare text where an object is asked for.
+fn patch_text(call: &Call) -> Result<String, Output> {
+    match &call.input {
+        Input::Text(text) if !text.trim_start().starts_with('{') => Ok(text.clone()),
+        Input::Arguments(text) if text.trim_start().starts_with("*** Begin") => Ok(text.clone()),
+        _ => typed::<Arguments>(call).map(|arguments| arguments.input),
+    }
+}
