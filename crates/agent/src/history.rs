@@ -95,7 +95,6 @@ impl History {
         self.entries.iter().map(|entry| entry.item.clone()).collect()
     }
 
-
     /// What a sub-agent is told of this conversation: words, without tools and thoughts.
     pub(crate) fn words(&self) -> Vec<Entry> {
         let told = |entry: &&Entry| {
