@@ -1,0 +1,209 @@
+//! `grep_files`: which files hold a pattern, newest first, or the lines that do. Ripgrep's own parts search, so what it
+//! ignores is ignored here: hidden files, binary ones, and whatever `.gitignore`, `.ignore` and `.rgignore` name.
+
+mod include;
+mod lines;
+mod newest;
+mod pattern;
+mod search;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use self::include::Include;
+use self::newest::Hit;
+use self::pattern::Pattern;
+use self::search::{Search, Searched};
+use crate::answer::{Answer, Refusal};
+use crate::arguments::{Fields, object};
+use crate::bounds::Text;
+use crate::opening;
+use crate::surroundings::Surroundings;
+use crate::words::{Named, count};
+
+/// What it is called by.
+pub const NAME: &str = "grep_files";
+
+/// What it does, for models.
+pub const DESCRIPTION: &str = "Finds files whose content matches a regular expression (ripgrep's syntax, within one line, \
+case-sensitive unless it begins with `(?i)`) and returns their paths, newest first; with `output` = `lines` the matching \
+lines as `path:line: text`. Respects .gitignore and skips hidden and binary files. Escape what is meant literally: \
+{\"pattern\":\"fn main\\\\(\",\"include\":\"*.{rs,toml}\",\"output\":\"lines\"}.";
+
+/// How long one search may take.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// How many results there are unless somebody says otherwise.
+const USUAL_RESULTS: u64 = 100;
+/// The most results of one answer.
+const MOST_RESULTS: u64 = 2000;
+
+/// The JSON Schema of its arguments.
+pub fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "pattern": { "type": "string", "description": "Regular expression to search for, within single lines." },
+            "include": { "type": "string", "description": "Glob that limits which files are searched, e.g. `*.rs`, `*.{ts,tsx}`, `src/**/*.py` or `!*.min.js`. Default: all." },
+            "path": { "type": "string", "description": "File or directory to search, absolute or relative to the working directory. Default: the working directory." },
+            "limit": { "type": "integer", "minimum": 1, "description": "Most files, or lines with output `lines`, to return. Default 100, maximum 2000." },
+            "output": { "type": "string", "enum": ["files", "lines"], "description": "`files` (default): paths. `lines`: matching lines with their numbers." }
+        },
+        "required": ["pattern"],
+        "additionalProperties": false
+    })
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The regular expression.
+    pub pattern: String,
+    /// Globs for the files that are searched; none for all.
+    pub include: Vec<String>,
+    /// What is searched, absolute or relative to the agent's directory.
+    pub path: PathBuf,
+    /// The most results.
+    pub limit: u64,
+    /// What a result is.
+    pub output: Output,
+    /// Notes for the answer, about arguments that are not known.
+    pub remarks: Vec<String>,
+}
+
+/// What a result is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Output {
+    /// The path of a file that matches.
+    #[default]
+    Files,
+    /// A line that matches.
+    Lines,
+}
+
+impl Arguments {
+    /// Reads them from a call's arguments.
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+        let mut fields = Fields::new(arguments);
+        let pattern = fields.text("pattern")?;
+        Ok(Self {
+            pattern: fields.required("pattern", pattern)?,
+            include: fields.texts("include")?,
+            path: fields.path(&["path", "dir_path", "file_path"])?.unwrap_or_else(|| PathBuf::from(".")),
+            limit: fields.positive("limit")?.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS),
+            output: fields.choice("output", &["files", "lines"])?.unwrap_or_default(),
+            remarks: fields.remarks(),
+        })
+    }
+
+    /// Reads them from JSON text.
+    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+        Self::parse(object(text)?)
+    }
+}
+
+/// Carries the call out.
+pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    run_within(TIME_LIMIT, arguments, surroundings)
+}
+
+fn run_within(
+    time: Duration,
+    arguments: &Arguments,
+    surroundings: &Surroundings<'_>,
+) -> Result<Answer, Refusal> {
+    let pattern = Pattern::parse(&arguments.pattern)?;
+    let path = surroundings.absolute(&arguments.path);
+    let found = opening::find(&path, surroundings)?;
+    if !found.metadata.is_dir() && !found.metadata.is_file() {
+        let kind = opening::kind(found.metadata.file_type());
+        return Err(found.unfit(kind, "only files and directories are searched"));
+    }
+    let include = Include::parse(&arguments.include, &found.real)?;
+    let search = Search::new(&pattern, &include, surroundings, time);
+    let place = Place { real: &found.real, shown: &path };
+    let mut searched = search.files(&found.real, arguments.limit);
+    let mut text = Text::default();
+    match arguments.output {
+        Output::Files => show_files(&searched, &place, &mut text),
+        Output::Lines => lines::show(&search, &mut searched, (&place, arguments.limit), &mut text),
+    }
+    surroundings.go_on()?;
+    conclude(&searched, &mut text);
+    arguments.remarks.iter().for_each(|remark| text.note(remark));
+    Ok(Answer::Text(text.finish()))
+}
+
+/// Where the search began: its real path, and the one that was asked for, which answers use.
+struct Place<'a> {
+    real: &'a Path,
+    shown: &'a Path,
+}
+
+impl Place<'_> {
+    fn shown(&self, hit: &Hit) -> PathBuf {
+        match hit.path.strip_prefix(self.real) {
+            Ok(below) if !below.as_os_str().is_empty() => self.shown.join(below),
+            _ => self.shown.to_owned(),
+        }
+    }
+}
+
+fn show_files(searched: &Searched, place: &Place<'_>, text: &mut Text) {
+    let fits = |hit: &&Hit| text.push(&Named(&place.shown(hit)).to_string());
+    let shown = searched.newest.iter().take_while(fits).count() as u64;
+    if shown < searched.matching {
+        let all = count(searched.matching, "file");
+        text.note(format!(
+            "{all} match, and these are the newest {shown}; a narrower pattern, path or include finds fewer"
+        ));
+    }
+}
+
+/// Says what was found nowhere, and where nobody looked.
+fn conclude(searched: &Searched, text: &mut Text) {
+    if searched.matching == 0 {
+        let _ = text.push("No matches found.");
+    }
+    if searched.out_of_time {
+        text.note(format!(
+            "the search was ended after {} seconds, when {} had been searched; the answer holds what was found until \
+             then. Give a narrower path or include",
+            TIME_LIMIT.as_secs(),
+            count(searched.files, "file")
+        ));
+    } else if searched.files == 0 && searched.denied == 0 {
+        text.note("there was no file to search: none fits include, or all are hidden or ignored");
+    }
+    if searched.single_binary {
+        text.note("the file is binary, so it was not searched to its end");
+    }
+    if searched.denied > 0 {
+        text.note(format!(
+            "{} left out, which may not be read here",
+            count(searched.denied, "file or directory")
+        ));
+    }
+    if searched.unreadable > 0 {
+        text.note(format!("{} could not be read", count(searched.unreadable, "file or directory")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_takes_too_long_says_how_far_it_got() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let arguments = Arguments::from_json(r#"{"pattern":"fn"}"#).expect("arguments");
+        let answer =
+            run_within(Duration::ZERO, &arguments, &Surroundings::open(directory)).expect("an answer");
+        let Answer::Text(text) = answer else { panic!("no text") };
+        assert!(text.starts_with("No matches found.\nNote: the search was ended after"), "{text}");
+        assert!(text.contains("0 files had been searched"), "{text}");
+    }
+}

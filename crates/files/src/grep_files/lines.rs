@@ -1,0 +1,118 @@
+//! Lines that match, as `path:line: text`: the files that matched are read again, the newest first, until there are
+//! enough lines.
+
+use std::io;
+
+use grep_matcher::Matcher;
+use grep_searcher::{Searcher, Sink, SinkMatch};
+
+use super::Place;
+use super::search::{Search, Searched, searcher};
+use crate::bounds::Text;
+use crate::words::{Named, count};
+
+/// The most characters that are shown of one line.
+const LONGEST_SHOWN: usize = 300;
+/// How many characters before the match are shown of a longer line.
+const BEFORE: usize = 60;
+
+/// Shows up to so many lines.
+pub(super) fn show(
+    search: &Search<'_>,
+    searched: &mut Searched,
+    (place, most): (&Place<'_>, u64),
+    text: &mut Text,
+) {
+    let mut searcher = searcher();
+    let mut lines = Lines { search, text, left: most, name: String::new(), full: false };
+    let mut files = 0;
+    for hit in &searched.newest {
+        lines.name = Named(&place.shown(hit)).to_string();
+        // What has gone since it matched is simply not there any more.
+        let Ok(opened) = search.open(&hit.path) else { continue };
+        let _ = searcher.search_reader(&search.pattern.0, opened.reader, &mut lines);
+        if lines.full || !search.goes_on() {
+            break;
+        }
+        files += 1;
+    }
+    let [full, shown] = [u64::from(lines.full), most - lines.left];
+    searched.out_of_time |= search.out_of_time();
+    if full > 0 || files < searched.matching {
+        let all = count(searched.matching, "file");
+        let lines = count(shown, "line");
+        text.note(format!(
+            "{all} match, and these are {lines} of the newest; a narrower pattern, path or include finds fewer"
+        ));
+    }
+}
+
+/// Takes lines until there are enough.
+struct Lines<'a> {
+    search: &'a Search<'a>,
+    text: &'a mut Text,
+    left: u64,
+    /// The file's.
+    name: String,
+    /// There was one more than there is room for.
+    full: bool,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let line = without_its_end(found.bytes());
+        let start = self.search.pattern.0.find(line).ok().flatten().map_or(0, |found| found.start());
+        let number = found.line_number().unwrap_or_default();
+        let shown = format!("{}:{number}: {}", self.name, excerpt(line, start));
+        self.full = self.left == 0 || !self.text.push(&shown);
+        self.left -= u64::from(!self.full);
+        Ok(!self.full)
+    }
+}
+
+fn without_its_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// A line, or of a long one the part around the match that begins at this byte.
+fn excerpt(line: &[u8], start: usize) -> String {
+    // Far from the match nothing can be shown, so nothing need be decoded there.
+    const NEAR: usize = 4 * LONGEST_SHOWN;
+    let whole = line.len() <= NEAR && String::from_utf8_lossy(line).chars().count() <= LONGEST_SHOWN;
+    if whole {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let from = character_start(line, start.saturating_sub(BEFORE));
+    let near = String::from_utf8_lossy(&line[from..line.len().min(from + NEAR + 4)]);
+    let shown: String = near.chars().take(LONGEST_SHOWN).collect();
+    let [before, after] = [from > 0, from + shown.len() < line.len()].map(|cut| if cut { "…" } else { "" });
+    format!("{before}{shown}{after} [cut: the line has {} bytes]", line.len())
+}
+
+/// The beginning of the character that this byte is in.
+fn character_start(line: &[u8], mut at: usize) -> usize {
+    while at > 0 && line.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_shown_around_the_match() {
+        let long = format!("{}needle{}", "é".repeat(400), "x".repeat(1000));
+        let shown = excerpt(long.as_bytes(), 800);
+        let expected =
+            format!("…{}needle{}… [cut: the line has 1806 bytes]", "é".repeat(30), "x".repeat(264));
+        assert_eq!(shown, expected);
+        assert_eq!(excerpt(b"short needle", 6), "short needle");
+        assert_eq!(excerpt("ü".repeat(300).as_bytes(), 0), "ü".repeat(300));
+        assert!(excerpt(&[0xff; 5000], 4999).starts_with('…'));
+    }
+}

@@ -1,0 +1,132 @@
+//! Opening what a path leads to, without waiting and without being led astray.
+//!
+//! A file is taken hold of first, which neither reads it nor wakes a device, and only then is it asked what it is, where
+//! it really lies and whether that may be seen. What is read afterwards is the very file that was judged, so a link that
+//! changes in between changes nothing.
+
+use std::fs::{File, FileType, Metadata};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::answer::Refusal;
+use crate::surroundings::Surroundings;
+use crate::words::Named;
+
+/// Something that a path led to and that may be looked at, held but not yet read.
+#[derive(Debug)]
+pub(crate) struct Found {
+    handle: File,
+    /// The absolute path that somebody gave.
+    pub(crate) path: PathBuf,
+    /// Where it really lies.
+    pub(crate) real: PathBuf,
+    pub(crate) metadata: Metadata,
+}
+
+/// Takes hold of what this absolute path leads to.
+pub(crate) fn find(path: &Path, surroundings: &Surroundings<'_>) -> Result<Found, Refusal> {
+    surroundings.go_on()?;
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let handle = handle.map_err(|errno| cannot_open(path, errno.into()))?;
+    let handle = File::from(handle);
+    let metadata = handle.metadata().map_err(|source| system(path, "look at it", source))?;
+    let real = real_path(&handle).map_err(|source| system(path, "find out where it lies", source))?;
+    if !surroundings.allows(&real) {
+        return Err(Refusal::Denied { path: path.to_owned() });
+    }
+    if !is_at(&real, &metadata) {
+        return Err(Refusal::Moved { path: path.to_owned() });
+    }
+    Ok(Found { handle, path: path.to_owned(), real, metadata })
+}
+
+impl Found {
+    /// Opens it for reading, if it is a file.
+    pub(crate) fn read(&self, advice: &str) -> Result<File, Refusal> {
+        if !self.metadata.is_file() {
+            return Err(self.unfit(kind(self.metadata.file_type()), advice));
+        }
+        self.reopen(OFlags::NONBLOCK | OFlags::NOCTTY)
+    }
+
+    /// Opens it for listing, if it is a directory.
+    pub(crate) fn list(&self, advice: &str) -> Result<File, Refusal> {
+        if !self.metadata.is_dir() {
+            return Err(self.unfit(kind(self.metadata.file_type()), advice));
+        }
+        self.reopen(OFlags::DIRECTORY)
+    }
+
+    pub(crate) fn unfit(&self, kind: &str, advice: &str) -> Refusal {
+        Refusal::Unfit { path: self.path.clone(), kind: kind.to_owned(), advice: advice.to_owned() }
+    }
+
+    pub(crate) fn system(&self, doing: &'static str, source: io::Error) -> Refusal {
+        system(&self.path, doing, source)
+    }
+
+    fn reopen(&self, flags: OFlags) -> Result<File, Refusal> {
+        let opened = rustix::fs::open(
+            by_number(&self.handle),
+            flags | OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
+        opened.map(File::from).map_err(|errno| self.system("open it", errno.into()))
+    }
+}
+
+/// Where an open file really lies.
+pub(crate) fn real_path(file: &File) -> io::Result<PathBuf> {
+    std::fs::read_link(by_number(file))
+}
+
+fn by_number(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Whether the file at this path is this one. The kernel names files that were removed, pipes and memory in words that
+/// look like paths; a policy must not be asked about those.
+fn is_at(real: &Path, metadata: &Metadata) -> bool {
+    let there = std::fs::symlink_metadata(real);
+    there.is_ok_and(|there| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()))
+}
+
+/// What a thing is, with its article.
+pub(crate) fn kind(file_type: FileType) -> &'static str {
+    match file_type {
+        kind if kind.is_file() => "a file",
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_fifo() => "a named pipe",
+        kind if kind.is_socket() => "a socket",
+        kind if kind.is_char_device() => "a character device",
+        kind if kind.is_block_device() => "a block device",
+        _ => "neither a file nor a directory",
+    }
+}
+
+fn cannot_open(path: &Path, source: io::Error) -> Refusal {
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Refusal::Missing { path: path.to_owned(), hint: hint(path) }
+        }
+        _ => system(path, "open it", source),
+    }
+}
+
+/// How far the path is right, which is where to look next.
+fn hint(path: &Path) -> String {
+    if path.components().any(|component| component.as_os_str() == "~") {
+        return "; `~` means nothing here, give the whole path".to_owned();
+    }
+    let nearest = path.ancestors().skip(1).find(|ancestor| ancestor.is_dir());
+    let not_the_parent = nearest.filter(|nearest| Some(*nearest) != path.parent());
+    not_the_parent.map(|nearest| format!("; the path is right up to {}", Named(nearest))).unwrap_or_default()
+}
+
+fn system(path: &Path, doing: &'static str, source: io::Error) -> Refusal {
+    Refusal::System { path: path.to_owned(), doing, source }
+}

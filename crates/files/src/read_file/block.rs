@@ -1,0 +1,147 @@
+//! Which lines are the block around an anchor, by indentation alone: no language is known, so none is missing.
+//!
+//! A block is a head, what stands deeper below it, and the lines that close it. Heads that take several lines
+//! (`fn f(` ... `) {`) and brackets on lines of their own are followed up to where they begin; blank lines and comments,
+//! however they are indented, neither begin nor end anything.
+
+use std::ops::Range;
+
+use super::Indentation;
+use super::outline::{Facts, Outline, Role};
+
+/// The block around the outline's anchor.
+pub(super) fn around(outline: &Outline, wanted: &Indentation) -> Range<usize> {
+    let code = Code(&outline.lines);
+    let mut head = code.head_at(outline.anchor);
+    let levels = if wanted.max_levels == 0 { u64::MAX } else { wanted.max_levels };
+    for _ in 0..levels {
+        let Some(outer) = code.enclosing(head) else { break };
+        head = outer;
+    }
+    let mut block = code.block(head);
+    if wanted.include_siblings {
+        block = code.siblings(head);
+    }
+    if wanted.include_header {
+        block.start = code.header(block.start);
+    }
+    // A comment or a blank line may be what somebody points at, also where it belongs to nothing.
+    block.start.min(outline.anchor)..block.end.max(outline.anchor + 1)
+}
+
+/// The lines, and how they relate.
+struct Code<'a>(&'a [Facts]);
+
+impl Code<'_> {
+    /// Where the statement begins that this line belongs to.
+    fn head_at(&self, line: usize) -> usize {
+        match self.0[line].role {
+            Role::Header => self.described(line),
+            Role::Blank => self.0[..line].iter().rposition(|facts| facts.role != Role::Blank).unwrap_or(line),
+            _ => self.beginning(line),
+        }
+    }
+
+    /// What a comment or decorator stands before, if anything.
+    fn described(&self, line: usize) -> usize {
+        let below = (line..self.0.len()).find(|&below| self.0[below].role != Role::Header);
+        let belongs = below.filter(|&below| {
+            self.0[below].role == Role::Other && self.0[below].indent <= self.0[line].indent
+        });
+        belongs.unwrap_or(line)
+    }
+
+    /// Where a statement begins that goes on at this line: above a bracket of its own, above what it closes.
+    fn beginning(&self, line: usize) -> usize {
+        let mut line = line;
+        loop {
+            let above = match self.0[line].role {
+                Role::Opening => self.beside_above(line, |facts, opening| facts.indent == opening.indent),
+                Role::Closing => self.beside_above(line, |facts, closing| facts.indent <= closing.indent),
+                _ => None,
+            };
+            match above.filter(|&above| self.0[above].indent == self.0[line].indent) {
+                Some(above) => line = above,
+                None => return line,
+            }
+        }
+    }
+
+    /// The nearest line above that is code and for which this holds.
+    fn beside_above(&self, line: usize, fits: impl Fn(&Facts, &Facts) -> bool) -> Option<usize> {
+        let below = &self.0[line];
+        (0..line).rev().find(|&above| is_code(&self.0[above]) && fits(&self.0[above], below))
+    }
+
+    /// The head of the block that this line is in.
+    fn enclosing(&self, line: usize) -> Option<usize> {
+        let above = self.beside_above(line, |facts, inner| facts.indent < inner.indent)?;
+        Some(self.beginning(above))
+    }
+
+    /// A head with everything that belongs to it.
+    fn block(&self, head: usize) -> Range<usize> {
+        let outer = self.0[head].indent;
+        let mut end = head + 1;
+        for (line, facts) in self.0.iter().enumerate().skip(head + 1) {
+            let deeper = facts.indent > outer;
+            match facts.role {
+                Role::Blank => {}
+                Role::Header if deeper => end = line + 1,
+                Role::Header => {}
+                Role::Opening | Role::Closing if facts.indent == outer => end = line + 1,
+                _ if deeper => end = line + 1,
+                _ => break,
+            }
+        }
+        head..end
+    }
+
+    /// Everything around a head that is indented as far or farther.
+    fn siblings(&self, head: usize) -> Range<usize> {
+        let outside = |line: &usize| is_code(&self.0[*line]) && self.0[*line].indent < self.0[head].indent;
+        let mut start = (0..head).rev().find(outside).map_or(0, |above| above + 1);
+        let mut end = (head..self.0.len()).find(outside).unwrap_or(self.0.len());
+        let is_blank = |line: usize| self.0[line].role == Role::Blank;
+        while start < head && is_blank(start) {
+            start += 1;
+        }
+        while end > head + 1 && is_blank(end - 1) {
+            end -= 1;
+        }
+        start..end
+    }
+
+    /// Where the comments and decorators right above this line begin.
+    fn header(&self, line: usize) -> usize {
+        let indent = self.0[line].indent;
+        let mut start = line;
+        while let Some(above) = start.checked_sub(1) {
+            let facts = &self.0[above];
+            // The second and later lines of `/** ... */` stand one column to the right.
+            let beside = (indent..=indent + 1).contains(&facts.indent);
+            match facts.role {
+                Role::Header if beside => start = above,
+                Role::Closing if facts.indent == indent => match self.opening_header(above) {
+                    Some(opening) => start = opening,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        start
+    }
+
+    /// Where a decorator of several lines begins that this line closes.
+    fn opening_header(&self, closing: usize) -> Option<usize> {
+        let indent = self.0[closing].indent;
+        let above = (0..closing)
+            .rev()
+            .find(|&above| self.0[above].indent <= indent && self.0[above].role != Role::Blank);
+        above.filter(|&above| self.0[above].indent == indent && self.0[above].role == Role::Header)
+    }
+}
+
+fn is_code(facts: &Facts) -> bool {
+    !matches!(facts.role, Role::Blank | Role::Header)
+}

@@ -1,0 +1,152 @@
+//! A file as a stream of lines: whatever the length of a line, only its beginning is kept.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+use crate::answer::Refusal;
+use crate::bounds::LONGEST_LINE;
+use crate::opening::Found;
+use crate::surroundings::Surroundings;
+use crate::words::count;
+
+/// How much is read at a time. The caller may stop us between two reads.
+const CHUNK: usize = 64 * 1024;
+/// How many bytes of a line are kept: enough for one character more than is shown.
+const KEPT: usize = 4 * (LONGEST_LINE + 1);
+
+/// The lines of a file, one after the other.
+pub(super) struct Lines<'a> {
+    found: &'a Found,
+    reader: BufReader<&'a File>,
+    surroundings: &'a Surroundings<'a>,
+    /// How many lines have gone by.
+    passed: u64,
+}
+
+/// One line.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// Which one it is, from 1.
+    pub(super) number: u64,
+    /// Its beginning, without what ends it.
+    pub(super) kept: Vec<u8>,
+    /// How long it is, without what ends it.
+    pub(super) length: u64,
+    pub(super) ending: Ending,
+}
+
+/// What ends a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The end of the file.
+    #[default]
+    Nothing,
+    Newline,
+    CarriageReturnAndNewline,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(found: &'a Found, file: &'a File, surroundings: &'a Surroundings<'a>) -> Self {
+        Self { found, reader: BufReader::with_capacity(CHUNK, file), surroundings, passed: 0 }
+    }
+
+    /// Goes past so many lines, or to the end.
+    pub(super) fn skip(&mut self, lines: u64) -> Result<(), Refusal> {
+        let goal = self.passed.saturating_add(lines);
+        let mut in_a_line = false;
+        while self.passed < goal {
+            let wanted = goal - self.passed;
+            let chunk = self.chunk()?;
+            if chunk.is_empty() {
+                self.passed += u64::from(in_a_line);
+                break;
+            }
+            let (newlines, used) = count_newlines(chunk, wanted);
+            in_a_line = chunk[..used].last() != Some(&b'\n');
+            self.reader.consume(used);
+            self.passed += newlines;
+        }
+        Ok(())
+    }
+
+    /// The next line, if there is one.
+    pub(super) fn next(&mut self) -> Result<Option<Line>, Refusal> {
+        let mut line = Line { number: self.passed + 1, ..Line::default() };
+        let mut last = None;
+        loop {
+            let chunk = self.chunk()?;
+            if chunk.is_empty() {
+                break;
+            }
+            let newline = memchr::memchr(b'\n', chunk);
+            let part = &chunk[..newline.unwrap_or(chunk.len())];
+            line.add(part);
+            last = part.last().copied().or(last);
+            let used = part.len() + usize::from(newline.is_some());
+            self.reader.consume(used);
+            if newline.is_some() {
+                line.end(last);
+                break;
+            }
+        }
+        if line.length == 0 && line.ending == Ending::Nothing {
+            return Ok(None);
+        }
+        self.passed += 1;
+        Ok(Some(line))
+    }
+
+    /// Whether something comes after the last line that was taken.
+    pub(super) fn has_more(&mut self) -> Result<bool, Refusal> {
+        Ok(!self.chunk()?.is_empty())
+    }
+
+    /// That there is no line with this number, now that the end was reached.
+    pub(super) fn beyond_the_end(&self, offset: u64) -> Refusal {
+        let there = count(self.passed, "line");
+        Refusal::BeyondTheEnd { path: self.found.path.clone(), there, offset }
+    }
+
+    /// What comes next in the file; nothing at its end.
+    fn chunk(&mut self) -> Result<&[u8], Refusal> {
+        if self.reader.buffer().is_empty() {
+            self.surroundings.go_on()?;
+            while let Err(error) = self.reader.fill_buf() {
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(self.found.system("read it", error));
+                }
+            }
+        }
+        Ok(self.reader.buffer())
+    }
+}
+
+impl Line {
+    fn add(&mut self, part: &[u8]) {
+        let room = KEPT - self.kept.len();
+        self.kept.extend_from_slice(&part[..part.len().min(room)]);
+        self.length += part.len() as u64;
+    }
+
+    /// A newline came, behind this byte.
+    fn end(&mut self, last: Option<u8>) {
+        self.ending = Ending::Newline;
+        if last == Some(b'\r') {
+            self.ending = Ending::CarriageReturnAndNewline;
+            self.length -= 1;
+            self.kept.truncate(usize::try_from(self.length).unwrap_or(KEPT));
+        }
+    }
+}
+
+/// How many newlines there are, but no more than wanted, and how many bytes reach up to the last of them or, if there
+/// are fewer, to the end.
+fn count_newlines(chunk: &[u8], wanted: u64) -> (u64, usize) {
+    let all = memchr::memchr_iter(b'\n', chunk).count() as u64;
+    if all < wanted {
+        return (all, chunk.len());
+    }
+    let last =
+        usize::try_from(wanted - 1).ok().and_then(|place| memchr::memchr_iter(b'\n', chunk).nth(place));
+    (wanted, last.map_or(0, |place| place + 1))
+}

@@ -1,0 +1,185 @@
+//! What is known of the lines near an anchor: how far each is indented, what it seems to be, how long it is. A few bytes
+//! a line, so that no file is too long for it.
+
+use std::ops::Range;
+
+use super::lines::{Line, Lines};
+use crate::answer::Refusal;
+use crate::bounds::ANSWER_BYTES;
+
+/// How many lines before and behind the anchor are looked at.
+const REACH: u64 = 50_000;
+/// How far a tab indents at most.
+const TAB: u32 = 4;
+/// What surrounds a line when it is shown: `L12: ` and its end.
+const FRAME: usize = 10;
+/// How much of an answer is left to its first line and for lines that grow when they are shown.
+const SLACK: usize = 2000;
+
+/// Some lines of a file. Within, they are counted from 0.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) lines: Vec<Facts>,
+    pub(super) anchor: usize,
+    /// The number of the first one in the file.
+    first: u64,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// In columns.
+    pub(super) indent: u32,
+    pub(super) role: Role,
+    bytes: u32,
+}
+
+/// What a line seems to be, in whatever language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Blank,
+    /// A comment, a decorator, an attribute: it belongs to what comes next.
+    Header,
+    /// Nothing but an opening bracket: it belongs to what came before.
+    Opening,
+    /// It begins by closing a block, as `}`, `)`, `end` and `else` do.
+    Closing,
+    Other,
+}
+
+impl Outline {
+    /// The lines around this one, which is counted from 1.
+    pub(super) fn around(anchor: u64, mut lines: Lines<'_>) -> Result<Self, Refusal> {
+        let first = anchor.saturating_sub(REACH).max(1);
+        lines.skip(first - 1)?;
+        let mut outline = Self { lines: Vec::new(), anchor: 0, first };
+        while let Some(line) = lines.next()? {
+            if line.number > anchor.saturating_add(REACH) {
+                break;
+            }
+            if line.number == anchor {
+                outline.anchor = outline.lines.len();
+            }
+            outline.lines.push(Facts::of(&line));
+        }
+        let reached = outline.number(outline.lines.len()) > anchor;
+        if reached { Ok(outline) } else { Err(lines.beyond_the_end(anchor)) }
+    }
+
+    /// The number in the file.
+    pub(super) fn number(&self, line: usize) -> u64 {
+        self.first + line as u64
+    }
+
+    /// As much of the block as an answer holds and so many lines allow, around the anchor.
+    pub(super) fn fitting(&self, block: &Range<usize>, most: u64) -> Range<usize> {
+        let mut room = Room { lines: most, bytes: ANSWER_BYTES - SLACK };
+        let mut fitting = self.anchor..self.anchor + 1;
+        room.take(self.lines[self.anchor]);
+        loop {
+            let before = fitting.clone();
+            if fitting.start > block.start && room.take(self.lines[fitting.start - 1]) {
+                fitting.start -= 1;
+            }
+            if fitting.end < block.end && room.take(self.lines[fitting.end]) {
+                fitting.end += 1;
+            }
+            if fitting == before {
+                return fitting;
+            }
+        }
+    }
+}
+
+/// What is left for an answer.
+struct Room {
+    lines: u64,
+    bytes: usize,
+}
+
+impl Room {
+    fn take(&mut self, line: Facts) -> bool {
+        let bytes = line.bytes as usize + FRAME;
+        let fits = self.lines > 0 && self.bytes >= bytes;
+        if fits {
+            self.lines -= 1;
+            self.bytes -= bytes;
+        }
+        fits
+    }
+}
+
+impl Facts {
+    fn of(line: &Line) -> Self {
+        let mut indent = 0;
+        let mut rest = &line.kept[..];
+        while let [first @ (b' ' | b'\t'), others @ ..] = rest {
+            indent = if *first == b'\t' { indent / TAB * TAB + TAB } else { indent + 1 };
+            rest = others;
+        }
+        Self {
+            indent,
+            role: Role::of(rest.trim_ascii()),
+            bytes: u32::try_from(line.kept.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Role {
+    /// What a line seems to be that begins so.
+    fn of(text: &[u8]) -> Self {
+        const HEADERS: [&[u8]; 10] = [b"//", b"/*", b"*/", b"* ", b"#", b"@", b"-- ", b"---", b";;", b"<!--"];
+        let is_header = text == b"*" || HEADERS.iter().any(|start| text.starts_with(start));
+        match text {
+            b"" => Self::Blank,
+            b"{" | b"(" | b"[" | b"begin" | b"do" | b"then" => Self::Opening,
+            _ if is_header => Self::Header,
+            [b'}' | b')' | b']', ..] | [b'<', b'/', ..] => Self::Closing,
+            _ if closes(text) => Self::Closing,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether the line begins with a word that ends a block or goes on with another one of the same statement.
+fn closes(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 12] = [
+        b"end", b"fi", b"done", b"esac", b"else", b"elif", b"elsif", b"except", b"finally", b"catch",
+        b"rescue", b"ensure",
+    ];
+    let length = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
+    WORDS.contains(&&text[..length])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_an_indentation_and_a_role() {
+        for (text, indent, role) in [
+            ("", 0, Role::Blank),
+            ("   ", 3, Role::Blank),
+            ("fn main() {", 0, Role::Other),
+            ("\tx", 4, Role::Other),
+            ("  \tx", 4, Role::Other),
+            ("    \tx", 8, Role::Other),
+            ("  // why", 2, Role::Header),
+            ("#[test]", 0, Role::Header),
+            ("@decorated", 0, Role::Header),
+            (" * text", 1, Role::Header),
+            ("*pointer = 1;", 0, Role::Other),
+            ("--x;", 0, Role::Other),
+            ("{", 0, Role::Opening),
+            ("} else {", 0, Role::Closing),
+            ("else:", 0, Role::Closing),
+            ("elsewhere()", 0, Role::Other),
+            ("end", 0, Role::Closing),
+            ("</div>", 0, Role::Closing),
+        ] {
+            let line = Line { kept: text.as_bytes().to_vec(), ..Line::default() };
+            let facts = Facts::of(&line);
+            assert_eq!((facts.indent, facts.role), (indent, role), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `view_image`: a picture as a data URL. What it is is told by its content, and whether it is whole is found out before
+//! a model gets it: a provider refuses a conversation with a broken picture in it, for ever.
+
+mod header;
+mod shrink;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use self::header::Pixels;
+use self::shrink::Picture;
+use crate::answer::{Answer, Refusal};
+use crate::arguments::{Fields, object};
+use crate::content::{self, ImageKind};
+use crate::opening::{self, Found};
+use crate::surroundings::Surroundings;
+use crate::words::{Named, size};
+
+/// What it is called by.
+pub const NAME: &str = "view_image";
+
+/// What it does, for models.
+pub const DESCRIPTION: &str = "Shows you a local image file (PNG, JPEG, GIF or WebP), e.g. a screenshot: \
+{\"path\":\"out/plot.png\"}. Large ones are made smaller. Not for SVG, which is text: use read_file.";
+
+/// The largest file that is taken.
+const LARGEST_FILE: u64 = 20_000_000;
+/// The largest picture, in bytes, that models take.
+const LARGEST_SENT: usize = 5_000_000;
+/// What advice there is for files that are no pictures.
+const TAKEN: &str = "PNG, JPEG, GIF and WebP images can be viewed";
+
+/// The JSON Schema of its arguments.
+pub fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "description": "Path of the image file, absolute or relative to the working directory." },
+            "detail": { "type": "string", "enum": ["auto", "low", "high", "original"], "description": "`auto` (default) and `high`: at most 2048 pixels a side. `low`: 512. `original`: as it is, if at all possible." }
+        },
+        "required": ["path"],
+        "additionalProperties": false
+    })
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The picture, absolute or relative to the agent's directory.
+    pub path: PathBuf,
+    /// How closely it is looked at.
+    pub detail: Detail,
+    /// Notes for the answer, about arguments that are not known.
+    pub remarks: Vec<String>,
+}
+
+/// How closely a picture is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Detail {
+    /// As closely as models usually do.
+    #[default]
+    Auto,
+    /// At a glance.
+    Low,
+    /// As closely as models usually can.
+    High,
+    /// In its own size.
+    Original,
+}
+
+impl Detail {
+    /// The longest side of what is sent.
+    fn longest_side(self) -> u32 {
+        match self {
+            Self::Low => 512,
+            Self::Auto | Self::High => 2048,
+            // No provider takes more.
+            Self::Original => 8000,
+        }
+    }
+}
+
+impl Arguments {
+    /// Reads them from a call's arguments.
+    pub fn parse(arguments: Map<String, Value>) -> Result<Self, Refusal> {
+        let mut fields = Fields::new(arguments);
+        let path = fields.path(&["path", "file_path"])?;
+        Ok(Self {
+            path: fields.required("path", path)?,
+            detail: fields.choice("detail", &["auto", "low", "high", "original"])?.unwrap_or_default(),
+            remarks: fields.remarks(),
+        })
+    }
+
+    /// Reads them from JSON text.
+    pub fn from_json(text: &str) -> Result<Self, Refusal> {
+        Self::parse(object(text)?)
+    }
+}
+
+/// Carries the call out.
+pub fn run(arguments: &Arguments, surroundings: &Surroundings<'_>) -> Result<Answer, Refusal> {
+    let path = surroundings.absolute(&arguments.path);
+    let found = opening::find(&path, surroundings)?;
+    let bytes = read(&found, found.read("give the path of an image file")?)?;
+    let kind = ImageKind::of(&bytes).ok_or_else(|| no_picture(&found, &bytes))?;
+    let pixels = header::pixels(kind, &bytes).ok_or_else(|| damaged(&found, kind))?;
+    let mut note =
+        format!("{}: {} image of {pixels} pixels, {}", Named(&path), kind.name(), size(bytes.len() as u64));
+    surroundings.go_on()?;
+    let sent = prepared(&found, Picture { kind, pixels, bytes }, arguments.detail)?;
+    surroundings.go_on()?;
+    if sent.pixels != pixels {
+        note += &format!("; shown in {}", sent.pixels);
+    }
+    arguments.remarks.iter().for_each(|remark| note += &format!("\nNote: {remark}"));
+    let data_url = format!("data:{};base64,{}", sent.kind.media_type(), STANDARD.encode(&sent.bytes));
+    Ok(Answer::Image { data_url, note })
+}
+
+fn read(found: &Found, file: File) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
+    read.map_err(|source| found.system("read it", source))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let kind =
+            content::binary_kind(&bytes[..content::SAMPLE]).unwrap_or_else(|| "a text file".to_owned());
+        let large = format!("{kind} of {}", size(found.metadata.len()));
+        return Err(found.unfit(&large, &format!("at most {} can be viewed", size(LARGEST_FILE))));
+    }
+    Ok(bytes)
+}
+
+/// What is sent: the file as it is, if it is whole and small enough, or else a smaller picture.
+fn prepared(found: &Found, picture: Picture, detail: Detail) -> Result<Picture, Refusal> {
+    let side = detail.longest_side();
+    let fits = picture.pixels.longest_side() <= side && picture.bytes.len() <= LARGEST_SENT;
+    match picture.kind {
+        ImageKind::Png | ImageKind::Jpeg if picture.pixels.count() > shrink::MOST_PIXELS => {
+            Err(too_large(found, &picture))
+        }
+        ImageKind::Png | ImageKind::Jpeg => {
+            let decoded = shrink::decode(&picture).map_err(|_| damaged(found, picture.kind))?;
+            if fits {
+                return Ok(picture);
+            }
+            let within = shrink::Within { side, bytes: LARGEST_SENT };
+            shrink::shrunk(&decoded, picture.kind, within).ok_or_else(|| too_large(found, &picture))
+        }
+        ImageKind::Gif | ImageKind::Webp if !header::is_whole(picture.kind, &picture.bytes) => {
+            Err(damaged(found, picture.kind))
+        }
+        // A glance is taken by the provider then; only what nobody takes is refused.
+        ImageKind::Gif | ImageKind::Webp if fits || detail == Detail::Low && is_taken(&picture) => {
+            Ok(picture)
+        }
+        ImageKind::Gif | ImageKind::Webp => Err(too_large(found, &picture)),
+    }
+}
+
+fn is_taken(picture: &Picture) -> bool {
+    picture.pixels.longest_side() <= Detail::High.longest_side() && picture.bytes.len() <= LARGEST_SENT
+}
+
+fn no_picture(found: &Found, bytes: &[u8]) -> Refusal {
+    let beginning = &bytes[..bytes.len().min(content::SAMPLE)];
+    let is_drawing = memchr::memmem::find(beginning, b"<svg").is_some();
+    match content::binary_kind(beginning) {
+        Some(kind) => found.unfit(&kind, TAKEN),
+        None if bytes.is_empty() => found.unfit("an empty file", TAKEN),
+        None if is_drawing => {
+            found.unfit("an SVG drawing, which is text", "use read_file, or convert it to PNG")
+        }
+        None => found.unfit("a text file", "use read_file"),
+    }
+}
+
+fn damaged(found: &Found, kind: ImageKind) -> Refusal {
+    let kind = format!("a {} image that is damaged or broken off", kind.name());
+    found.unfit(&kind, "no model would take it")
+}
+
+fn too_large(found: &Found, picture: &Picture) -> Refusal {
+    let Picture { kind, pixels, bytes } = picture;
+    let kind = format!("a {} image of {pixels} pixels and {}", kind.name(), size(bytes.len() as u64));
+    found.unfit(&kind, "too large for models: make it smaller first, with a command, and view that")
+}
+
+impl std::fmt::Display for Pixels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
+}
