@@ -1,3 +1,25 @@
-//! Runs JavaScript that can do nothing but call what it is given: no files, no network, no clock beyond its time, and
-//! within bounds of memory and time.
+//! Runs JavaScript that can do nothing but call what it is given: no files, no network, no modules, and within bounds of
+//! memory, time and output.
+//!
+//! A script is a *cell*. [`Cells`] starts cells and waits for them; what a cell may call is a [`Host`]. Each cell has a
+//! thread and an engine of its own, so a cell that loops for ever holds up nobody and is still ended. Nothing a script
+//! does is an error here: whatever became of it is an [`Outcome`] in words for the model that wrote it.
 #![forbid(unsafe_code)]
+
+mod budget;
+mod cell;
+mod cells;
+mod describe;
+mod engine;
+mod host;
+mod outcome;
+mod pragma;
+mod request;
+mod storage;
+mod transcript;
+
+pub use cells::{Cells, Options};
+pub use describe::{DESCRIPTION, GRAMMAR, NAME, WAIT_DESCRIPTION, WAIT_NAME, wait_parameters};
+pub use host::{Arguments, CallFuture, Host, ToolInfo};
+pub use outcome::{CellId, Outcome, OutputItem, Status};
+pub use request::{BadWait, Wait};

@@ -1,0 +1,166 @@
+//! One cell from outside: its thread, what it says, and its end.
+//!
+//! The cell's thread is the only one that touches the engine. It is asked to stop, never killed: the engine looks at
+//! the request every few thousand steps, also within a loop or a pattern.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::budget;
+use crate::cells::Options;
+use crate::engine::{self, Message};
+use crate::host::Host;
+use crate::outcome::{CellId, Outcome, Status};
+use crate::storage::Storage;
+use crate::transcript::{End, Transcript};
+
+/// How long a cell that was told to end may still take. Built-in functions of the engine that do not look at the
+/// request finish first; what is slower than this is left to finish by itself, with nobody to hear it.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What it takes to start a cell.
+pub(crate) struct Start<'a> {
+    pub(crate) source: String,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) options: &'a Options,
+    pub(crate) storage: &'a Arc<Storage>,
+    /// Held by the thread for as long as it lives.
+    pub(crate) token: &'a Arc<()>,
+}
+
+/// A cell, for those who wait for it.
+pub(crate) struct Cell {
+    id: CellId,
+    transcript: Arc<Transcript>,
+    stop: Arc<AtomicBool>,
+    messages: Sender<Message>,
+    thread: Mutex<Option<Thread>>,
+}
+
+/// The thread, and a channel that closes when it is done.
+struct Thread {
+    handle: JoinHandle<()>,
+    done: Receiver<()>,
+}
+
+impl Cell {
+    /// Starts the thread.
+    pub(crate) fn start(id: CellId, start: Start<'_>) -> std::io::Result<Self> {
+        let transcript = Arc::new(Transcript::new(start.options.most_output));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (messages, inbox) = channel();
+        let work = engine::Work {
+            source: start.source,
+            host: start.host,
+            options: start.options.clone(),
+            storage: Arc::clone(start.storage),
+            transcript: Arc::clone(&transcript),
+            stop: Arc::clone(&stop),
+            messages: messages.clone(),
+            inbox,
+            runtime: tokio::runtime::Handle::current(),
+        };
+        let thread = Mutex::new(Some(Thread::start(id, work, Arc::clone(start.token))?));
+        Ok(Self { id, transcript, stop, messages, thread })
+    }
+
+    pub(crate) fn id(&self) -> CellId {
+        self.id
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.transcript.is_over()
+    }
+
+    /// Asks the thread to end the cell.
+    pub(crate) fn terminate(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // A thread that is gone needs no waking.
+        let _ = self.messages.send(Message::Wake);
+    }
+
+    /// Waits until there is something to tell, at most for so long. A cell that was told to end gets its grace.
+    pub(crate) async fn worth_telling(&self, time: Duration) {
+        if self.stop.load(Ordering::Relaxed) {
+            return self.ended().await;
+        }
+        // timer: the caller's yield time, after which the cell goes on without it.
+        let _ = tokio::time::timeout(time, self.transcript.worth_telling()).await;
+    }
+
+    /// What the cell said since the last answer, and how it stands.
+    pub(crate) fn tell(&self, began: Instant, most_tokens: u64) -> Outcome {
+        let (items, end) = self.transcript.take();
+        let status = end.map_or(Status::Running(self.id), End::status);
+        Outcome { status, wall: began.elapsed(), items: budget::fit(items, most_tokens) }
+    }
+
+    /// Waits for the end of a cell that was told to end.
+    pub(crate) async fn ended(&self) {
+        // timer: what a built-in function of the engine may take before it looks at the request.
+        let in_time = tokio::time::timeout(GRACE, self.transcript.over()).await;
+        if in_time.is_err() {
+            self.give_up();
+        }
+        self.join_if_done();
+    }
+
+    /// Answers for a cell whose thread does not.
+    fn give_up(&self) {
+        let reason =
+            "the script is inside a built-in function that does not stop; its thread ends when that is done";
+        self.transcript.end(End::Terminated, Some(reason.to_string()));
+        // Nobody waits for it again.
+        drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn join_if_done(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take_if(|thread| thread.is_done()) {
+            thread.join();
+        }
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.terminate();
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            thread.join_within_grace();
+        }
+    }
+}
+
+impl Thread {
+    fn start(id: CellId, work: engine::Work, token: Arc<()>) -> std::io::Result<Self> {
+        let (working, done) = channel();
+        let builder = std::thread::Builder::new().name(format!("cell {id}"));
+        let handle = builder.stack_size(work.stack_bytes()).spawn(move || {
+            engine::run(work);
+            drop::<Sender<()>>(working);
+            drop(token);
+        })?;
+        Ok(Self { handle, done })
+    }
+
+    /// Whether nothing is left but to leave.
+    fn is_done(&self) -> bool {
+        self.done.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
+    }
+
+    fn join_within_grace(self) {
+        // timer: as long as a built-in function may take; the thread of a worse one is not waited for.
+        if self.done.recv_timeout(GRACE) == Err(RecvTimeoutError::Disconnected) {
+            self.join();
+        }
+    }
+
+    fn join(self) {
+        // The thread catches its own panics; if one gets through, the cell is over all the same.
+        let _ = self.handle.join();
+    }
+}

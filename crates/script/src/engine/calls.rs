@@ -1,0 +1,119 @@
+//! The tools a cell has called and that have not answered yet. They run on tokio, each in a task of its own, all at once;
+//! when the cell ends, they are dropped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::engine::Message;
+use crate::host::{Arguments, Host, ToolInfo};
+
+/// One call of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallNumber(pub(crate) u32);
+
+/// The calls under way.
+pub(crate) struct Calls {
+    host: Arc<dyn Host>,
+    tools: Vec<ToolInfo>,
+    runtime: Handle,
+    messages: Sender<Message>,
+    most: usize,
+    under_way: BTreeMap<CallNumber, AbortHandle>,
+    last: u32,
+}
+
+/// A call that does not begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadCall {
+    #[error("{most} calls are under way, and no more are at once: await some of them first")]
+    TooMany { most: usize },
+    #[error("the arguments are no JSON object that a tool can take: {fault}")]
+    NotJson { fault: String },
+    #[error("there is no such tool")]
+    NoSuchTool,
+}
+
+impl Calls {
+    /// None yet.
+    pub(crate) fn new(host: Arc<dyn Host>, runtime: Handle, messages: Sender<Message>, most: usize) -> Self {
+        let tools = host.tools();
+        Self { host, tools, runtime, messages, most, under_way: BTreeMap::new(), last: 0 }
+    }
+
+    /// What can be called, in the order by which [`begin`](Self::begin) knows it.
+    pub(crate) fn tools(&self) -> &[ToolInfo] {
+        &self.tools
+    }
+
+    /// Starts a call; its answer comes as a message.
+    pub(crate) fn begin(&mut self, tool: usize, payload: String) -> Result<CallNumber, BadCall> {
+        if self.under_way.len() >= self.most {
+            return Err(BadCall::TooMany { most: self.most });
+        }
+        let tool = self.tools.get(tool).ok_or(BadCall::NoSuchTool)?;
+        let arguments = arguments(tool, payload)?;
+        self.last += 1;
+        let number = CallNumber(self.last);
+        let reply = Reply { messages: self.messages.clone(), number, sent: false };
+        let (host, name) = (Arc::clone(&self.host), tool.name.clone());
+        let task = self.runtime.spawn(async move { reply.send(host.call(&name, arguments).await) });
+        self.under_way.insert(number, task.abort_handle());
+        Ok(number)
+    }
+
+    /// A call has been answered.
+    pub(crate) fn finish(&mut self, number: CallNumber) {
+        self.under_way.remove(&number);
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.under_way.values().for_each(AbortHandle::abort);
+    }
+}
+
+fn arguments(tool: &ToolInfo, payload: String) -> Result<Arguments, BadCall> {
+    if tool.parameters.is_none() {
+        return Ok(Arguments::Text(payload));
+    }
+    match serde_json::from_str::<Value>(&payload) {
+        Ok(value @ Value::Object(_)) => Ok(Arguments::Json(value)),
+        Ok(_) => Err(BadCall::NotJson { fault: "it is something else".to_string() }),
+        Err(fault) => Err(BadCall::NotJson { fault: fault.to_string() }),
+    }
+}
+
+/// Sends exactly one answer, whatever becomes of the task: a tool that panics must not leave a script waiting.
+struct Reply {
+    messages: Sender<Message>,
+    number: CallNumber,
+    sent: bool,
+}
+
+impl Reply {
+    fn send(mut self, answer: Result<Value, String>) {
+        self.sent = true;
+        // A cell that is over needs no answer.
+        let _ = self.messages.send(Message::Answered(self.number, answer));
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if !self.sent {
+            let broke_off = Err("the tool broke off without an answer".to_string());
+            let _ = self.messages.send(Message::Answered(self.number, broke_off));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The ways out of a script: what the prelude can ask of us. Everything that crosses is a text or a number, never an
+//! object of the script, so nothing a script does to its objects reaches further than itself.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs::{Ctx, Exception, Function, Object, Result};
+
+use crate::engine::calls::{CallNumber, Calls};
+use crate::engine::meter::{Meter, Stop};
+use crate::engine::picture;
+use crate::engine::timers::{TimerNumber, Timers};
+use crate::host::Host;
+use crate::outcome::OutputItem;
+use crate::storage::Storage;
+use crate::transcript::Transcript;
+
+/// How often a cell may notify.
+const MOST_NOTICES: u32 = 100;
+/// How long a notice may be.
+const LONGEST_NOTICE: usize = 64 << 10;
+
+/// What the ways out lead to. Belongs to the cell's thread.
+pub(crate) struct Desk {
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) calls: RefCell<Calls>,
+    pub(crate) timers: RefCell<Timers>,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) transcript: Arc<Transcript>,
+    pub(crate) notices: RefCell<u32>,
+}
+
+impl Desk {
+    /// The functions the prelude is given.
+    pub(crate) fn natives<'js>(self: &Rc<Self>, ctx: &Ctx<'js>) -> Result<Object<'js>> {
+        let natives = Object::new(ctx.clone())?;
+        self.offer_saying(ctx, &natives)?;
+        self.offer_calling(ctx, &natives)?;
+        self.offer_keeping(ctx, &natives)?;
+        self.offer_ending(ctx, &natives)?;
+        Ok(natives)
+    }
+
+    fn offer_saying<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+        let desk = Rc::clone(self);
+        let text = move |ctx: Ctx<'js>, text: String| desk.say(&ctx, OutputItem::Text(text));
+        natives.set("text", Function::new(ctx.clone(), text)?)?;
+        let desk = Rc::clone(self);
+        let image = move |ctx: Ctx<'js>, url: String| desk.show(&ctx, url);
+        natives.set("image", Function::new(ctx.clone(), image)?)?;
+        let desk = Rc::clone(self);
+        let notify = move |ctx: Ctx<'js>, text: String| desk.notify(&ctx, &text);
+        natives.set("notify", Function::new(ctx.clone(), notify)?)
+    }
+
+    fn offer_calling<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+        let desk = Rc::clone(self);
+        let call = move |ctx: Ctx<'js>, tool: usize, payload: String| desk.call(&ctx, tool, payload);
+        natives.set("call", Function::new(ctx.clone(), call)?)?;
+        let desk = Rc::clone(self);
+        let start = move |ctx: Ctx<'js>, milliseconds: f64| desk.start_timer(&ctx, milliseconds);
+        natives.set("startTimer", Function::new(ctx.clone(), start)?)?;
+        let desk = Rc::clone(self);
+        let stop = move |number: u32| desk.timers.borrow_mut().stop(TimerNumber(number));
+        natives.set("stopTimer", Function::new(ctx.clone(), stop)?)
+    }
+
+    fn offer_keeping<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+        let desk = Rc::clone(self);
+        let store = move |ctx: Ctx<'js>, key: String, json: String| desk.store(&ctx, key, json);
+        natives.set("store", Function::new(ctx.clone(), store)?)?;
+        let storage = Arc::clone(&self.storage);
+        natives.set("forget", Function::new(ctx.clone(), move |key: String| storage.remove(&key))?)?;
+        let storage = Arc::clone(&self.storage);
+        natives.set("load", Function::new(ctx.clone(), move |key: String| storage.get(&key))?)
+    }
+
+    fn offer_ending<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+        let desk = Rc::clone(self);
+        let exit = move |ctx: Ctx<'js>| {
+            desk.meter.stop(Stop::Exit);
+            desk.refuse_if_over(&ctx)
+        };
+        natives.set("exit", Function::new(ctx.clone(), exit)?)?;
+        let transcript = Arc::clone(&self.transcript);
+        natives.set("yieldControl", Function::new(ctx.clone(), move || transcript.hand_over())?)
+    }
+
+    fn say(&self, ctx: &Ctx<'_>, item: OutputItem) -> Result<()> {
+        self.refuse_if_over(ctx)?;
+        if self.transcript.say(item).is_err() {
+            self.meter.stop(Stop::TooMuchOutput);
+        }
+        self.refuse_if_over(ctx)
+    }
+
+    fn show(&self, ctx: &Ctx<'_>, url: String) -> Result<()> {
+        picture::check(&url).map_err(|fault| Exception::throw_type(ctx, &fault.to_string()))?;
+        self.say(ctx, OutputItem::Image(url))
+    }
+
+    fn notify(&self, ctx: &Ctx<'_>, text: &str) -> Result<()> {
+        self.refuse_if_over(ctx)?;
+        if self.notices.replace_with(|count| *count + 1) >= MOST_NOTICES || text.len() > LONGEST_NOTICE {
+            let limits =
+                format!("a script may notify {MOST_NOTICES} times, with {LONGEST_NOTICE} bytes each");
+            return Err(Exception::throw_range(ctx, &limits));
+        }
+        self.host.notify(text);
+        Ok(())
+    }
+
+    fn call(&self, ctx: &Ctx<'_>, tool: usize, payload: String) -> Result<u32> {
+        self.refuse_if_over(ctx)?;
+        let begun = self.calls.borrow_mut().begin(tool, payload);
+        begun
+            .map(|CallNumber(number)| number)
+            .map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
+    }
+
+    fn start_timer(&self, ctx: &Ctx<'_>, milliseconds: f64) -> Result<u32> {
+        let started = self.timers.borrow_mut().start(milliseconds);
+        started
+            .map(|TimerNumber(number)| number)
+            .map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
+    }
+
+    fn store(&self, ctx: &Ctx<'_>, key: String, json: String) -> Result<()> {
+        self.refuse_if_over(ctx)?;
+        self.storage.put(key, json).map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
+    }
+
+    /// Throws once the cell must stop. A script can catch it, but does not get far: the engine stops it soon after.
+    fn refuse_if_over(&self, ctx: &Ctx<'_>) -> Result<()> {
+        match self.meter.verdict() {
+            None => Ok(()),
+            Some(_) => Err(Exception::throw_message(ctx, "the script is over")),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is told about a script that failed: the message, where it was, and the way there through the script's own lines.
+
+/// The name under which the engine knows the script.
+pub(crate) const SCRIPT: &str = "cell.js";
+
+/// No reason is longer: a script can throw a text of any length.
+const LONGEST: usize = 8 << 10;
+
+/// The words for an error, from its message and the engine's stack below it: the lines of the prelude are left out, and
+/// the place stands in the first line.
+pub(crate) fn tell(explained: &str) -> String {
+    let (message, stack) = split(explained);
+    let frames: Vec<&str> = stack.iter().copied().filter(|frame| place(frame).is_some()).collect();
+    let message = shorten(message.trim_end());
+    let Some((line, column)) = frames.first().and_then(|frame| place(frame)) else { return message };
+    let head = format!("{message} (line {line}, column {column})");
+    std::iter::once(head.as_str()).chain(frames.into_iter().take(MOST_FRAMES)).collect::<Vec<_>>().join("\n")
+}
+
+/// Recursion without end has a frame for each call.
+const MOST_FRAMES: usize = 20;
+
+/// The message, and the frames at the end of it.
+fn split(explained: &str) -> (&str, Vec<&str>) {
+    let mut message = explained.trim_end_matches('\n');
+    let mut stack = Vec::new();
+    while let Some((rest, last)) = message.rsplit_once('\n').filter(|(_, last)| last.starts_with("    at ")) {
+        stack.push(last);
+        message = rest;
+    }
+    stack.reverse();
+    (message, stack)
+}
+
+/// The line and the column of a frame within the script.
+fn place(frame: &str) -> Option<(u32, u32)> {
+    let (_, place) = frame.rsplit_once(SCRIPT)?;
+    let (line, column) = place.strip_prefix(':')?.trim_end_matches(')').split_once(':')?;
+    Some((line.parse().ok()?, column.parse().ok()?))
+}
+
+fn shorten(message: &str) -> String {
+    let end = message.floor_char_boundary(LONGEST);
+    if end == message.len() { message.to_string() } else { format!("{}…", &message[..end]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(explained: &str, expected: &str) {
+        assert_eq!(tell(explained), expected);
+    }
+
+    #[test]
+    fn the_place_is_in_the_first_line_and_the_way_there_below() {
+        check(
+            "TypeError: no\n    at f (cell.js:2:5)\n    at <anonymous> (cell.js:9:1)\n",
+            "TypeError: no (line 2, column 5)\n    at f (cell.js:2:5)\n    at <anonymous> (cell.js:9:1)",
+        );
+        check(
+            "SyntaxError: no\n    at cell.js:3:4\n",
+            "SyntaxError: no (line 3, column 4)\n    at cell.js:3:4",
+        );
+    }
+
+    #[test]
+    fn only_the_script_is_in_the_way_there() {
+        check(
+            "Error: no\n    at caller (prelude.js:1:1)\n    at g (native)\n    at f (cell.js:2:5)\n",
+            "Error: no (line 2, column 5)\n    at f (cell.js:2:5)",
+        );
+        check("Error: no\n    at g (native)\n", "Error: no");
+    }
+
+    #[test]
+    fn a_message_may_be_anything() {
+        check("", "");
+        check("\n\n", "");
+        check("uncaught a\nb\n    at x", "uncaught a\nb");
+        check("Error: a cell.js:x:y\n    at f (cell.js:1)\n", "Error: a cell.js:x:y");
+        assert_eq!(tell(&"é".repeat(LONGEST)).len(), LONGEST + "…".len());
+    }
+}

@@ -1,0 +1,4 @@
+//! Scripts in real cells, with tools that the tests play.
+
+mod ending;
+mod rig;
