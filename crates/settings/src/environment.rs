@@ -1,0 +1,129 @@
+//! The block that tells the model where it works. A pure function of values; after the first time only what changed is told,
+//! so that what was said before never has to be rewritten.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use crate::choices::SandboxMode;
+
+/// Where the agent works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The name of the shell, such as `bash`.
+    pub shell: Option<String>,
+    /// The date, as `2026-01-31`.
+    pub current_date: Option<String>,
+    /// The time zone, as `Europe/Berlin`.
+    pub timezone: Option<String>,
+    /// What commands may touch.
+    pub filesystem: Filesystem,
+}
+
+/// What commands may touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Where they may write, if they may write at all.
+    pub workspace_roots: Vec<PathBuf>,
+    /// The sandbox.
+    pub sandbox_mode: SandboxMode,
+    /// Whether they reach the network.
+    pub network_access: bool,
+}
+
+impl Environment {
+    /// The whole block.
+    pub fn render(&self) -> String {
+        block(&self.lines())
+    }
+
+    /// A block with what is different from before; nothing, if nothing is. What is no longer known is told as `unknown`.
+    pub fn changes_since(&self, before: &Self) -> Option<String> {
+        let (now, then) = (self.lines(), before.lines());
+        let mut changed: Vec<(&str, String)> =
+            now.iter().filter(|line| !then.contains(line)).cloned().collect();
+        let gone = then.iter().filter(|(name, _)| !now.iter().any(|(still, _)| still == name));
+        changed.extend(gone.map(|(name, _)| (*name, "unknown".to_owned())));
+        (!changed.is_empty()).then(|| block(&changed))
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("cwd", escape(&self.cwd.to_string_lossy()))];
+        let texts =
+            [("shell", &self.shell), ("current_date", &self.current_date), ("timezone", &self.timezone)];
+        for (name, text) in texts {
+            lines.extend(text.as_ref().map(|text| (name, escape(text))));
+        }
+        lines.push(("filesystem", self.filesystem.render()));
+        lines
+    }
+}
+
+impl Filesystem {
+    fn render(&self) -> String {
+        let mut text = String::from("\n");
+        for root in &self.workspace_roots {
+            // Writing to a text cannot fail.
+            let _ =
+                writeln!(text, "    <workspace_root>{}</workspace_root>", escape(&root.to_string_lossy()));
+        }
+        let network = if self.network_access { "on" } else { "off" };
+        let _ = writeln!(text, "    <permissions>{}</permissions>", self.sandbox_mode);
+        let _ = write!(text, "    <network>{network}</network>\n  ");
+        text
+    }
+}
+
+fn block(lines: &[(&str, String)]) -> String {
+    let mut text = String::from("<environment_context>\n");
+    for (name, value) in lines {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "  <{name}>{value}</{name}>");
+    }
+    text.push_str("</environment_context>");
+    text
+}
+
+/// A value that cannot end its element: a directory may be called anything.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Environment {
+        Environment {
+            cwd: "/w".into(),
+            shell: Some("bash".into()),
+            current_date: Some("2026-01-31".into()),
+            timezone: None,
+            filesystem: Filesystem {
+                workspace_roots: vec!["/w".into()],
+                sandbox_mode: SandboxMode::WorkspaceWrite,
+                network_access: false,
+            },
+        }
+    }
+
+    #[test]
+    fn the_block_tells_everything_that_is_known() {
+        let expected = "<environment_context>\n  <cwd>/w</cwd>\n  <shell>bash</shell>\n  \
+            <current_date>2026-01-31</current_date>\n  <filesystem>\n    <workspace_root>/w</workspace_root>\n    \
+            <permissions>workspace-write</permissions>\n    <network>off</network>\n  </filesystem>\n\
+            </environment_context>";
+        assert_eq!(sample().render(), expected);
+    }
+
+    #[test]
+    fn only_what_changed_is_told_again() {
+        let before = sample();
+        assert_eq!(before.changes_since(&before), None);
+        let after = Environment { cwd: "/a<b".into(), shell: None, ..sample() };
+        let expected =
+            "<environment_context>\n  <cwd>/a&lt;b</cwd>\n  <shell>unknown</shell>\n</environment_context>";
+        assert_eq!(after.changes_since(&before).as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,121 @@
+//! What of a project's file counts. A trusted project may set what concerns itself and may be stricter than its user; what
+//! goes further is left out and noted, because a file that came with a checkout must not be able to stop the agent either.
+
+use std::path::Path;
+
+use crate::keys::{ROOT, Reach, Shape, Table};
+use crate::layers::Note;
+use crate::tree::{Layer, Leaf, Tree, Value, dotted};
+
+/// A project's tree without what it may not say. `base` is what holds without the project.
+pub(crate) fn confine(project: &Tree, base: &Tree, root: &Path) -> (Tree, Vec<Note>) {
+    let (mut kept, mut notes) = (Tree::default(), Vec::new());
+    for (path, leaf) in project.leaves() {
+        let judge = Judge { base, root, path: &path, leaf };
+        if judge.allows() {
+            kept.put(&path, leaf.clone());
+        } else {
+            notes.push(judge.note());
+        }
+    }
+    (kept, notes)
+}
+
+struct Judge<'j> {
+    base: &'j Tree,
+    root: &'j Path,
+    path: &'j [String],
+    leaf: &'j Leaf,
+}
+
+impl Judge<'_> {
+    fn reach(&self) -> Reach {
+        reach(&ROOT, self.path).unwrap_or(Reach::Users)
+    }
+
+    fn allows(&self) -> bool {
+        let users = self.base.find(self.path).map(|leaf| &leaf.value);
+        match (self.reach(), &self.leaf.value, users) {
+            (Reach::Free, ..) => true,
+            (Reach::Users, ..) => false,
+            (Reach::Unclaimed, ..) => !self.is_claimed(),
+            (_, value, Some(users)) if value == users => true,
+            (Reach::Stricter(words), Value::Text(new), Some(Value::Text(old))) => {
+                let place = |word: &str| words.iter().position(|known| *known == word);
+                place(new) <= place(old)
+            }
+            (Reach::Approval, Value::Text(new), Some(Value::Text(old))) => {
+                new == "untrusted" || (new == "never" && old == "on-request")
+            }
+            (Reach::OnlyTrue, Value::Flag(flag), _) => *flag,
+            (Reach::OnlyFalse, Value::Flag(flag), users) => {
+                !*flag || (users.is_none() && self.is_own_server())
+            }
+            (Reach::AtMost, Value::Whole(new), Some(Value::Whole(old))) => new <= old,
+            (Reach::Fewer, Value::Texts(new), users) => is_fewer(new, users),
+            (Reach::More, Value::Texts(new), Some(Value::Texts(old))) => {
+                old.iter().all(|one| new.contains(one))
+            }
+            (Reach::More, _, None) => true,
+            (Reach::Within, Value::Text(place), _) => is_within(Path::new(place), self.root),
+            _ => false,
+        }
+    }
+
+    /// Whether the user has configured the server that this is about.
+    fn is_claimed(&self) -> bool {
+        match self.path {
+            [servers, name, ..] => {
+                let server = self.base.table(servers).and_then(|servers| servers.table(name));
+                let leaves = server.map(Tree::leaves).unwrap_or_default();
+                leaves.iter().any(|(_, leaf)| leaf.origin.layer != Layer::Project)
+            }
+            _ => true,
+        }
+    }
+
+    fn is_own_server(&self) -> bool {
+        self.path.first().is_some_and(|table| table == "mcp_servers") && !self.is_claimed()
+    }
+
+    fn note(&self) -> Note {
+        let origin = &self.leaf.origin;
+        let reason = match self.reach() {
+            Reach::Users => "only you can set it, in your own file or with -c".to_owned(),
+            Reach::Unclaimed => "you have configured this server yourself".to_owned(),
+            Reach::Within => "it leads out of the project".to_owned(),
+            reach => format!("a project's file may say {}", reach.words()),
+        };
+        Note { file: origin.file.clone(), line: origin.line, key: dotted(self.path), reason }
+    }
+}
+
+/// Lists that narrow something down, `include_only` and `enabled_tools`, stand for "anything" when they are absent. One that
+/// adds places, `writable_roots`, has a built-in value and never is.
+fn is_fewer(fewer: &[String], users: Option<&Value>) -> bool {
+    match users {
+        Some(Value::Texts(users)) => fewer.iter().all(|one| users.contains(one)),
+        _ => true,
+    }
+}
+
+/// Whether a place lies in the project, also when links are followed.
+fn is_within(place: &Path, root: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    place.starts_with(root) && real(place).starts_with(real(root))
+}
+
+/// What a project may say about the value at the end of a path. The strictest word on the way holds for whole tables that
+/// are the user's.
+fn reach(table: &Table, path: &[String]) -> Option<Reach> {
+    let (name, rest) = path.split_first()?;
+    let (shape, own) = match table.key(name) {
+        Some(key) => (key.shape, key.reach),
+        None => table.others.as_ref().map(|others| (others.shape, others.reach))?,
+    };
+    match (shape, rest) {
+        (Shape::Table(below), [_, ..]) => reach(below, rest),
+        (_, []) => Some(own),
+        _ => None,
+    }
+}

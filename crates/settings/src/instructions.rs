@@ -1,0 +1,117 @@
+//! AGENTS.md: instructions that people leave for agents. First the user's own, then the project's from its root down to the
+//! working directory, one file per directory. A project that is not trusted says nothing, and nobody says more than the
+//! limit: the file that passes it is cut, and those after it are not read.
+
+use std::path::{Path, PathBuf};
+
+use crate::places::Places;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::small_file;
+
+/// The names that every directory is searched for, the first one that says something wins.
+const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
+/// How much of the user's own file is read, which is not the project's and does not count against its limit.
+const LARGEST_OF_USER: usize = 32 << 10;
+
+/// What agents are told by files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// The user's own.
+    pub home: Option<Document>,
+    /// The project's, the topmost first.
+    pub project: Vec<Document>,
+    /// Files that could not be read, with the reason.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says, without blank lines around it.
+    pub text: String,
+    /// Whether it says more than the limit had room for.
+    pub cut: bool,
+}
+
+/// Reads all instructions that count.
+pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instructions {
+    let mut found = Instructions::default();
+    if let Some(config) = &places.config {
+        found.home = found.first(config, &NAMES.map(str::to_owned), LARGEST_OF_USER);
+    }
+    if !project.is_trusted() {
+        return found;
+    }
+    let (names, mut room) = (names(settings), settings.project_doc_max_bytes);
+    for directory in &project.directories {
+        if room == 0 {
+            break;
+        }
+        if let Some(document) = found.first(directory, &names, room) {
+            room = if document.cut { 0 } else { room - document.text.len().min(room) };
+            found.project.push(document);
+        }
+    }
+    found
+}
+
+impl Instructions {
+    /// The text of the message to the model; nothing, if nobody says anything.
+    pub fn render(&self, cwd: &Path) -> Option<String> {
+        let project =
+            self.project.iter().map(|document| document.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        let home = self.home.as_ref().map(|document| document.text.as_str());
+        let text = match (home, project.is_empty()) {
+            (None, true) => return None,
+            (Some(home), true) => home.to_owned(),
+            (None, false) => project,
+            (Some(home), false) => format!("{home}\n\n--- project-doc ---\n\n{project}"),
+        };
+        Some(format!(
+            "# AGENTS.md instructions for {}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>",
+            cwd.display()
+        ))
+    }
+
+    /// The first file of a directory that says something.
+    fn first(&mut self, directory: &Path, names: &[String], most: usize) -> Option<Document> {
+        names.iter().find_map(|name| self.read(directory.join(name), most))
+    }
+
+    fn read(&mut self, path: PathBuf, most: usize) -> Option<Document> {
+        match small_file::beginning(&path, most) {
+            Ok(Some(beginning)) => {
+                let text = until_cut_letter(&beginning.bytes, beginning.cut);
+                let text = text.trim().to_owned();
+                (!text.is_empty()).then_some(Document { path, text, cut: beginning.cut })
+            }
+            Ok(None) => None,
+            Err(error) => {
+                self.unreadable.push((path, error.to_string()));
+                None
+            }
+        }
+    }
+}
+
+/// The file that a directory of a project would contribute, without reading it.
+pub(crate) fn in_directory(directory: &Path, settings: &Settings) -> Option<PathBuf> {
+    names(settings).iter().map(|name| directory.join(name)).find(|path| path.is_file())
+}
+
+fn names(settings: &Settings) -> Vec<String> {
+    let fallbacks = settings.project_doc_fallback_filenames.iter().cloned();
+    NAMES.map(str::to_owned).into_iter().chain(fallbacks).collect()
+}
+
+/// The text of the bytes. A letter that the limit cut in two is dropped; what is no UTF-8 is marked.
+fn until_cut_letter(bytes: &[u8], cut: bool) -> String {
+    let whole = match std::str::from_utf8(bytes) {
+        Err(error) if cut && error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
+    };
+    String::from_utf8_lossy(whole).into_owned()
+}

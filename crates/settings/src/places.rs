@@ -1,0 +1,67 @@
+//! Where configuration lies. The caller reads the environment; here only the rules about it are known.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Every directory that settings, instructions and skills are looked for in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// What the machine's administrator wrote: `/etc/windlass`.
+    pub system: PathBuf,
+    /// What the user wrote: `$XDG_CONFIG_HOME/windlass`, else `~/.config/windlass`. Without a home there is none.
+    pub config: Option<PathBuf>,
+    /// The user's home directory, for `~` in paths and for `~/.agents/skills`.
+    pub home: Option<PathBuf>,
+    /// Where Codex keeps its configuration: `$CODEX_HOME`, else `~/.codex`.
+    pub codex: Option<PathBuf>,
+    /// Where the agent works; absolute.
+    pub cwd: PathBuf,
+}
+
+impl Places {
+    /// The places that these variables lead to. Relative paths in variables are ignored, as the XDG rules ask.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>, cwd: &Path) -> Self {
+        let directory =
+            |name: &str| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
+        let home = directory("HOME");
+        let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        let configs = directory("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
+        Self {
+            system: "/etc/windlass".into(),
+            config: configs.map(|configs| configs.join("windlass")),
+            codex: directory("CODEX_HOME").or_else(|| below_home(".codex")),
+            cwd: cwd.to_owned(),
+            home,
+        }
+    }
+
+    /// The user's configuration file, be it there or not.
+    pub fn user_file(&self) -> Option<PathBuf> {
+        self.config.as_ref().map(|config| config.join("config.toml"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(variables: &[(&str, &str)], config: Option<&str>, codex: Option<&str>) {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let places = Places::from_variables(variable, Path::new("/w"));
+        assert_eq!(places.config, config.map(PathBuf::from), "{variables:?}");
+        assert_eq!(places.codex, codex.map(PathBuf::from), "{variables:?}");
+    }
+
+    #[test]
+    fn places_follow_the_variables_and_then_the_home() {
+        let home = ("HOME", "/h");
+        check(&[home], Some("/h/.config/windlass"), Some("/h/.codex"));
+        check(&[home, ("XDG_CONFIG_HOME", "/x")], Some("/x/windlass"), Some("/h/.codex"));
+        check(&[home, ("XDG_CONFIG_HOME", "relative")], Some("/h/.config/windlass"), Some("/h/.codex"));
+        check(&[home, ("CODEX_HOME", "/c")], Some("/h/.config/windlass"), Some("/c"));
+        check(&[], None, None);
+    }
+}

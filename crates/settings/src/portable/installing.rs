@@ -1,0 +1,182 @@
+//! Writing what an archive holds, all of it or nothing: everything is laid beside its place first; only then do the files
+//! take their names, and if one cannot, those before it get their old contents back. Links are not written through.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::archive::PackedFile;
+use super::{Existing, ImportError, Imported};
+use crate::places::Places;
+use crate::small_file;
+use crate::trust::random_bytes;
+
+pub(super) fn install(
+    files: &[PackedFile],
+    places: &Places,
+    existing: Existing,
+) -> Result<Imported, ImportError> {
+    let targets = files.iter().map(|file| target(file, places)).collect::<Result<Vec<_>, _>>()?;
+    let imported = compare(&targets)?;
+    if existing == Existing::Refuse && !imported.replaced.is_empty() {
+        return Err(ImportError::Differs { files: imported.replaced });
+    }
+    let mut work = Work::default();
+    let changed = targets.iter().filter(|target| !imported.unchanged.contains(&target.path));
+    let changed: Vec<&Target<'_>> = changed.collect();
+    let outcome = changed.iter().try_for_each(|target| work.stage(target));
+    let outcome = outcome.and_then(|()| work.exchange());
+    match outcome {
+        Ok(()) => work.forget(),
+        Err(_) => work.undo(),
+    }
+    outcome.map(|()| imported)
+}
+
+struct Target<'f> {
+    file: &'f PackedFile,
+    /// The directory that is ours to write below.
+    root: PathBuf,
+    path: PathBuf,
+}
+
+fn target<'f>(file: &'f PackedFile, places: &Places) -> Result<Target<'f>, ImportError> {
+    let (root, rest) = match file.name.split_once('/') {
+        Some(("config", rest)) => (places.config.clone(), rest),
+        Some((_, rest)) => (places.home.as_ref().map(|home| home.join(".agents")), rest),
+        None => (None, ""),
+    };
+    let root = root.ok_or(ImportError::NoPlace)?;
+    Ok(Target { file, path: root.join(rest), root })
+}
+
+/// What is new, what differs, and what is the same already.
+fn compare(targets: &[Target<'_>]) -> Result<Imported, ImportError> {
+    let mut imported = Imported::default();
+    for target in targets {
+        target.check_way()?;
+        let io = |source| ImportError::Io { path: target.path.clone(), source };
+        let list = match small_file::beginning(&target.path, target.file.bytes.len()).map_err(io)? {
+            None => &mut imported.added,
+            Some(there) if !there.cut && there.bytes == target.file.bytes => &mut imported.unchanged,
+            Some(_) => &mut imported.replaced,
+        };
+        list.push(target.path.clone());
+    }
+    Ok(imported)
+}
+
+impl Target<'_> {
+    /// Everything below the root on the way is a folder or not there, and the file is a plain file or not there.
+    fn check_way(&self) -> Result<(), ImportError> {
+        let in_the_way = |path: &Path| ImportError::InTheWay { path: path.to_owned() };
+        for path in self.path.ancestors().take_while(|path| *path != self.root) {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let fits = if path == self.path { metadata.is_file() } else { metadata.is_dir() };
+            if !fits {
+                return Err(in_the_way(path));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was done so far, to be finished or undone.
+#[derive(Default)]
+struct Work {
+    staged: Vec<Staged>,
+    /// Folders that were made, the outermost first.
+    made: Vec<PathBuf>,
+}
+
+struct Staged {
+    path: PathBuf,
+    beside: PathBuf,
+    /// Where the file is that stood there before.
+    backup: Option<PathBuf>,
+    is_placed: bool,
+}
+
+impl Work {
+    fn stage(&mut self, target: &Target<'_>) -> Result<(), ImportError> {
+        let io = |source| ImportError::Io { path: target.path.clone(), source };
+        let folder = target.path.parent().unwrap_or(&target.root);
+        self.make_folder(folder).map_err(io)?;
+        let beside = folder.join(temporary_name().map_err(io)?);
+        let (path, backup) = (target.path.clone(), None);
+        self.staged.push(Staged { path, beside: beside.clone(), backup, is_placed: false });
+        write(&beside, target).map_err(io)
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        missing.reverse();
+        for folder in missing {
+            fs::create_dir(folder)?;
+            self.made.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self) -> Result<(), ImportError> {
+        for staged in &mut self.staged {
+            staged.exchange().map_err(|source| ImportError::Io { path: staged.path.clone(), source })?;
+        }
+        Ok(())
+    }
+
+    /// Everything is in place; what stood there before goes.
+    fn forget(&self) {
+        for backup in self.staged.iter().filter_map(|staged| staged.backup.as_ref()) {
+            // A leftover is untidy and no failure: the import is done.
+            let _ = fs::remove_file(backup);
+        }
+    }
+
+    /// As it was. What cannot be undone now could not be done a moment ago either.
+    fn undo(&self) {
+        for staged in self.staged.iter().rev() {
+            let _ = fs::remove_file(if staged.is_placed { &staged.path } else { &staged.beside });
+            if let Some(backup) = &staged.backup {
+                let _ = fs::rename(backup, &staged.path);
+            }
+        }
+        for folder in self.made.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Staged {
+    fn exchange(&mut self) -> io::Result<()> {
+        if self.path.symlink_metadata().is_ok() {
+            let backup = self.beside.with_extension("before");
+            fs::rename(&self.path, &backup)?;
+            self.backup = Some(backup);
+        }
+        fs::rename(&self.beside, &self.path)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+fn write(beside: &Path, target: &Target<'_>) -> io::Result<()> {
+    let mut file = File::create_new(beside)?;
+    let mode = match target.path.metadata() {
+        Ok(before) => before.permissions().mode() & 0o777,
+        // A configuration may hold secrets.
+        Err(_) if target.path.extension().is_some_and(|extension| extension == "toml") => 0o600,
+        Err(_) if target.file.executable => 0o755,
+        Err(_) => 0o644,
+    };
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.write_all(&target.file.bytes)?;
+    file.sync_all()
+}
+
+fn temporary_name() -> io::Result<String> {
+    let mut random = [0; 8];
+    random_bytes(&mut random)?;
+    Ok(format!(".windlass-{:016x}", u64::from_le_bytes(random)))
+}

@@ -1,0 +1,45 @@
+//! Reading files that people write: bounded, regular files only, so that a pipe or a disk image under a familiar name
+//! holds nothing up.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file's beginning.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether there is more of it.
+    pub(crate) cut: bool,
+}
+
+/// Up to `most` bytes of a regular file; `None` if there is no such file.
+pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Option<Beginning>> {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file")),
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    let cut = bytes.len() > most;
+    bytes.truncate(most);
+    Ok(Some(Beginning { bytes, cut }))
+}
+
+/// A whole text of at most `most` bytes; `None` if there is no such file.
+pub(crate) fn text(path: &Path, most: usize) -> io::Result<Option<String>> {
+    let Some(beginning) = beginning(path, most)? else { return Ok(None) };
+    let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
+    if beginning.cut {
+        return Err(refused(format!("it has more than {most} bytes")));
+    }
+    String::from_utf8(beginning.bytes).map(Some).map_err(|_| refused("it is not UTF-8".to_owned()))
+}
+
+/// Whether nothing is there: neither the file nor, perhaps, the directory.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

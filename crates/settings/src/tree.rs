@@ -1,0 +1,205 @@
+//! Settings as a tree of values that know where they came from, before they get their types. Layers are trees that were
+//! checked; putting one over another replaces single values, never whole tables.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A value as it stood in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// A number with a fraction.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A list of texts.
+    Texts(Vec<String>),
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Which layer.
+    pub layer: Layer,
+    /// The file, if it is one.
+    pub file: Option<PathBuf>,
+    /// The line in it, counted from one.
+    pub line: Option<usize>,
+}
+
+/// The layers, the lowest first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// What holds if nobody says anything.
+    BuiltIn,
+    /// An environment variable of this name.
+    Variable(&'static str),
+    /// The administrator's file.
+    System,
+    /// The configuration of Codex, if it was asked for.
+    Codex,
+    /// The user's file.
+    User,
+    /// A profile of this name.
+    Profile(String),
+    /// A file of the project.
+    Project,
+    /// `-c key=value`.
+    CommandLine,
+    /// The configuration file of a sub-agent's role.
+    Role(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Leaf {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Leaf(Leaf),
+    Table(Tree),
+}
+
+/// A table of values and of further tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tree(pub(crate) BTreeMap<String, Node>);
+
+/// The way to a value: the names of the tables, and its own.
+pub(crate) type Path = Vec<String>;
+
+impl Tree {
+    /// Puts another tree over this one.
+    pub(crate) fn overlay(&mut self, above: Tree) {
+        for (name, node) in above.0 {
+            match (self.0.get_mut(&name), node) {
+                (Some(Node::Table(here)), Node::Table(above)) => here.overlay(above),
+                (_, node) => drop(self.0.insert(name, node)),
+            }
+        }
+    }
+
+    pub(crate) fn table(&self, name: &str) -> Option<&Tree> {
+        match self.0.get(name) {
+            Some(Node::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn leaf(&self, name: &str) -> Option<&Leaf> {
+        match self.0.get(name) {
+            Some(Node::Leaf(leaf)) => Some(leaf),
+            _ => None,
+        }
+    }
+
+    /// The value at the end of a path.
+    pub(crate) fn find(&self, path: &[String]) -> Option<&Leaf> {
+        match path {
+            [] => None,
+            [name] => self.leaf(name),
+            [name, rest @ ..] => self.table(name)?.find(rest),
+        }
+    }
+
+    /// Takes a whole table out.
+    pub(crate) fn take(&mut self, name: &str) -> Tree {
+        match self.0.remove(name) {
+            Some(Node::Table(table)) => table,
+            _ => Tree::default(),
+        }
+    }
+
+    pub(crate) fn put(&mut self, path: &[String], leaf: Leaf) {
+        match path {
+            [] => {}
+            [name] => drop(self.0.insert(name.clone(), Node::Leaf(leaf))),
+            [name, rest @ ..] => {
+                let node = self.0.entry(name.clone()).or_insert_with(|| Node::Table(Tree::default()));
+                if let Node::Table(table) = node {
+                    table.put(rest, leaf);
+                }
+            }
+        }
+    }
+
+    /// Every value with the way to it, in the order of the names.
+    pub(crate) fn leaves(&self) -> Vec<(Path, &Leaf)> {
+        let mut found = Vec::new();
+        self.collect(&mut Vec::new(), &mut found);
+        found
+    }
+
+    fn collect<'t>(&'t self, path: &mut Path, found: &mut Vec<(Path, &'t Leaf)>) {
+        for (name, node) in &self.0 {
+            path.push(name.clone());
+            match node {
+                Node::Leaf(leaf) => found.push((path.clone(), leaf)),
+                Node::Table(table) => table.collect(path, found),
+            }
+            path.pop();
+        }
+    }
+
+    /// Says of everything that it belongs to another layer.
+    pub(crate) fn relabel(&mut self, layer: &Layer) {
+        for node in self.0.values_mut() {
+            match node {
+                Node::Leaf(leaf) => leaf.origin.layer = layer.clone(),
+                Node::Table(table) => table.relabel(layer),
+            }
+        }
+    }
+}
+
+/// A path as it is written in a file; names that need quotes get them.
+pub(crate) fn dotted(path: &[String]) -> String {
+    let bare = |name: &String| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    let words = path.iter().map(|name| if bare(name) { name.clone() } else { format!("{name:?}") });
+    words.collect::<Vec<_>>().join(".")
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Whole(number) => write!(f, "{number}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Texts(texts) => write!(f, "{texts:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::Variable(name) => write!(f, "variable {name}"),
+            Self::System => f.write_str("system"),
+            Self::Codex => f.write_str("Codex"),
+            Self::User => f.write_str("user"),
+            Self::Profile(name) => write!(f, "profile {name}"),
+            Self::Project => f.write_str("project"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Role(name) => write!(f, "role {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{}, {}:{line}", self.layer, file.display()),
+            (Some(file), None) => write!(f, "{}, {}", self.layer, file.display()),
+            (None, _) => write!(f, "{}", self.layer),
+        }
+    }
+}
