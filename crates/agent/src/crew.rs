@@ -68,6 +68,12 @@ pub struct Manners {
     pub sees: bool,
     /// Whether apply_patch is offered as free text.
     pub free_text: bool,
+    /// Whether the tools that look at files are offered.
+    pub looks_at_files: bool,
+    /// Files of patterns that searches leave out everywhere.
+    pub excludes: Vec<PathBuf>,
+    /// Whether a plan is kept.
+    pub plans: bool,
     /// Whether JavaScript may call the tools.
     pub code_mode: bool,
     /// The limits of a team.

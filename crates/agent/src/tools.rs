@@ -1,12 +1,14 @@
 //! What an agent can do: the tools, one file a kind, and which of them an agent gets.
 
 mod collaboration;
+mod files;
 mod foreign;
 mod patch;
 mod permission;
 mod plan;
 mod process;
 mod question;
+mod script;
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +44,12 @@ pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     let patches = Arc::new(patch::Patcher::new(around, &grants));
     let mut tools = process::tools(around, &patches);
     tools.push(Arc::new(patch::ApplyPatch::new(&patches, manners.free_text)));
-    tools.push(Arc::new(plan::UpdatePlan::new(around.report.clone())));
+    if manners.plans {
+        tools.push(Arc::new(plan::UpdatePlan::new(around.report.clone())));
+    }
+    if manners.looks_at_files {
+        tools.extend(files::tools(around, &grants));
+    }
     if around.crew.attendant.is_some() && around.depth == 0 {
         tools.push(Arc::new(question::RequestUserInput::new(around)));
         tools.push(Arc::new(permission::RequestPermissions::new(around, &grants)));
@@ -51,6 +58,10 @@ pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
         tools.extend(collaboration::tools(around));
     }
     tools.extend(foreign::tools(around));
+    if manners.code_mode {
+        let cells = script::tools(&tools, &around.report);
+        tools.extend(cells);
+    }
     if manners.web_search {
         tools.push(Arc::new(WebSearch));
     }
