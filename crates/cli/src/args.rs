@@ -1,5 +1,6 @@
 //! The command line: every verb, option and word of help. Nothing here does anything.
 
+mod agent;
 mod app_server;
 mod dialect;
 mod exec_server;
@@ -19,6 +20,10 @@ use windlass_output::{LineRange, Pattern, Span, Tokenizer};
 use windlass_server::client::Endpoint;
 use windlass_sys::pty::Size;
 
+pub(crate) use self::agent::{
+    AgentArgs, AgentCommand, AgentOptions, AgentResume, AgentThreads, AgentTrust, ApprovalName, ColorName,
+    SandboxModeName,
+};
 pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
 pub(crate) use self::dialect::{Destination, DialectCommand};
 pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
@@ -64,6 +69,8 @@ pub(crate) enum Verb {
     Top(Top),
     /// End a session that another windlass runs, and everything it started
     Stop(Stop),
+    /// Work on a task with a model and the tools
+    Agent(AgentArgs),
     /// Serve the tools to an MCP client, or tell a client to start us
     Mcp(McpArgs),
     /// Serve processes to a program that speaks the app-server protocol

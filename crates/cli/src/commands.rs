@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+pub(crate) mod agent;
 pub(crate) mod app_server;
 pub(crate) mod completions;
 pub(crate) mod confine;

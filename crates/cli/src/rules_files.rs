@@ -68,6 +68,21 @@ pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
     Ok(is_there.then(|| Rules::compose(user, project)))
 }
 
+/// The rules of the usual files, asking about everything that they do not speak of.
+pub(crate) fn asking(config: &Config) -> Result<Rules> {
+    let name = "approval_policy = \"untrusted\"".to_owned();
+    let asking = RulesFile::parse("default = \"ask\"\n", &name).map_err(|faults| Faulty { name, faults })?;
+    let (mut user, mut project) = (None, None);
+    for place in places(config)? {
+        let file = read(&place, config)?;
+        match place.owner {
+            Owner::User => user = file,
+            Owner::Project => project = file,
+        }
+    }
+    Ok(Rules::compose(Some(user.map_or(asking.clone(), |user| user.with_default_of(&asking))), project))
+}
+
 /// The rules of one file, which must be there.
 pub(crate) fn only(path: &Path, config: &Config) -> Result<RulesFile> {
     let place = Place { owner: Owner::User, path: path.to_owned() };

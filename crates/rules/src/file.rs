@@ -38,6 +38,13 @@ impl RulesFile {
         if faults.is_empty() { Ok(file) } else { Err(faults) }
     }
 
+    /// The same rules, with what the other file says of commands that no rule speaks of; never less strict.
+    #[must_use]
+    pub fn with_default_of(mut self, other: &Self) -> Self {
+        self.default = self.default.max(other.default);
+        self
+    }
+
     /// The same for a file of a project, which cannot speak for its user.
     pub fn parse_project(text: &str, name: &str) -> Result<Self, Vec<Fault>> {
         let file = Self::parse(text, name)?;

@@ -124,12 +124,11 @@ impl Running {
         let (told, progress) = watch::channel(None);
         let (person, questions) = asking::person();
         let call = Call {
-            tool: request.name.into_owned(),
-            arguments: request.arguments.unwrap_or_default(),
             ceiling: means.ceiling(),
             progress: (means.progress.is_some() || means.tasks)
                 .then(|| Arc::new(move |progress| drop(told.send_replace(Some(progress)))) as _),
             person: means.person.then_some(person),
+            ..Call::new(request.name, request.arguments.unwrap_or_default())
         };
         let toolbox = toolbox.clone();
         let reply = Box::pin(async move { toolbox.call(call).await });

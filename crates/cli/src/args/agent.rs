@@ -1,0 +1,216 @@
+//! The words of `windlass agent`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = AGENT_EXAMPLES)]
+pub(crate) struct AgentArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<AgentCommand>,
+
+    #[command(flatten)]
+    pub(crate) work: AgentWork,
+}
+
+const AGENT_EXAMPLES: &str = "\
+Examples:
+  windlass agent                                  talk to it
+  windlass agent 'make the tests pass'            one task; the last message goes to standard output
+  git diff | windlass agent 'review this change'  a task and what it is about
+  windlass agent --json - < task.md               events, one JSON object a line
+  windlass agent resume --last 'now the docs'     go on where the last one in this directory stopped
+
+Settings are in $XDG_CONFIG_HOME/windlass/config.toml, else ~/.config/windlass/config.toml; `windlass agent config` shows
+them. Conversations are kept in the state directory, under agent/.";
+
+/// What else can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// Go on with an earlier conversation
+    Resume(AgentResume),
+    /// Begin with a copy of an earlier conversation
+    Fork(AgentFork),
+    /// List conversations, newest first
+    Threads(AgentThreads),
+    /// Show every setting in force and where it comes from
+    Config(AgentConfig),
+    /// Let this directory's project bring its own settings, instructions and skills
+    Trust(AgentTrust),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentResume {
+    /// The conversation, and what to do; with --last only what to do
+    #[arg(value_name = "ID] [PROMPT", num_args = 0..=2)]
+    pub(crate) words: Vec<String>,
+
+    /// The newest conversation of this directory
+    #[arg(long)]
+    pub(crate) last: bool,
+
+    /// With --last: the newest conversation of any directory
+    #[arg(long, requires = "last")]
+    pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) options: AgentOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentFork {
+    /// The conversation
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    /// What to do; `-` reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) options: AgentOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentThreads {
+    /// Also those of other directories
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentConfig {
+    #[command(flatten)]
+    pub(crate) options: AgentOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentTrust {
+    /// Take the trust back
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}
+
+/// A task and how to work on it.
+#[derive(Debug, Args)]
+pub(crate) struct AgentWork {
+    /// What to do; `-` reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) options: AgentOptions,
+}
+
+/// How to work.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AgentOptions {
+    /// The model
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Set a setting, as KEY=VALUE with dots between names; the value is TOML, or else text; repeatable
+    #[arg(long = "config", short = 'c', value_name = "KEY=VALUE")]
+    pub(crate) config: Vec<String>,
+
+    /// The profile of settings to use
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
+    /// What commands may touch
+    #[arg(long, short, value_enum, value_name = "MODE")]
+    pub(crate) sandbox: Option<SandboxModeName>,
+
+    /// When a person is asked
+    #[arg(long, short, value_enum, value_name = "POLICY")]
+    pub(crate) ask_for_approval: Option<ApprovalName>,
+
+    /// Work in this directory
+    #[arg(long = "cd", short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Let commands also write in this directory; repeatable
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Show the model this picture with the task; repeatable
+    #[arg(long, short, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) image: Vec<PathBuf>,
+
+    /// A file with the JSON Schema that the last message must have
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+
+    /// Also write the last message to this file
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output_last_message: Option<PathBuf>,
+
+    /// Print what happens as JSON, one event a line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Keep nothing of the conversation
+    #[arg(long)]
+    pub(crate) ephemeral: bool,
+
+    /// Whether to use colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    pub(crate) color: ColorName,
+
+    /// Accepted and not needed: work begins in any directory
+    #[arg(long)]
+    pub(crate) skip_git_repo_check: bool,
+
+    /// Also read Codex's configuration, below the own one
+    #[arg(long)]
+    pub(crate) import_codex: bool,
+
+    /// Do not read the user's configuration file
+    #[arg(long)]
+    pub(crate) ignore_user_config: bool,
+
+    /// Run everything without asking and without a sandbox: only where the machine itself is one
+    #[arg(long, conflicts_with_all = ["sandbox", "ask_for_approval"])]
+    pub(crate) dangerously_bypass_approvals_and_sandbox: bool,
+}
+
+/// What commands may touch, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxModeName {
+    /// Nothing is changed
+    ReadOnly,
+    /// The working directory and temporary files are changed
+    WorkspaceWrite,
+    /// Everything
+    #[value(alias = "full-access")]
+    DangerFullAccess,
+}
+
+/// When a person is asked, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApprovalName {
+    /// Before every command that no rule allows
+    Untrusted,
+    /// When the model asks to go beyond the sandbox
+    #[value(alias = "on-failure")]
+    OnRequest,
+    /// Never: what is not allowed is refused
+    Never,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorName {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

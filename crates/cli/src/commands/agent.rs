@@ -1,0 +1,100 @@
+//! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
+
+mod context;
+mod crew;
+mod input;
+mod json;
+mod model;
+mod outcome;
+mod text;
+mod threads;
+mod tools;
+mod watch;
+
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc;
+use windlass_agent::{Beginning, Team, ThreadId};
+
+use self::crew::Workshop;
+use self::outcome::Outcome;
+use self::watch::Watcher;
+use crate::args::{AgentArgs, AgentCommand, AgentOptions};
+use crate::commands::run::signals::{Signals, Told};
+use crate::config::Config;
+use crate::failure::{Exit, Usage};
+
+/// Events that may wait to be shown.
+const EVENTS: usize = 1024;
+
+/// Works on a task, or does what was asked for instead.
+pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
+    match order.command {
+        None => {
+            work(
+                Job { beginning: Beginning::New, prompt: order.work.prompt, options: order.work.options },
+                config,
+            )
+            .await
+        }
+        Some(AgentCommand::Resume(order)) => {
+            let (id, prompt) = threads::resumed(&order, &config)?;
+            work(Job { beginning: Beginning::Resume(id), prompt, options: order.options }, config).await
+        }
+        Some(AgentCommand::Fork(order)) => {
+            let id = ThreadId::parse(&order.id)
+                .ok_or_else(|| Usage(format!("`{}` names no conversation", order.id)))?;
+            work(Job { beginning: Beginning::Fork(id), prompt: order.prompt, options: order.options }, config)
+                .await
+        }
+        Some(AgentCommand::Threads(order)) => threads::list(&order, &config),
+        Some(AgentCommand::Config(order)) => context::show(&order.options, &config),
+        Some(AgentCommand::Trust(order)) => context::trust(&order, &config),
+    }
+}
+
+/// A task, from its beginning.
+struct Job {
+    beginning: Beginning,
+    prompt: Option<String>,
+    options: AgentOptions,
+}
+
+async fn work(job: Job, config: Config) -> Result<Exit> {
+    let mut signals = Signals::catch()?;
+    let task = input::task(job.prompt.as_deref(), &job.options, &config)?;
+    let settings = context::load(&job.options, &config)?;
+    let (events, received) = mpsc::channel(EVENTS);
+    let workshop = Workshop::open(&settings, &job.options, (&config, events)).await?;
+    let watcher = Watcher::new(&settings, &job.options, &config)?;
+    let Workshop { crew, engine, foreign } = workshop;
+    let started = Team::start(crew, &job.beginning);
+    let (team, root) = started.context("cannot begin the conversation")?;
+    let watching = tokio::spawn(watcher.watch(root.clone(), received));
+    team.say(&root, task.items).await;
+    let ended = until_done(&team, &root, &mut signals).await;
+    team.close().await;
+    drop(team);
+    engine.shutdown().await;
+    if let Some(foreign) = foreign {
+        foreign.shutdown().await;
+    }
+    let shown = watching.await.context("showing what happened failed")??;
+    outcome::finish(&job.options, ended, shown)
+}
+
+/// Waits for the end of the task, or for somebody who ends it.
+async fn until_done(team: &Team, root: &ThreadId, signals: &mut Signals) -> Outcome {
+    let Some(mut status) = team.watch(root) else { return Outcome::Gone };
+    loop {
+        tokio::select! {
+            told = signals.next() => match told {
+                Told::Resized => {}
+                Told::Interrupt(signal) | Told::End(signal) => return Outcome::Signal(signal),
+            },
+            settled = status.wait_for(windlass_agent::Status::is_settled_after_work) => {
+                return settled.map_or(Outcome::Gone, |status| Outcome::Settled(status.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Settings in force, and what agents are told at the beginning.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
+use windlass_model::Item;
+use windlass_settings::environment::{Environment, Filesystem};
+use windlass_settings::{
+    ApprovalPolicy, Loaded, Places, Request, SandboxMode, TrustLevel, instructions, load as load_settings,
+    skills,
+};
+
+use crate::args::{AgentOptions, AgentTrust, ApprovalName, SandboxModeName};
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::printing;
+
+/// Everything that is configured, with the command line's last word.
+pub(super) struct Configured {
+    pub(super) loaded: Loaded,
+    pub(super) places: Places,
+    /// Where the agent works. Absolute, without links.
+    pub(super) directory: PathBuf,
+    /// Directories that commands may also write in.
+    pub(super) roots: Vec<PathBuf>,
+}
+
+/// Reads the settings.
+pub(super) fn load(options: &AgentOptions, config: &Config) -> Result<Configured> {
+    let directory = directory(options)?;
+    let places = Places::from_variables(|name| config.variable(name).map(ToOwned::to_owned), &directory);
+    let variable = config.variable("OPENAI_BASE_URL").and_then(|value| value.to_str());
+    let request = Request {
+        profile: options.profile.clone(),
+        overrides: overrides(options),
+        import_codex: options.import_codex,
+        ignore_user_config: options.ignore_user_config,
+        openai_base_url: variable.map(str::to_owned),
+        trust: None,
+    };
+    let loaded = load_settings(&places, &request).context("the settings cannot be used")?;
+    let mut roots = loaded.settings.workspace_write.writable_roots.clone();
+    for added in &options.add_dir {
+        roots.push(absolute(added)?);
+    }
+    Ok(Configured { loaded, places, directory, roots })
+}
+
+fn directory(options: &AgentOptions) -> Result<PathBuf> {
+    match &options.directory {
+        Some(asked) => absolute(asked),
+        None => Config::working_directory(),
+    }
+}
+
+fn absolute(path: &PathBuf) -> Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("there is no directory {}", path.display()))
+}
+
+/// The options that are settings too.
+fn overrides(options: &AgentOptions) -> Vec<String> {
+    let mut words = options.config.clone();
+    let mut set = |key: &str, value: &str| words.push(format!("{key}={}", quoted(value)));
+    if let Some(model) = &options.model {
+        set("model", model);
+    }
+    if options.dangerously_bypass_approvals_and_sandbox {
+        set("sandbox_mode", SandboxMode::FullAccess.word());
+        set("approval_policy", ApprovalPolicy::Never.word());
+    }
+    if let Some(mode) = options.sandbox {
+        let mode = match mode {
+            SandboxModeName::ReadOnly => SandboxMode::ReadOnly,
+            SandboxModeName::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+            SandboxModeName::DangerFullAccess => SandboxMode::FullAccess,
+        };
+        set("sandbox_mode", mode.word());
+    }
+    if let Some(policy) = options.ask_for_approval {
+        let policy = match policy {
+            ApprovalName::Untrusted => ApprovalPolicy::Untrusted,
+            ApprovalName::OnRequest => ApprovalPolicy::OnRequest,
+            ApprovalName::Never => ApprovalPolicy::Never,
+        };
+        set("approval_policy", policy.word());
+    }
+    words
+}
+
+/// A text as TOML writes it, so that a model called `3` stays a text.
+fn quoted(text: &str) -> String {
+    toml_edit::Value::from(text).to_string()
+}
+
+/// When a person is asked; nobody is asked where nobody is.
+pub(super) fn approval(configured: &Configured) -> ApprovalMode {
+    match configured.loaded.settings.approval_policy {
+        ApprovalPolicy::Never => ApprovalMode::Never,
+        ApprovalPolicy::OnRequest => ApprovalMode::OnRequest,
+        ApprovalPolicy::Untrusted => ApprovalMode::Untrusted,
+    }
+}
+
+/// What every conversation begins with.
+pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -> Result<Vec<Entry>> {
+    let settings = &configured.loaded.settings;
+    let base = match &settings.instructions_file {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read model_instructions_file {}", path.display()))?,
+        None => prompt::BASE.to_owned(),
+    };
+    let network = if settings.workspace_write.network_access { "on" } else { "off" };
+    let network = if settings.sandbox_mode == SandboxMode::FullAccess { "on" } else { network };
+    let permissions =
+        prompt::permissions(settings.sandbox_mode.word(), network, approval(configured), can_ask);
+    let mut developer = vec![base, permissions];
+    developer.extend(settings.developer_instructions.clone());
+    let skills = skills::find(&configured.places, &configured.loaded.project);
+    for fault in &skills.faults {
+        eprintln!("windlass: skill {}: {}", fault.path.display(), fault.message);
+    }
+    developer.extend(skills.render());
+    let context = |item: Item| Entry { origin: Origin::Context, item };
+    let mut entries: Vec<Entry> = developer.into_iter().map(|text| context(Item::developer(text))).collect();
+    let found = instructions::find(&configured.places, &configured.loaded.project, settings);
+    entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
+    entries.push(context(Item::user(environment(configured, config).render())));
+    Ok(entries)
+}
+
+/// Where the agent works, for the model.
+fn environment(configured: &Configured, config: &Config) -> Environment {
+    let settings = &configured.loaded.settings;
+    let shell = PathBuf::from(&config.shell).file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut workspace_roots = vec![configured.directory.clone()];
+    workspace_roots.extend(configured.roots.iter().cloned());
+    Environment {
+        cwd: configured.directory.clone(),
+        shell,
+        current_date: Some(today()),
+        timezone: timezone(config),
+        filesystem: Filesystem {
+            workspace_roots,
+            sandbox_mode: settings.sandbox_mode,
+            network_access: settings.workspace_write.network_access,
+        },
+    }
+}
+
+/// The date, as `2026-01-31`.
+fn today() -> String {
+    crate::report::timestamp(windlass_sys::clock::wall()).chars().take(10).collect()
+}
+
+/// The time zone's name, where the machine says it.
+fn timezone(config: &Config) -> Option<String> {
+    if let Some(zone) = config.variable("TZ") {
+        return Some(zone.to_string_lossy().trim_start_matches(':').to_owned());
+    }
+    let link = std::fs::read_link("/etc/localtime").ok()?;
+    let path = link.to_str()?;
+    Some(path.split_once("zoneinfo/")?.1.to_owned())
+}
+
+/// Says what was left out of a project that is not trusted.
+pub(super) fn tell_left_out(configured: &Configured) {
+    let left_out = &configured.loaded.project.left_out;
+    if let Some(first) = left_out.first() {
+        let more = match left_out.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        eprintln!(
+            "windlass: not read, because this project is not trusted: {}{more}; `windlass agent trust` trusts it",
+            first.path.display()
+        );
+    }
+    for note in &configured.loaded.notes {
+        let place = note.file.as_ref().map(|file| format!("{}: ", file.display())).unwrap_or_default();
+        eprintln!("windlass: {place}`{}` does not count: {}", note.key, note.reason);
+    }
+}
+
+/// `windlass agent config`
+pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
+    let configured = load(options, config)?;
+    let mut text = String::new();
+    for stated in configured.loaded.stated() {
+        let value = if stated.secret { "(not shown)".to_owned() } else { stated.value.to_string() };
+        text += &format!("{} = {value}  # {}\n", stated.key, stated.origin);
+    }
+    printing::print(text)?;
+    Ok(Exit::SUCCESS)
+}
+
+/// `windlass agent trust`
+pub(super) fn trust(order: &AgentTrust, config: &Config) -> Result<Exit> {
+    let configured = load(&AgentOptions::default(), config)?;
+    let root = &configured.loaded.project.root;
+    let level = if order.revoke { TrustLevel::Untrusted } else { TrustLevel::Trusted };
+    let file = windlass_settings::trust(&configured.places, root, level)?;
+    printing::print(format!("{} is {} (in {})\n", root.display(), level.word(), file.display()))?;
+    Ok(Exit::SUCCESS)
+}

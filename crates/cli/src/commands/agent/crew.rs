@@ -1,0 +1,184 @@
+//! Everything a team of agents is made of, from settings and command line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc;
+use windlass_agent::{Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
+use windlass_engine::Engine;
+use windlass_foreign::{RequiredError, Servers, Standing};
+use windlass_model::WireKind;
+use windlass_settings::{Effort, Settings, WebSearch};
+use windlass_tools::Toolbox;
+
+use super::context::{self, Configured};
+use super::{model, tools};
+use crate::args::AgentOptions;
+use crate::config::Config;
+
+/// A crew, and what has to be ended after it.
+pub(super) struct Workshop {
+    pub(super) crew: Crew,
+    pub(super) engine: Engine,
+    pub(super) foreign: Option<Servers>,
+}
+
+impl Workshop {
+    /// Sets everything up. Nothing is asked of the model yet.
+    pub(super) async fn open(
+        configured: &Configured,
+        options: &AgentOptions,
+        (config, events): (&Config, mpsc::Sender<Event>),
+    ) -> Result<Self> {
+        let settings = &configured.loaded.settings;
+        context::tell_left_out(configured);
+        let (model, client) = model::client(settings, config)?;
+        let engine = tools::engine(config)?;
+        let foreign = foreign(configured, config, &engine).await?;
+        let toolbox_options = tools::options(configured, config)?;
+        let responses = client.provider().wire == WireKind::Responses;
+        let manners = Manners {
+            voice: voice(settings, model),
+            context: context::entries(configured, config, false)?,
+            output_schema: schema(options)?,
+            sandbox: toolbox_options.sandbox.clone(),
+            approval: context::approval(configured),
+            free_text: responses,
+            web_search: responses && settings.web_search != WebSearch::Disabled,
+            ..manners(configured, config)
+        };
+        let making = engine.clone();
+        let crew = Crew {
+            speaker: Arc::new(client),
+            toolbox: Box::new(move || Toolbox::new(making.clone(), toolbox_options.clone())),
+            foreign: foreign.clone(),
+            threads: threads(settings, options, config),
+            clock: windlass_sys::clock::wall,
+            attendant: None,
+            events,
+            manners,
+        };
+        Ok(Self { crew, engine, foreign })
+    }
+}
+
+/// Where conversations are kept.
+pub(super) fn thread_files(config: &Config) -> Option<Threads> {
+    config.state_directory.as_ref().map(|directory| Threads::new(directory.join("agent")))
+}
+
+fn threads(settings: &Settings, options: &AgentOptions, config: &Config) -> Option<Threads> {
+    let kept = settings.history.persistence == windlass_settings::HistoryPersistence::SaveAll;
+    thread_files(config).filter(|_| kept && !options.ephemeral)
+}
+
+fn voice(settings: &Settings, model: String) -> Voice {
+    Voice {
+        model,
+        effort: settings.reasoning_effort.map(|effort| effort.word().to_owned()),
+        summary: settings.reasoning_summary.map(|summary| summary.word().to_owned()),
+        verbosity: settings.verbosity.map(|verbosity| verbosity.word().to_owned()),
+    }
+}
+
+fn manners(configured: &Configured, config: &Config) -> Manners {
+    let settings = &configured.loaded.settings;
+    let window = settings.context_window;
+    let tries = settings.provider().map_or(5, |provider| provider.stream_max_retries);
+    Manners {
+        voice: Voice::default(),
+        directory: configured.directory.clone(),
+        context: Vec::new(),
+        window,
+        compact_at: settings.compaction_limit(window),
+        compact_prompt: settings.compact_prompt.clone(),
+        most_tries: tries,
+        output_limit: settings.tool_output_token_limit,
+        output_schema: None,
+        sandbox: windlass_tools::Policy::FullAccess,
+        approval: windlass_agent::ApprovalMode::Never,
+        background_wait: Duration::from_millis(settings.background_terminal_max_timeout_ms),
+        web_search: false,
+        sees: settings.tools.view_image,
+        free_text: true,
+        looks_at_files: settings.tools.files,
+        excludes: tools::excludes(config),
+        plans: settings.tools.update_plan,
+        code_mode: settings.tools.code_mode,
+        team: TeamLimits {
+            most_open: settings.agents.max_threads,
+            most_depth: if settings.tools.agents { settings.agents.max_depth as u32 } else { 0 },
+        },
+        roles: roles(configured),
+    }
+}
+
+/// The roles that are always there, and those that are configured.
+fn roles(configured: &Configured) -> Vec<Role> {
+    let built_in = [
+        ("explorer", "finds things out in the code base and changes nothing", EXPLORER),
+        ("worker", "carries out a well-described change and checks it", WORKER),
+    ];
+    let mut roles: Vec<Role> =
+        built_in.map(|(name, description, instructions)| role(name, description, instructions)).to_vec();
+    for (name, configured_role) in &configured.loaded.settings.agents.roles {
+        let settings = configured.loaded.for_role(name);
+        if let Err(faults) = &settings {
+            eprintln!("windlass: the role {name} cannot be used: {faults}");
+            continue;
+        }
+        let of_file = settings.ok();
+        roles.retain(|role| role.name != *name);
+        roles.push(Role {
+            name: name.clone(),
+            description: configured_role.description.clone().unwrap_or_default(),
+            instructions: of_file.as_ref().and_then(|settings| settings.developer_instructions.clone()),
+            model: configured_role.model.clone().or_else(|| of_file.as_ref()?.model.clone()),
+            effort: configured_role.reasoning_effort.map(|effort: Effort| effort.word().to_owned()),
+            nicknames: configured_role.nickname_candidates.clone(),
+        });
+    }
+    roles
+}
+
+const EXPLORER: &str = "You are a sub-agent that finds things out. Answer the question you are given as exactly as you can, with \
+                        path:line for everything you name. Change no files.";
+const WORKER: &str = "You are a sub-agent that carries out one change. Others may work in the same workspace: touch only what \
+                      your task needs, and do not undo what you did not do. Report what you changed and how you checked it.";
+
+fn role(name: &str, description: &str, instructions: &str) -> Role {
+    Role {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        instructions: Some(instructions.to_owned()),
+        model: None,
+        effort: None,
+        nicknames: Vec::new(),
+    }
+}
+
+fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
+    let Some(path) = &options.output_schema else { return Ok(None) };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the output schema {}", path.display()))?;
+    let schema = serde_json::from_str(&text);
+    schema.map(Some).with_context(|| format!("the output schema {} is not JSON", path.display()))
+}
+
+/// Starts the servers of other people's tools, and waits until each is up or has failed.
+async fn foreign(configured: &Configured, config: &Config, engine: &Engine) -> Result<Option<Servers>> {
+    let specs = tools::servers(configured, config);
+    if specs.is_empty() {
+        return Ok(None);
+    }
+    let servers = Servers::start(tools::surroundings(configured, config, engine), specs);
+    let states = servers.ready().await;
+    for state in &states {
+        if let Standing::Down { reason } = &state.standing {
+            eprintln!("windlass: MCP server {} is not there: {reason}", state.name);
+        }
+    }
+    RequiredError::check(&states)?;
+    Ok(Some(servers))
+}

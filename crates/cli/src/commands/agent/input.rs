@@ -1,0 +1,83 @@
+//! What the task is: the prompt, what is piped in, and pictures.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use windlass_files::{Answer, Surroundings, view_image};
+use windlass_model::{Item, Part, Role};
+
+use crate::args::AgentOptions;
+use crate::config::Config;
+use crate::failure::Usage;
+
+/// The most that is read from standard input; more fits no model.
+const MOST_INPUT: u64 = 8 << 20;
+
+/// What an agent is told.
+pub(super) struct Task {
+    pub(super) items: Vec<Item>,
+}
+
+/// Puts the task together.
+pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config) -> Result<Task> {
+    let text = match prompt {
+        Some("-") => read_input()?,
+        Some(prompt) if config.terminals.stdin => prompt.to_owned(),
+        Some(prompt) => with_input(prompt, &read_input()?),
+        None if config.terminals.stdin => {
+            return Err(Usage("say what to do: windlass agent 'make the tests pass'".into()).into());
+        }
+        None => read_input()?,
+    };
+    if text.trim().is_empty() {
+        bail!("there is nothing to do: the prompt is empty");
+    }
+    let mut parts = vec![Part::Text(text)];
+    for path in &options.image {
+        parts.extend(picture(path)?);
+    }
+    Ok(Task { items: vec![Item::message(Role::User, parts)] })
+}
+
+/// A prompt, and what it is about.
+fn with_input(prompt: &str, input: &str) -> String {
+    if input.trim().is_empty() {
+        return prompt.to_owned();
+    }
+    eprintln!("windlass: standard input is added to the prompt");
+    format!("{prompt}\n\n<stdin>\n{}\n</stdin>", input.trim_end_matches('\n'))
+}
+
+fn read_input() -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MOST_INPUT + 1).read_to_end(&mut bytes);
+    read.context("cannot read standard input")?;
+    if bytes.len() as u64 > MOST_INPUT {
+        bail!("standard input is larger than {} MB; put it into a file and name the file", MOST_INPUT >> 20);
+    }
+    String::from_utf8(bytes).context("standard input is not UTF-8")
+}
+
+fn picture(path: &Path) -> Result<Vec<Part>> {
+    let directory = Config::working_directory()?;
+    let mut arguments = serde_json::Map::new();
+    arguments.insert("path".into(), path.to_string_lossy().into_owned().into());
+    let looked = view_image::Arguments::parse(arguments)
+        .and_then(|arguments| view_image::run(&arguments, &Surroundings::open(&directory)));
+    match looked.with_context(|| format!("cannot show the model {}", path.display()))? {
+        Answer::Image { data_url, .. } => Ok(vec![Part::Image(data_url)]),
+        Answer::Text(text) => bail!("{}: {text}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_piped_in_follows_the_prompt() {
+        assert_eq!(with_input("review", "\n"), "review");
+        assert_eq!(with_input("review", "a\nb\n"), "review\n\n<stdin>\na\nb\n</stdin>");
+    }
+}

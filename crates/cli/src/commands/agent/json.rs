@@ -1,0 +1,234 @@
+//! `--json`: what happens, one JSON object a line, in the shapes that readers of `codex exec --json` know. What sub-agents do
+//! comes wrapped, with their name, so that nobody takes it for the first agent's own.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use windlass_agent::{CommandNote, CommandOutcome, Event, EventKind, Status, Step, StepState, ThreadId};
+use windlass_model::Usage;
+use windlass_settings::Prices;
+
+use super::text::cost;
+use crate::printing;
+
+/// Writes events as lines.
+pub(super) struct JsonLines {
+    prices: Option<Prices>,
+    items: u64,
+    /// The numbers of items that were begun, by agent and what ties their events together.
+    open: HashMap<(ThreadId, String), u64>,
+    /// The plan of each agent, as it was told last.
+    plans: HashMap<ThreadId, (u64, Vec<Step>)>,
+    nicknames: HashMap<ThreadId, String>,
+}
+
+impl JsonLines {
+    pub(super) fn new(prices: Option<Prices>) -> Self {
+        Self { prices, items: 0, open: HashMap::new(), plans: HashMap::new(), nicknames: HashMap::new() }
+    }
+
+    /// Writes what an event comes to.
+    pub(super) fn show(&mut self, root: &ThreadId, event: &Event) -> Result<()> {
+        let lines = self.lines(event);
+        let mut text = String::new();
+        for line in lines {
+            let line = if event.agent == *root { line } else { self.wrapped(&event.agent, line) };
+            text += &format!("{line}\n");
+        }
+        if text.is_empty() { Ok(()) } else { printing::print(text) }
+    }
+
+    fn wrapped(&self, agent: &ThreadId, line: Value) -> Value {
+        let nickname = self.nicknames.get(agent);
+        json!({ "type": "agent.event", "thread_id": agent.as_str(), "nickname": nickname, "event": line })
+    }
+
+    fn lines(&mut self, event: &Event) -> Vec<Value> {
+        let agent = &event.agent;
+        match &event.kind {
+            EventKind::Born { nickname, parent, .. } => {
+                self.nicknames.insert(agent.clone(), nickname.clone());
+                let mut line = json!({ "type": "thread.started", "thread_id": agent.as_str() });
+                if let Some(parent) = parent {
+                    line["parent_thread_id"] = parent.as_str().into();
+                }
+                vec![line]
+            }
+            EventKind::TurnStarted => vec![json!({ "type": "turn.started" })],
+            EventKind::TurnCompleted { turn, thread } => self.completed(agent, *turn, *thread),
+            EventKind::TurnFailed { message } => {
+                let mut lines = self.plan_done(agent);
+                lines.push(json!({ "type": "turn.failed", "error": { "message": message } }));
+                lines
+            }
+            EventKind::TurnInterrupted => {
+                let mut lines = self.plan_done(agent);
+                lines.push(json!({ "type": "turn.failed", "error": { "message": "interrupted" } }));
+                lines
+            }
+            EventKind::Warning(message) => vec![json!({ "type": "error", "message": message })],
+            EventKind::Plan(steps) => vec![self.plan(agent, steps)],
+            kind => self.item(agent, kind).into_iter().collect(),
+        }
+    }
+
+    fn completed(&mut self, agent: &ThreadId, turn: Usage, thread: Usage) -> Vec<Value> {
+        let mut lines = self.plan_done(agent);
+        let mut line = json!({ "type": "turn.completed", "usage": usage(thread), "turn_usage": usage(turn) });
+        if let Some(prices) = self.prices {
+            line["cost_usd"] = cost(prices, thread).into();
+        }
+        lines.push(line);
+        lines
+    }
+
+    /// Whatever is an item, or the beginning or the end of one.
+    fn item(&mut self, agent: &ThreadId, kind: &EventKind) -> Option<Value> {
+        Some(match kind {
+            EventKind::Message(text) => self.whole(json!({ "type": "agent_message", "text": text })),
+            EventKind::Reasoning(text) => self.whole(json!({ "type": "reasoning", "text": text })),
+            EventKind::CommandStarted(note) => {
+                let item = command(note, (String::new(), None), "in_progress");
+                self.begun(agent, &note.id, item)
+            }
+            EventKind::CommandEnded { command: note, outcome, output } => {
+                let (exit, status) = match outcome {
+                    CommandOutcome::Exited(0) => (Some(0), "completed"),
+                    CommandOutcome::Exited(code) => (Some(*code), "failed"),
+                    CommandOutcome::Declined => (None, "declined"),
+                    CommandOutcome::Ended => (None, "failed"),
+                };
+                self.ended(agent, &note.id, command(note, (output.clone(), exit), status))
+            }
+            EventKind::FilesChanged { changes, ok, .. } => {
+                let changes: Vec<Value> = changes
+                    .iter()
+                    .map(|change| json!({ "path": change.path, "kind": change.kind }))
+                    .collect();
+                let status = if *ok { "completed" } else { "failed" };
+                self.whole(json!({ "type": "file_change", "changes": changes, "status": status }))
+            }
+            EventKind::Foreign { call, server, tool, arguments, outcome } => {
+                let (result, error, status) = match outcome {
+                    None => (Value::Null, Value::Null, "in_progress"),
+                    Some(Ok(result)) => (result.clone(), Value::Null, "completed"),
+                    Some(Err(message)) => (Value::Null, json!({ "message": message }), "failed"),
+                };
+                let item = json!({
+                    "type": "mcp_tool_call", "server": server, "tool": tool, "arguments": arguments,
+                    "result": result, "error": error, "status": status,
+                });
+                match outcome {
+                    None => self.begun(agent, call, item),
+                    Some(_) => self.ended(agent, call, item),
+                }
+            }
+            EventKind::Collaboration { call, states, .. } => {
+                let item = collaboration(agent, kind)?;
+                match states {
+                    None => self.begun(agent, call, item),
+                    Some(_) => self.ended(agent, call, item),
+                }
+            }
+            EventKind::WebSearch(raw) => {
+                let query = raw.pointer("/action/query").or_else(|| raw.get("query")).cloned();
+                self.whole(json!({ "type": "web_search", "query": query, "action": raw.get("action") }))
+            }
+            EventKind::Compacted { before, after } => {
+                let message = format!("the conversation was summed up: about {before} tokens became {after}");
+                self.whole(json!({ "type": "error", "message": message }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.items += 1;
+        self.items - 1
+    }
+
+    fn whole(&mut self, item: Value) -> Value {
+        let id = self.next_id();
+        line("item.completed", id, item)
+    }
+
+    fn begun(&mut self, agent: &ThreadId, key: &str, item: Value) -> Value {
+        let id = self.next_id();
+        self.open.insert((agent.clone(), key.to_owned()), id);
+        line("item.started", id, item)
+    }
+
+    fn ended(&mut self, agent: &ThreadId, key: &str, item: Value) -> Value {
+        let id = self.open.remove(&(agent.clone(), key.to_owned())).unwrap_or_else(|| self.next_id());
+        line("item.completed", id, item)
+    }
+
+    fn plan(&mut self, agent: &ThreadId, steps: &[Step]) -> Value {
+        let known = self.plans.get(agent).map(|(id, _)| *id);
+        let id = known.unwrap_or_else(|| self.next_id());
+        self.plans.insert(agent.clone(), (id, steps.to_vec()));
+        line(if known.is_some() { "item.updated" } else { "item.started" }, id, plan_item(steps))
+    }
+
+    fn plan_done(&mut self, agent: &ThreadId) -> Vec<Value> {
+        let done = self.plans.remove(agent);
+        done.map(|(id, steps)| line("item.completed", id, plan_item(&steps))).into_iter().collect()
+    }
+}
+
+fn line(kind: &str, id: u64, mut item: Value) -> Value {
+    item["id"] = format!("item_{id}").into();
+    json!({ "type": kind, "item": item })
+}
+
+fn command(note: &CommandNote, (output, exit): (String, Option<i64>), status: &str) -> Value {
+    json!({
+        "type": "command_execution", "command": note.script, "aggregated_output": output, "exit_code": exit,
+        "status": status,
+    })
+}
+
+fn plan_item(steps: &[Step]) -> Value {
+    let step = |step: &Step| json!({ "text": step.text, "completed": step.state == StepState::Completed });
+    json!({ "type": "todo_list", "items": steps.iter().map(step).collect::<Vec<_>>() })
+}
+
+fn collaboration(agent: &ThreadId, kind: &EventKind) -> Option<Value> {
+    let EventKind::Collaboration { tool, others, prompt, states, ok, .. } = kind else { return None };
+    let receivers: Vec<&str> = others.iter().map(ThreadId::as_str).collect();
+    let status = match (states, ok) {
+        (None, _) => "in_progress",
+        (Some(_), true) => "completed",
+        (Some(_), false) => "failed",
+    };
+    let state = |(id, status): &(ThreadId, Status)| (id.to_string(), state(status));
+    let states: serde_json::Map<String, Value> = states.iter().flatten().map(state).collect();
+    Some(json!({
+        "type": "collab_tool_call", "tool": tool, "sender_thread_id": agent.as_str(),
+        "receiver_thread_ids": receivers, "prompt": prompt, "agents_states": states, "status": status,
+    }))
+}
+
+fn state(status: &Status) -> Value {
+    let (word, message) = match status {
+        Status::PendingInit => ("pending_init", None),
+        Status::Running => ("running", None),
+        Status::Interrupted => ("interrupted", None),
+        Status::Completed(text) => ("completed", text.clone()),
+        Status::Errored(text) => ("errored", Some(text.clone())),
+        Status::Shutdown => ("shutdown", None),
+        Status::NotFound => ("not_found", None),
+    };
+    json!({ "status": word, "message": message })
+}
+
+fn usage(usage: Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "cached_input_tokens": usage.cached,
+        "cache_write_input_tokens": usage.cache_written,
+        "output_tokens": usage.output,
+        "reasoning_output_tokens": usage.reasoning,
+    })
+}

@@ -1,0 +1,89 @@
+//! Conversations that are kept: finding one, and listing them.
+
+use anyhow::{Result, anyhow};
+use serde_json::json;
+use windlass_agent::{Origin, ThreadId, Threads};
+use windlass_model::Role;
+
+use super::crew::thread_files;
+use crate::args::{AgentResume, AgentThreads};
+use crate::config::Config;
+use crate::failure::{Exit, Usage};
+use crate::{printing, report};
+
+/// How many are listed.
+const MOST_LISTED: usize = 50;
+
+/// The conversation to go on with, and what to do.
+pub(super) fn resumed(order: &AgentResume, config: &Config) -> Result<(ThreadId, Option<String>)> {
+    let mut words = order.words.clone().into_iter();
+    if order.last {
+        let prompt = words.next();
+        if words.next().is_some() {
+            return Err(Usage("with --last there is no ID: give only the prompt".into()).into());
+        }
+        return Ok((last(order, config)?, prompt));
+    }
+    let id = words.next().ok_or_else(|| Usage("name the conversation, or say --last".into()))?;
+    let parsed = ThreadId::parse(&id).ok_or_else(|| {
+        anyhow!(
+            "`{id}` names no conversation; `windlass agent threads` lists them, and --last takes the newest"
+        )
+    })?;
+    Ok((parsed, words.next()))
+}
+
+fn last(order: &AgentResume, config: &Config) -> Result<ThreadId> {
+    let directory = match &order.options.directory {
+        Some(directory) => directory.canonicalize()?,
+        None => Config::working_directory()?,
+    };
+    let asked = Some(directory.as_path()).filter(|_| !order.all);
+    files(config)?.last(asked).ok_or_else(|| match asked {
+        Some(directory) => {
+            anyhow!("there is no conversation of {} yet; --all looks everywhere", directory.display())
+        }
+        None => anyhow!("there is no conversation yet"),
+    })
+}
+
+fn files(config: &Config) -> Result<Threads> {
+    thread_files(config)
+        .ok_or_else(|| anyhow!("no state directory: neither HOME nor WINDLASS_STATE_DIR is set"))
+}
+
+/// `windlass agent threads`
+pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
+    let files = files(config)?;
+    let here = Config::working_directory()?;
+    let mut text = String::new();
+    let mut listed = 0;
+    for id in files.list() {
+        let Ok(facts) = files.facts(&id) else { continue };
+        if facts.parent.is_some() || (!order.all && facts.directory != here) || listed >= MOST_LISTED {
+            continue;
+        }
+        listed += 1;
+        let task = first_words(&files, &id);
+        let began = std::time::UNIX_EPOCH + std::time::Duration::from_secs(facts.began);
+        let line = if order.json {
+            let began = facts.began;
+            json!({ "id": id.as_str(), "began": began, "directory": facts.directory, "model": facts.model, "task": task })
+                .to_string()
+        } else {
+            format!("{id}  {}  {}  {task}", report::timestamp(began), facts.model)
+        };
+        text += &(line + "\n");
+    }
+    printing::print(text)?;
+    Ok(Exit::SUCCESS)
+}
+
+/// What a conversation is about: the user's first words.
+fn first_words(files: &Threads, id: &ThreadId) -> String {
+    let Ok(thread) = files.load(id) else { return String::new() };
+    let own = thread.entries.iter().filter(|entry| entry.origin == Origin::User);
+    let first = own.filter_map(|entry| entry.item.words_of(Role::User)).next().unwrap_or_default();
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(80).collect()
+}

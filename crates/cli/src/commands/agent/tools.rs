@@ -1,0 +1,164 @@
+//! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Temporary};
+use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, Patience};
+use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Transport};
+use windlass_settings::{
+    ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, SandboxMode, withheld, withheld_among,
+};
+use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, ToolboxOptions};
+
+use super::context::Configured;
+use crate::args::LayersName;
+use crate::commands::guardian;
+use crate::commands::run::forget_the_oldest;
+use crate::config::Config;
+use crate::{confinement, rules_files};
+
+/// How long a command has to end by itself when everything is to stop.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// The engine that all agents of a team share.
+pub(super) fn engine(config: &Config) -> Result<Engine> {
+    let store = config.open_store();
+    forget_the_oldest(store.as_ref());
+    Ok(Engine::new(EngineOptions {
+        store,
+        guard: Guard::Program(guardian::program),
+        grounds: Some(confinement::grounds(LayersName::All)),
+        ahead: Ahead::OneHelper,
+        patience: Patience { grace: GRACE, ..Patience::default() },
+        ..EngineOptions::default()
+    })?)
+}
+
+/// What commands get and may touch.
+pub(super) fn options(configured: &Configured, config: &Config) -> Result<ToolboxOptions> {
+    let mut options = ToolboxOptions::new(&configured.directory, config.environment.clone());
+    options.shell = config.shell.clone().into();
+    options.profile = Profile::Classic;
+    options.policy = environment(configured, config);
+    options.sandbox = sandbox(configured);
+    options.doors = confinement::surroundings(PathBuf::new(), config).doors;
+    options.rules = rules(configured, config)?.map(Arc::new);
+    Ok(options)
+}
+
+/// Keys and secrets stay here, whatever they are called.
+fn environment(configured: &Configured, config: &Config) -> EnvironmentPolicy {
+    let settings = &configured.loaded.settings;
+    let names: Vec<String> =
+        config.environment.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let mut exclude = withheld(settings);
+    exclude.extend(withheld_among(settings, names.iter().map(String::as_str)));
+    let inherit = match settings.environment.inherit {
+        InheritSetting::All => Inherit::All,
+        InheritSetting::Core => Inherit::Core,
+        InheritSetting::None => Inherit::None,
+    };
+    let set = settings.environment.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    EnvironmentPolicy { inherit, exclude, set }
+}
+
+fn sandbox(configured: &Configured) -> Policy {
+    let settings = &configured.loaded.settings;
+    let base = match settings.sandbox_mode {
+        SandboxMode::FullAccess => return Policy::FullAccess,
+        SandboxMode::External => return Policy::External,
+        SandboxMode::ReadOnly => Base::ReadOnly,
+        SandboxMode::WorkspaceWrite => Base::WorkspaceWrite,
+    };
+    let mut confined = Confined::new(base);
+    if base == Base::WorkspaceWrite {
+        let words = &settings.workspace_write;
+        confined.temporary =
+            Temporary { common: !words.exclude_slash_tmp, own: !words.exclude_tmpdir_env_var };
+        if words.network_access {
+            confined = confined.with_network(Network::On);
+        }
+        for root in &configured.roots {
+            confined = confined.with(Pattern::new(root.to_string_lossy()), Access::Write);
+        }
+    }
+    Policy::Confined(confined)
+}
+
+/// The user's rules; where everything is to be asked about, whatever they do not speak of is.
+fn rules(configured: &Configured, config: &Config) -> Result<Option<Rules>> {
+    let usual = rules_files::usual(config)?;
+    if configured.loaded.settings.approval_policy != ApprovalPolicy::Untrusted {
+        return Ok(usual);
+    }
+    rules_files::asking(config).map(Some)
+}
+
+/// Files of patterns that searches leave out.
+pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
+    let path = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let Some(home) = path("HOME") else { return Vec::new() };
+    windlass_files::git_excludes(&home, path("XDG_CONFIG_HOME").as_deref()).into_iter().collect()
+}
+
+/// What the servers of other people's tools are started in.
+pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
+    let mut roots = vec![configured.directory.clone()];
+    roots.extend(configured.roots.iter().cloned());
+    Surroundings {
+        engine: engine.clone(),
+        keeping: Keeping::Memory,
+        http: None,
+        directory: configured.directory.clone(),
+        environment: config.environment.clone(),
+        roots,
+        elicitor: None,
+    }
+}
+
+/// The servers that are configured.
+pub(super) fn servers(configured: &Configured, config: &Config) -> Vec<ServerSpec> {
+    let servers = configured.loaded.settings.mcp_servers.iter();
+    servers.map(|(name, server)| spec(name, server, config)).collect()
+}
+
+fn spec(name: &str, server: &McpServer, config: &Config) -> ServerSpec {
+    let mut spec = ServerSpec::new(name, transport(&server.transport, config));
+    spec.enabled = server.enabled;
+    spec.required = server.required;
+    spec.startup_timeout = Duration::from_secs_f64(server.startup_timeout_sec.max(0.1));
+    spec.tool_timeout = Duration::from_secs_f64(server.tool_timeout_sec.max(0.1));
+    spec.tools =
+        ToolFilter { enabled: server.enabled_tools.clone(), disabled: server.disabled_tools.clone() };
+    spec.parallel = server.supports_parallel_tool_calls;
+    spec
+}
+
+fn transport(transport: &McpTransport, config: &Config) -> Transport {
+    let variable = |name: &str| config.variable(name).and_then(|value| value.to_str()).map(str::to_owned);
+    match transport {
+        McpTransport::Stdio { command, args, env, env_vars, cwd } => Transport::Stdio {
+            command: command.into(),
+            args: args.iter().map(Into::into).collect(),
+            env: env.iter().map(|(name, value)| (name.clone(), value.into())).collect(),
+            env_vars: env_vars.clone(),
+            cwd: cwd.as_deref().map(Path::to_owned),
+        },
+        McpTransport::Http { url, bearer_token_env_var, http_headers, env_http_headers } => {
+            let from_environment = env_http_headers
+                .iter()
+                .filter_map(|(header, name)| Some((header.clone(), Secret::new(variable(name)?))));
+            let fixed = http_headers.iter().map(|(name, value)| (name.clone(), Secret::new(value)));
+            Transport::Http {
+                url: url.clone(),
+                bearer: bearer_token_env_var.as_ref().and_then(|name| {
+                    Some(Bearer { variable: name.clone(), token: Secret::new(variable(name)?) })
+                }),
+                headers: fixed.chain(from_environment).collect(),
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Whoever follows what agents do: as JSON for programs, as lines for people.
+
+use anyhow::Result;
+use tokio::sync::mpsc;
+use windlass_agent::{Event, EventKind, ThreadId};
+
+use super::context::Configured;
+use super::json::JsonLines;
+use super::text::Lines;
+use crate::args::AgentOptions;
+use crate::config::Config;
+
+/// Follows events to their end.
+pub(super) enum Watcher {
+    Json(JsonLines),
+    Text(Lines),
+}
+
+/// What is left when it is over.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) last_message: Option<String>,
+}
+
+impl Watcher {
+    pub(super) fn new(configured: &Configured, options: &AgentOptions, config: &Config) -> Result<Self> {
+        let prices = configured
+            .loaded
+            .settings
+            .model
+            .as_deref()
+            .and_then(|model| configured.loaded.settings.prices_of(model));
+        if options.json {
+            return Ok(Self::Json(JsonLines::new(prices)));
+        }
+        Ok(Self::Text(Lines::new(configured, options, config, prices)))
+    }
+
+    /// Shows everything until nothing more can come.
+    pub(super) async fn watch(mut self, root: ThreadId, mut events: mpsc::Receiver<Event>) -> Result<Shown> {
+        let mut shown = Shown::default();
+        while let Some(event) = events.recv().await {
+            if let (EventKind::Message(text), true) = (&event.kind, event.agent == root) {
+                shown.last_message = Some(text.clone());
+            }
+            match &mut self {
+                Self::Json(lines) => lines.show(&root, &event)?,
+                Self::Text(lines) => lines.show(&root, &event),
+            }
+        }
+        Ok(shown)
+    }
+}
