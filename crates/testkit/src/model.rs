@@ -1,23 +1,47 @@
 //! A model that says what a test wrote down: an endpoint on loopback for real agents, and for our own, to talk to.
 //!
 //! It speaks the two dialects that agents speak: OpenAI's Responses and Chat Completions, always as streams. A script is
-//! a list of turns, one for each request; a turn sees the request, so that it can use what an earlier call returned. The
-//! script is played strictly: [`Model::finish`] fails when a turn was left over, when more was asked than was written,
-//! or when a turn panicked.
+//! a list of turns, one for each request ([`Model::playing`]), or such a list for each of several agents
+//! ([`Model::casting`]); a turn sees the request, so that it can use what an earlier call returned. A script is played
+//! strictly: [`Model::finish`] fails when a turn was left over, when more was asked than was written, or when a turn
+//! panicked. Where the order is not known, one function answers everything ([`Model::answering`]).
+//!
+//! ```
+//! use serde_json::json;
+//! use windlass_testkit::model::{Invariants, Model, always, call, say, think, turn};
+//!
+//! let model = Model::playing(vec![
+//!     always(think("let me see").and(call("exec_command", json!({ "cmd": "ls" })))),
+//!     turn(|request| say(&format!("there is {}", request.last_result()))),
+//! ]);
+//! let address = model.base_url(); // for the agent
+//! # let requests = model.requests();
+//! # assert!(address.ends_with("/v1"));
+//! Invariants::strict().check(&requests);
+//! ```
 
 mod chat;
+mod gate;
 mod http;
+mod invariants;
+mod reply;
 mod request;
 mod responses;
+mod script;
 
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::http::{Asked, Reply as HttpReply, Server};
+use self::http::{Asked, Ending, Event, Reply as HttpReply, Server, Stream};
+use self::reply::{After, Garbage, Matter};
+use self::script::Script;
 
+pub use self::gate::Gate;
+pub use self::invariants::Invariants;
+pub use self::reply::{Call, Reply, Usage, call, call_verbatim, custom, say, think};
 pub use self::request::{Dialect, Request, ToolName};
+pub use self::script::{Role, Turn, always, role, turn};
 
 /// What the endpoint calls its only model.
 pub const MODEL: &str = "scripted";
@@ -25,56 +49,54 @@ pub const MODEL: &str = "scripted";
 /// The endpoint. It ends, with all its threads, when it is dropped.
 pub struct Model {
     server: Server,
-    play: Arc<Mutex<Play>>,
+    stage: Arc<Stage>,
 }
 
-/// What the model says to one request.
-pub type Turn = Box<dyn FnOnce(&Request) -> Reply + Send>;
-
-/// An answer of the model: words, calls of tools, or a failure.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
-    /// Words; the turn of the agent is over.
-    Text(String),
-    /// Calls of tools, all at once.
-    Calls(Vec<Call>),
-    /// No answer at all, but this HTTP status and message.
-    Failure(u16, String),
-    /// Words that break off: the connection ends before the answer does.
-    Broken(String),
-}
-
-/// A call of a tool.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    tool: ToolName,
-    input: Input,
-}
-
-/// What a tool is called with.
-#[derive(Clone, Debug, PartialEq)]
-enum Input {
-    /// Arguments by name, as most tools have them.
-    Arguments(Value),
-    /// A text in the tool's own language. Only the Responses dialect has such tools.
-    Text(String),
+/// What the threads of the endpoint share.
+struct Stage {
+    play: Mutex<Play>,
+    changed: Condvar,
 }
 
 /// How far the script has got.
-#[derive(Default)]
 struct Play {
-    turns: std::vec::IntoIter<Turn>,
+    script: Script,
     requests: Vec<Request>,
+    /// The numbers of the requests whose agent left before it was told everything.
+    departures: Vec<usize>,
     faults: Vec<String>,
+    key: Option<String>,
 }
 
 impl Model {
-    /// Starts an endpoint that plays these turns.
+    /// Starts an endpoint that plays these turns, in the order in which it is asked.
     pub fn playing(turns: Vec<Turn>) -> Self {
-        let play = Arc::new(Mutex::new(Play { turns: turns.into_iter(), ..Play::default() }));
-        let stage = Arc::clone(&play);
-        let server = Server::start(move |asked| answer(asked, &stage));
-        Self { server, play }
+        Self::with(Script::turns(turns))
+    }
+
+    /// Starts an endpoint that plays several roles, each with its own turns: a request belongs to the first role that knows
+    /// it. For agents that have agents of their own.
+    pub fn casting(roles: Vec<Role>) -> Self {
+        Self::with(Script::Roles(roles))
+    }
+
+    /// Starts an endpoint on which this function answers every request, several at once if need be.
+    pub fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with(Script::Function(Arc::new(answer)))
+    }
+
+    fn with(script: Script) -> Self {
+        let play =
+            Play { script, requests: Vec::new(), departures: Vec::new(), faults: Vec::new(), key: None };
+        let stage = Arc::new(Stage { play: Mutex::new(play), changed: Condvar::new() });
+        let own = Arc::clone(&stage);
+        let server = Server::start(move |asked| answer(asked, &own));
+        Self { server, stage }
+    }
+
+    /// From now on whoever does not show this key is refused with 401, whatever he asks.
+    pub fn require_key(&self, key: &str) {
+        self.stage.locked().key = Some(key.to_owned());
     }
 
     /// What an agent is given as its base address; it ends in `/v1`.
@@ -82,9 +104,40 @@ impl Model {
         format!("http://{}/v1", self.server.address())
     }
 
-    /// The requests of the conversation so far.
+    /// Where it listens.
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.server.address()
+    }
+
+    /// How many connections were made to it so far.
+    pub fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
+    /// The requests of the conversation so far, in the order in which they came.
     pub fn requests(&self) -> Vec<Request> {
-        locked(&self.play).requests.clone()
+        self.stage.locked().requests.clone()
+    }
+
+    /// Waits until so many requests have come, and returns all there are.
+    ///
+    /// # Panics
+    /// When they do not come.
+    pub fn wait_for_requests(&self, count: usize) -> Vec<Request> {
+        self.stage.wait(|play| (play.requests.len() >= count).then(|| play.requests.clone()))
+    }
+
+    /// The numbers, from 1, of the requests whose agent left while its answer was stalled or written.
+    pub fn departures(&self) -> Vec<usize> {
+        self.stage.locked().departures.clone()
+    }
+
+    /// Waits until so many agents have left before they were told everything.
+    ///
+    /// # Panics
+    /// When they stay.
+    pub fn wait_for_departures(&self, count: usize) -> Vec<usize> {
+        self.stage.wait(|play| (play.departures.len() >= count).then(|| play.departures.clone()))
     }
 
     /// Ends the endpoint and returns the requests of the conversation.
@@ -93,54 +146,69 @@ impl Model {
     /// When the script was not played exactly as written.
     pub fn finish(self) -> Vec<Request> {
         drop(self.server);
-        let mut play = locked(&self.play);
-        let left = play.turns.len();
+        let mut play = self.stage.locked();
+        let left = play.script.left();
         assert!(play.faults.is_empty(), "the script did not fit: {}", play.faults.join("; "));
-        assert_eq!(
-            left,
-            0,
-            "turns of the script that nobody asked for, after {} requests",
-            play.requests.len()
-        );
+        let asked = play.requests.len();
+        assert!(left.is_empty(), "turns of the script that nobody asked for, after {asked} requests: {left}");
         std::mem::take(&mut play.requests)
     }
 }
 
-impl Reply {
-    /// Words.
-    pub fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
+impl Stage {
+    /// What is behind the lock is whole after every step, so a panic elsewhere does not spoil it.
+    fn locked(&self) -> MutexGuard<'_, Play> {
+        self.play.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One call of a tool.
-    pub fn call(tool: ToolName, arguments: Value) -> Self {
-        Self::Calls(vec![Call::new(tool, arguments)])
+    fn wait<T>(&self, mut looked_for: impl FnMut(&Play) -> Option<T>) -> T {
+        let deadline = crate::hang_deadline();
+        let mut play = self.locked();
+        loop {
+            if let Some(found) = looked_for(&play) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            assert!(!left.is_zero(), "the agent does not do what is waited for");
+            let woken = self.changed.wait_timeout(play, left).unwrap_or_else(PoisonError::into_inner);
+            play = woken.0;
+        }
     }
 
-    /// One call of a tool that takes a text in a language of its own, such as a patch.
-    pub fn call_with_text(tool: ToolName, text: &str) -> Self {
-        Self::Calls(vec![Call { tool, input: Input::Text(text.to_owned()) }])
+    fn change(&self, change: impl FnOnce(&mut Play)) {
+        change(&mut self.locked());
+        self.changed.notify_all();
+    }
+
+    /// Plays the next turn of the one who asks; also says which number the request has, from 1. The turn runs without the
+    /// lock: it may take its time, and others are answered meanwhile.
+    fn play(&self, request: &Request) -> (usize, Reply) {
+        let mut number = 0;
+        let mut turn = None;
+        self.change(|play| {
+            play.requests.push(request.clone());
+            number = play.requests.len();
+            turn = play.script.next(request);
+        });
+        let reply = match turn {
+            Some(turn) => {
+                script::played(turn, request).map_err(|said| format!("turn {number} panicked: {said}"))
+            }
+            None => Err(format!("request {number} has no turn")),
+        };
+        let reply = reply.unwrap_or_else(|fault| {
+            self.change(|play| play.faults.push(fault.clone()));
+            Reply::refusal(400, &fault)
+        });
+        (number, reply)
     }
 }
 
-impl Call {
-    /// Calls this tool with these arguments.
-    pub fn new(tool: ToolName, arguments: Value) -> Self {
-        Self { tool, input: Input::Arguments(arguments) }
+fn answer(asked: &Asked, stage: &Arc<Stage>) -> HttpReply {
+    let key = stage.locked().key.as_ref().map(|key| format!("Bearer {key}"));
+    if key.is_some() && asked.header("authorization") != key.as_deref() {
+        return HttpReply::failure(401, "this is not the key");
     }
-}
-
-/// A turn that does not look at the request.
-pub fn always(reply: Reply) -> Turn {
-    Box::new(move |_| reply)
-}
-
-/// A turn that does.
-pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> Turn {
-    Box::new(reply)
-}
-
-fn answer(asked: &Asked, play: &Mutex<Play>) -> HttpReply {
     match (asked.method.as_str(), asked.path.as_str()) {
         ("GET", _) if asked.header("upgrade").is_some() => {
             HttpReply::failure(426, "no WebSocket here; ask with POST")
@@ -149,78 +217,74 @@ fn answer(asked: &Asked, play: &Mutex<Play>) -> HttpReply {
             "object": "list",
             "data": [{ "id": MODEL, "object": "model", "created": 0, "owned_by": "tests" }],
         })),
-        ("POST", "/v1/responses") => converse(asked, Dialect::Responses, play),
-        ("POST", "/v1/chat/completions") => converse(asked, Dialect::Chat, play),
+        ("POST", "/v1/responses") => converse(asked, Dialect::Responses, stage),
+        ("POST", "/v1/chat/completions") => converse(asked, Dialect::Chat, stage),
         (method, path) => HttpReply::failure(404, &format!("nothing answers {method} {path}")),
     }
 }
 
-fn converse(asked: &Asked, dialect: Dialect, play: &Mutex<Play>) -> HttpReply {
-    let body: Value = match serde_json::from_slice(&asked.body) {
-        Ok(body) => body,
+fn converse(asked: &Asked, dialect: Dialect, stage: &Arc<Stage>) -> HttpReply {
+    let request = match Request::read(dialect, asked) {
+        Ok(request) => request,
         Err(error) => return HttpReply::failure(400, &format!("the request is not JSON: {error}")),
     };
-    if body["stream"] != json!(true) {
+    if request.body()["stream"] != json!(true) {
         return HttpReply::failure(400, "only streams are answered: set `stream` to true");
     }
-    let (number, reply) = locked(play).next(Request::new(dialect, body));
-    let events = |reply: &Reply| match dialect {
-        Dialect::Responses => responses::events(reply, number),
-        Dialect::Chat => chat::events(reply, number),
+    let (number, reply) = stage.play(&request);
+    let events = match &reply.matter {
+        Matter::HangUp => return HttpReply::HangUp,
+        Matter::Refusal { status, headers, body } => {
+            let kind = reply.delivery.content_type.as_deref().unwrap_or("application/json");
+            let headers = [("content-type".to_owned(), kind.to_owned())].into_iter().chain(headers.clone());
+            return HttpReply::Whole { status: *status, headers: headers.collect(), body: body.clone() };
+        }
+        Matter::Verbatim(events) => {
+            events.iter().map(|data| Event { kind: None, data: data.clone() }).collect()
+        }
+        Matter::Answer(answer) if dialect == Dialect::Responses => responses::events(answer, number),
+        Matter::Answer(answer) => chat::events(answer, number),
     };
-    match &reply {
-        Reply::Failure(status, message) => HttpReply::failure(*status, message),
-        Reply::Broken(_) => HttpReply::broken_events(events(&reply)),
-        Reply::Text(_) | Reply::Calls(_) => HttpReply::events(events(&reply)),
+    let stage = Arc::clone(stage);
+    let departed = move || stage.change(|play| play.departures.push(number));
+    HttpReply::Events(delivered(&reply, &events, Box::new(departed)))
+}
+
+/// The events, with what goes wrong on their way.
+fn delivered(reply: &Reply, events: &[Event], departed: Box<dyn FnOnce() + Send>) -> Stream {
+    let delivery = &reply.delivery;
+    let mut pieces: Vec<Vec<u8>> = events.iter().map(|event| piece(event, delivery.garbage)).collect();
+    match delivery.cut {
+        Some(After::Events(count)) => pieces.truncate(count),
+        Some(After::Bytes(count)) => {
+            let bytes = pieces.concat();
+            pieces = vec![bytes[..count.min(bytes.len())].to_vec()];
+        }
+        None => {}
+    }
+    Stream {
+        content_type: delivery.content_type.clone().unwrap_or_else(|| "text/event-stream".to_owned()),
+        pieces,
+        pace: delivery.pace,
+        stall: delivery.stall.clone(),
+        ending: if delivery.cut.is_some() { Ending::Broken } else { Ending::Proper },
+        departed,
     }
 }
 
-impl Play {
-    /// Plays the next turn; also says which number it has, from 1.
-    fn next(&mut self, request: Request) -> (usize, Reply) {
-        let turn = self.turns.next();
-        let reply = match turn {
-            // A failed assertion in a turn is the test's to see, not this thread's to die of.
-            Some(turn) => panic::catch_unwind(AssertUnwindSafe(|| turn(&request))).map_err(|panic| {
-                let number = self.requests.len() + 1;
-                format!("turn {number} panicked: {}", said(panic.as_ref()))
-            }),
-            None => Err(format!("request {} has no turn", self.requests.len() + 1)),
-        };
-        self.requests.push(request);
-        let number = self.requests.len();
-        let reply = reply.unwrap_or_else(|fault| {
-            self.faults.push(fault.clone());
-            Reply::Failure(400, fault)
-        });
-        (number, reply)
-    }
-}
+/// What nobody has to understand, but everybody must bear.
+const GARBAGE: &str = ": ping\n\nevent: response.something_else\ndata: {\"type\":\"response.something_else\",\"x\":[1]}\n\n\
+    data: this is no JSON {\n\nid: 7\nretry: 10\n\ndata: {\"type\":7}\n\ndata: null\n\n";
 
-fn said(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+fn piece(event: &Event, garbage: Garbage) -> Vec<u8> {
+    let before = if garbage == Garbage::Between { GARBAGE } else { "" };
+    format!("{before}{}", event.lines()).into_bytes()
 }
 
 /// The two halves of a text: streams come in pieces, and whoever reads them has to join them.
 fn halves(text: &str) -> [&str; 2] {
     let middle = text.floor_char_boundary(text.len() / 2);
     [&text[..middle], &text[middle..]]
-}
-
-/// What is behind the lock is whole after every step, so a panic elsewhere does not spoil it.
-fn locked(play: &Mutex<Play>) -> MutexGuard<'_, Play> {
-    play.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Input {
-    /// As it stands in a call.
-    fn text(&self) -> String {
-        match self {
-            Self::Arguments(arguments) => arguments.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

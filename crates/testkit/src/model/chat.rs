@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::http::Event;
-use super::{Call, MODEL, Reply, halves};
+use super::reply::{Answer, Call, Ending, Input, Said};
+use super::{MODEL, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.
-pub(super) fn events(reply: &Reply, number: usize) -> Vec<Event> {
+pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 0, "model": MODEL,
@@ -15,39 +16,60 @@ pub(super) fn events(reply: &Reply, number: usize) -> Vec<Event> {
     };
     let choice =
         |delta: Value, finish: Value| chunk(json!([{ "index": 0, "delta": delta, "finish_reason": finish }]));
-    let mut chunks: Vec<Value> =
-        deltas(reply, number).into_iter().map(|delta| choice(delta, Value::Null)).collect();
-    if !matches!(reply, Reply::Broken(_)) {
-        let finish = if matches!(reply, Reply::Calls(_)) { "tool_calls" } else { "stop" };
-        chunks.push(choice(json!({}), json!(finish)));
-        let mut usage = chunk(json!([]));
-        usage["usage"] = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
-        chunks.push(usage);
+    let deltas = deltas(answer, number).into_iter();
+    let mut chunks: Vec<Value> = deltas.map(|delta| choice(delta, Value::Null)).collect();
+    match &answer.ending {
+        Ending::Completed => chunks.push(choice(json!({}), json!(finish(answer)))),
+        Ending::Incomplete { reason } => chunks.push(choice(json!({}), json!(reason))),
+        Ending::Failed { code, message } => {
+            chunks.push(json!({ "error": { "code": code, "message": message, "type": "scripted" } }));
+        }
     }
-    let last = (!matches!(reply, Reply::Broken(_))).then(|| "[DONE]".to_owned());
-    let data = chunks.iter().map(Value::to_string).chain(last);
+    let mut usage = chunk(json!([]));
+    usage["usage"] = usage_of(answer);
+    chunks.push(usage);
+    let data = chunks.iter().map(Value::to_string).chain(["[DONE]".to_owned()]);
     data.map(|data| Event { kind: None, data }).collect()
 }
 
-fn deltas(reply: &Reply, number: usize) -> Vec<Value> {
+fn finish(answer: &Answer) -> &'static str {
+    if answer.said.iter().any(|said| matches!(said, Said::Call(_))) { "tool_calls" } else { "stop" }
+}
+
+fn usage_of(answer: &Answer) -> Value {
+    let usage = answer.usage;
+    json!({
+        "prompt_tokens": usage.input, "prompt_tokens_details": { "cached_tokens": usage.cached },
+        "completion_tokens": usage.output, "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
+        "total_tokens": usage.input + usage.output,
+    })
+}
+
+fn deltas(answer: &Answer, number: usize) -> Vec<Value> {
     let mut deltas = vec![json!({ "role": "assistant", "content": null })];
-    match reply {
-        Reply::Text(text) => deltas.extend(halves(text).map(|piece| json!({ "content": piece }))),
-        Reply::Broken(text) => deltas.push(json!({ "content": halves(text)[0] })),
-        Reply::Calls(calls) => {
-            deltas
-                .extend(calls.iter().enumerate().flat_map(|(index, call)| tool_call(call, (number, index))));
+    let mut calls = 0;
+    for said in &answer.said {
+        match said {
+            Said::Text(text) => deltas.extend(halves(text).map(|piece| json!({ "content": piece }))),
+            Said::Thought(text) => deltas.extend(halves(text).map(|piece| json!({ "reasoning": piece }))),
+            Said::Call(call) => {
+                deltas.extend(tool_call(call, (number, calls)));
+                calls += 1;
+            }
+            Said::Item(_) => {}
         }
-        Reply::Failure(..) => {}
     }
     deltas
 }
 
 /// The name comes first and alone, the arguments after it in pieces.
 fn tool_call(call: &Call, (number, index): (usize, usize)) -> Vec<Value> {
-    let arguments = call.input.text();
+    let arguments = match &call.input {
+        Input::Arguments(text) => text.clone(),
+        Input::Text(text) => json!({ "input": text }).to_string(),
+    };
     let begin = json!({
-        "index": index, "id": format!("call_{number}_{index}"), "type": "function",
+        "index": index, "id": call.id((number, index)), "type": "function",
         "function": { "name": call.tool.name, "arguments": "" },
     });
     let pieces =

@@ -1,14 +1,17 @@
-//! As much of an HTTP/1.1 server as a scripted endpoint needs: one request for each connection, answered whole or as a
-//! stream of events. It is written out here because a test must not wait for, or be broken by, a framework.
+//! As much of an HTTP/1.1 server as a scripted endpoint needs: requests one after the other on each connection, answered
+//! whole or as a stream of events, and badly where that is wanted. It is written out here because a test must not wait for,
+//! or be broken by, a framework.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
+use super::gate::{Gate, Wait};
+use super::reply::Pace;
 use crate::HANG;
 
 /// More than agents open at a time; what comes beyond is closed at once.
@@ -21,8 +24,15 @@ const LONGEST_BODY: u64 = 32 * 1024 * 1024;
 /// The server; dropping it closes every connection and waits for its threads.
 pub(super) struct Server {
     address: SocketAddr,
-    stopping: Arc<AtomicBool>,
+    door: Arc<Door>,
     acceptor: Option<JoinHandle<()>>,
+}
+
+/// What the acceptor and the server's owner share.
+#[derive(Default)]
+struct Door {
+    stopping: AtomicBool,
+    entered: AtomicUsize,
 }
 
 /// A request.
@@ -31,22 +41,49 @@ pub(super) struct Asked {
     pub(super) method: String,
     /// Without the query.
     pub(super) path: String,
-    headers: Vec<(String, String)>,
+    pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
 /// An answer.
 pub(super) enum Reply {
-    Whole { status: u16, json: String },
-    Events { events: Vec<Event>, ending: Ending },
+    Whole {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: String,
+    },
+    Events(Stream),
+    /// None: the connection is closed.
+    HangUp,
+}
+
+/// An answer that comes in pieces.
+pub(super) struct Stream {
+    pub(super) content_type: String,
+    pub(super) pieces: Vec<Vec<u8>>,
+    pub(super) pace: Pace,
+    /// Before which piece to wait, and for what.
+    pub(super) stall: Option<(usize, Gate)>,
+    pub(super) ending: Ending,
+    /// Called when the agent leaves before all was told.
+    pub(super) departed: Box<dyn FnOnce() + Send>,
 }
 
 /// How a stream ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Proper,
     /// The connection goes away in the middle.
     Broken,
+}
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// It takes the next request.
+    Kept,
+    /// It is closed once the other side has read everything.
+    Closed,
 }
 
 /// An event of a stream.
@@ -62,21 +99,26 @@ impl Server {
     pub(super) fn start(handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener knows its address");
-        let stopping = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&stopping);
+        let door = Arc::new(Door::default());
+        let own = Arc::clone(&door);
         let acceptor =
-            thread::spawn(move || accept_until_stopped(&listener, &flag, &(Arc::new(handler) as Handler)));
-        Self { address, stopping, acceptor: Some(acceptor) }
+            thread::spawn(move || accept_until_stopped(&listener, &own, &(Arc::new(handler) as Handler)));
+        Self { address, door, acceptor: Some(acceptor) }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
+
+    /// How many connections were made so far.
+    pub(super) fn connections(&self) -> usize {
+        self.door.entered.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stopping.store(true, Ordering::SeqCst);
+        self.door.stopping.store(true, Ordering::SeqCst);
         // The acceptor waits for a connection; this is the one that tells it to look at the flag.
         let woken = TcpStream::connect(self.address).is_ok();
         if let (true, Some(acceptor)) = (woken, self.acceptor.take()) {
@@ -90,24 +132,29 @@ impl Asked {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
+
+    fn after(&self) -> After {
+        let close = self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        if close { After::Closed } else { After::Kept }
+    }
 }
 
 impl Reply {
     pub(super) fn json(value: &Value) -> Self {
-        Self::Whole { status: 200, json: value.to_string() }
+        Self::whole(200, value.to_string())
     }
 
     pub(super) fn failure(status: u16, message: &str) -> Self {
         let json = json!({ "error": { "message": message, "type": "scripted", "code": null } });
-        Self::Whole { status, json: json.to_string() }
+        Self::whole(status, json.to_string())
     }
 
-    pub(super) fn events(events: Vec<Event>) -> Self {
-        Self::Events { events, ending: Ending::Proper }
-    }
-
-    pub(super) fn broken_events(events: Vec<Event>) -> Self {
-        Self::Events { events, ending: Ending::Broken }
+    fn whole(status: u16, body: String) -> Self {
+        Self::Whole {
+            status,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body,
+        }
     }
 }
 
@@ -117,12 +164,13 @@ struct Served {
     thread: JoinHandle<()>,
 }
 
-fn accept_until_stopped(listener: &TcpListener, stopping: &AtomicBool, handler: &Handler) {
+fn accept_until_stopped(listener: &TcpListener, door: &Door, handler: &Handler) {
     let mut served: Vec<Served> = Vec::new();
     for stream in listener.incoming().flatten() {
-        if stopping.load(Ordering::SeqCst) {
+        if door.stopping.load(Ordering::SeqCst) {
             break;
         }
+        door.entered.fetch_add(1, Ordering::SeqCst);
         served.retain(|served| !served.thread.is_finished());
         if served.len() < MOST_CONNECTIONS {
             served.extend(serve_apart(stream, Arc::clone(handler)));
@@ -145,20 +193,30 @@ fn serve_apart(stream: TcpStream, handler: Handler) -> Option<Served> {
 fn serve(stream: &TcpStream, handler: &Handler) -> io::Result<()> {
     stream.set_read_timeout(Some(HANG))?;
     stream.set_write_timeout(Some(HANG))?;
-    let reply = match read_request(stream) {
-        Ok(asked) => handler(&asked),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Reply::failure(400, &error.to_string()),
-        Err(error) => return Err(error),
-    };
-    write_reply(stream, &reply)?;
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    while serve_one(stream, &mut reader, handler)? == After::Kept {}
     stream.shutdown(std::net::Shutdown::Write)?;
     // Closing with something unread would reset the connection and lose the reply.
     io::copy(&mut stream.take(LONGEST_BODY), &mut io::sink()).map(drop)
 }
 
-fn read_request(stream: &TcpStream) -> io::Result<Asked> {
-    let mut reader = BufReader::new(stream);
-    let mut head = (&mut reader).take(LONGEST_HEAD);
+fn serve_one(stream: &TcpStream, reader: &mut BufReader<&TcpStream>, handler: &Handler) -> io::Result<After> {
+    if reader.fill_buf()?.is_empty() {
+        return Ok(After::Closed);
+    }
+    let (reply, after) = match read_request(stream, reader) {
+        Ok(asked) => (handler(&asked), asked.after()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            (Reply::failure(400, &error.to_string()), After::Closed)
+        }
+        Err(error) => return Err(error),
+    };
+    write_reply(stream, reply, after)
+}
+
+fn read_request(mut stream: &TcpStream, reader: &mut impl BufRead) -> io::Result<Asked> {
+    let mut head = (&mut *reader).take(LONGEST_HEAD);
     let first = read_line(&mut head)?;
     let mut words = first.split(' ').map(str::to_owned);
     let (Some(method), Some(target), Some(_)) = (words.next(), words.next(), words.next()) else {
@@ -169,12 +227,19 @@ fn read_request(stream: &TcpStream) -> io::Result<Asked> {
         return Err(invalid("the body is compressed, which is not understood here"));
     }
     if header(&headers, "expect").is_some() {
-        let mut stream = stream;
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
-    let body = read_body(&mut reader, &headers)?;
-    let path = target.split('?').next().unwrap_or_default().to_owned();
-    Ok(Asked { method, path, headers, body })
+    let body = read_body(reader, &headers)?;
+    Ok(Asked { method, path: path_of(&target), headers, body })
+}
+
+/// The path alone; a request to a proxy names the whole address.
+fn path_of(target: &str) -> String {
+    let path = target.split('?').next().unwrap_or_default();
+    match path.strip_prefix("http://") {
+        Some(rest) => rest.find('/').map_or("/", |start| &rest[start..]).to_owned(),
+        None => path.to_owned(),
+    }
 }
 
 fn read_headers(head: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
@@ -240,28 +305,61 @@ fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-fn write_reply(mut stream: &TcpStream, reply: &Reply) -> io::Result<()> {
+fn write_reply(mut stream: &TcpStream, reply: Reply, after: After) -> io::Result<After> {
     match reply {
-        Reply::Whole { status, json } => {
-            let length = json.len();
-            let head = head(*status, &format!("content-type: application/json\r\ncontent-length: {length}"));
-            stream.write_all(format!("{head}{json}").as_bytes())
+        Reply::Whole { status, headers, body } => {
+            let lines = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+            let lines = format!("{}content-length: {}", lines.collect::<String>(), body.len());
+            stream.write_all(format!("{}{body}", head(status, &lines, after)).as_bytes())?;
+            Ok(after)
         }
-        Reply::Events { events, ending } => {
-            stream.write_all(
-                head(200, "content-type: text/event-stream\r\ntransfer-encoding: chunked").as_bytes(),
-            )?;
-            for event in events {
-                stream.write_all(chunk(&event.lines()).as_bytes())?;
-            }
-            // Without the empty chunk the stream is seen to be cut off.
-            if *ending == Ending::Proper { stream.write_all(chunk("").as_bytes()) } else { Ok(()) }
-        }
+        Reply::Events(events) => write_events(stream, events, after),
+        Reply::HangUp => Ok(After::Closed),
     }
 }
 
-fn head(status: u16, headers: &str) -> String {
-    format!("HTTP/1.1 {status} {}\r\n{headers}\r\nconnection: close\r\n\r\n", phrase(status))
+fn write_events(mut stream: &TcpStream, events: Stream, after: After) -> io::Result<After> {
+    let lines = format!("content-type: {}\r\ntransfer-encoding: chunked", events.content_type);
+    let told =
+        stream.write_all(head(200, &lines, after).as_bytes()).and_then(|()| write_pieces(stream, &events));
+    if told.is_err() {
+        (events.departed)();
+    }
+    told?;
+    // Without the empty chunk the stream is seen to be cut off.
+    if events.ending == Ending::Broken {
+        return Ok(After::Closed);
+    }
+    stream.write_all(b"0\r\n\r\n")?;
+    Ok(after)
+}
+
+fn write_pieces(stream: &TcpStream, events: &Stream) -> io::Result<()> {
+    let wait = |place: usize| match &events.stall {
+        Some((stalled, gate)) if *stalled == place => match gate.wait(stream) {
+            Wait::Opened => Ok(()),
+            Wait::Left => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+        },
+        _ => Ok(()),
+    };
+    for (place, piece) in events.pieces.iter().enumerate() {
+        wait(place)?;
+        let size = if events.pace == Pace::ByByte { 1 } else { piece.len().max(1) };
+        piece.chunks(size).try_for_each(|bytes| write_chunk(stream, bytes))?;
+    }
+    wait(events.pieces.len())
+}
+
+fn write_chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    stream.write_all(&chunk)
+}
+
+fn head(status: u16, headers: &str, after: After) -> String {
+    let closing = if after == After::Closed { "connection: close\r\n" } else { "" };
+    format!("HTTP/1.1 {status} {}\r\n{headers}\r\n{closing}\r\n", phrase(status))
 }
 
 /// The words are for people; programs look at the number.
@@ -269,12 +367,9 @@ fn phrase(status: u16) -> &'static str {
     if status == 200 { "OK" } else { "Refused" }
 }
 
-fn chunk(text: &str) -> String {
-    format!("{:x}\r\n{text}\r\n", text.len())
-}
-
 impl Event {
-    fn lines(&self) -> String {
+    /// As it is sent.
+    pub(super) fn lines(&self) -> String {
         let kind = self.kind.as_ref().map(|kind| format!("event: {kind}\n")).unwrap_or_default();
         format!("{kind}data: {}\n\n", self.data)
     }

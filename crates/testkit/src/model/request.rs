@@ -1,6 +1,12 @@
 //! What an agent asked of the model, in either dialect: the tools it offers and what the calls so far returned.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::http::Asked;
 
 /// How a request is worded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +22,8 @@ pub enum Dialect {
 pub struct Request {
     dialect: Dialect,
     body: Value,
+    text: Arc<str>,
+    headers: Vec<(String, String)>,
 }
 
 /// A tool, by the name under which the agent offers it.
@@ -26,13 +34,70 @@ pub struct ToolName {
 }
 
 impl Request {
-    pub(super) fn new(dialect: Dialect, body: Value) -> Self {
-        Self { dialect, body }
+    pub(super) fn read(dialect: Dialect, asked: &Asked) -> serde_json::Result<Self> {
+        Ok(Self {
+            dialect,
+            body: serde_json::from_slice(&asked.body)?,
+            text: String::from_utf8_lossy(&asked.body).into(),
+            headers: asked.headers.clone(),
+        })
+    }
+
+    /// How it is worded.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// The whole request.
     pub fn body(&self) -> &Value {
         &self.body
+    }
+
+    /// The whole request, byte for byte.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The conversation it belongs to: what the header `thread-id` says, or else the key of the cache.
+    pub fn thread(&self) -> &str {
+        self.header("thread-id").or_else(|| self.body["prompt_cache_key"].as_str()).unwrap_or_default()
+    }
+
+    /// Everything said so far, item by item or message by message, each byte for byte.
+    pub fn said(&self) -> Vec<String> {
+        let field = match self.dialect {
+            Dialect::Responses => "input",
+            Dialect::Chat => "messages",
+        };
+        let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&self.text).unwrap_or_default();
+        let list = fields.get(field).map_or("[]", |list| list.get());
+        let list: Vec<Box<RawValue>> = serde_json::from_str(list).unwrap_or_default();
+        list.iter().map(|item| item.get().to_owned()).collect()
+    }
+
+    /// What the user said, and what the agent told in the user's name, oldest first.
+    pub fn user_texts(&self) -> Vec<String> {
+        let messages = match self.dialect {
+            Dialect::Responses => list(&self.body["input"]),
+            Dialect::Chat => list(&self.body["messages"]),
+        };
+        messages.iter().filter(|item| item["role"] == "user").map(|item| text(&item["content"])).collect()
+    }
+
+    /// Whether the user said something that holds this text. A sub-agent is known by its task, which is its user's; in its
+    /// parent's conversation the same text is only an argument of a call.
+    pub fn is_asked(&self, about: &str) -> bool {
+        self.user_texts().iter().any(|text| text.contains(about))
+    }
+
+    /// Whether a tool of this name is on offer.
+    pub fn offers(&self, name: &str) -> bool {
+        self.tools().iter().any(|tool| tool.name == name)
     }
 
     /// The tools on offer, in their order.
@@ -86,6 +151,12 @@ impl Request {
     }
 }
 
+impl From<&str> for ToolName {
+    fn from(name: &str) -> Self {
+        Self::plain(name)
+    }
+}
+
 impl ToolName {
     /// A tool that the agent has itself.
     pub fn plain(name: &str) -> Self {
@@ -125,6 +196,6 @@ fn text(value: &Value) -> String {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }

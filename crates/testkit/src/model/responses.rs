@@ -3,29 +3,22 @@
 use serde_json::{Value, json};
 
 use super::http::Event;
-use super::{Call, Input, MODEL, Reply, halves};
+use super::reply::{Answer, Call, Ending, Input, Said, Usage};
+use super::{MODEL, halves};
 
 /// The events of an answer; the number makes its identifiers unique within a conversation.
-pub(super) fn events(reply: &Reply, number: usize) -> Vec<Event> {
+pub(super) fn events(answer: &Answer, number: usize) -> Vec<Event> {
     let id = format!("resp_{number}");
     let mut told = vec![("response.created", json!({ "response": response(&id, "in_progress") }))];
-    match reply {
-        Reply::Text(text) => told.extend(message(text, number)),
-        // It breaks off before the item is done.
-        Reply::Broken(text) => told.extend(message(text, number).into_iter().take(2)),
-        Reply::Calls(calls) => {
-            told.extend(
-                calls.iter().enumerate().flat_map(|(index, call)| function_call(call, (number, index))),
-            );
-        }
-        Reply::Failure(..) => {}
+    for (index, said) in answer.said.iter().enumerate() {
+        told.extend(item(said, (number, index)));
     }
-    if !matches!(reply, Reply::Broken(_)) {
-        told.push(("response.completed", json!({ "response": completed(&id) })));
-    }
+    told.push(ending(answer, &id));
     let numbered = told.into_iter().enumerate();
     numbered.map(|(sequence, (kind, data))| event(kind, data, sequence)).collect()
 }
+
+type Told = (&'static str, Value);
 
 fn event(kind: &str, mut data: Value, sequence: usize) -> Event {
     data["type"] = json!(kind);
@@ -37,40 +30,85 @@ fn response(id: &str, status: &str) -> Value {
     json!({ "id": id, "object": "response", "status": status, "model": MODEL, "output": [] })
 }
 
-fn completed(id: &str) -> Value {
-    let mut response = response(id, "completed");
-    response["usage"] = json!({
-        "input_tokens": 1, "input_tokens_details": { "cached_tokens": 0 },
-        "output_tokens": 1, "output_tokens_details": { "reasoning_tokens": 0 },
-        "total_tokens": 2,
-    });
-    response
+fn ending(answer: &Answer, id: &str) -> Told {
+    match &answer.ending {
+        Ending::Completed => {
+            let mut response = response(id, "completed");
+            response["usage"] = usage(answer.usage);
+            ("response.completed", json!({ "response": response }))
+        }
+        Ending::Failed { code, message } => {
+            let mut response = response(id, "failed");
+            response["error"] = json!({ "code": code, "message": message });
+            ("response.failed", json!({ "response": response }))
+        }
+        Ending::Incomplete { reason } => {
+            let mut response = response(id, "incomplete");
+            response["incomplete_details"] = json!({ "reason": reason });
+            ("response.incomplete", json!({ "response": response }))
+        }
+    }
 }
 
-fn message(text: &str, number: usize) -> Vec<(&'static str, Value)> {
-    let id = format!("msg_{number}");
+fn usage(usage: Usage) -> Value {
+    json!({
+        "input_tokens": usage.input, "input_tokens_details": { "cached_tokens": usage.cached },
+        "output_tokens": usage.output, "output_tokens_details": { "reasoning_tokens": usage.reasoning },
+        "total_tokens": usage.input + usage.output,
+    })
+}
+
+fn item(said: &Said, place: (usize, usize)) -> Vec<Told> {
+    match said {
+        Said::Text(text) => message(text, place),
+        Said::Thought(text) => reasoning(text, place),
+        Said::Call(call) => function_call(call, place),
+        Said::Item(item) => {
+            vec![("response.output_item.done", json!({ "output_index": place.1, "item": item }))]
+        }
+    }
+}
+
+fn message(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
+    let id = format!("msg_{number}_{index}");
     let item = |status: &str, content: Value| json!({ "type": "message", "id": id, "role": "assistant", "status": status, "content": content });
-    let delta = |piece: &str| json!({ "item_id": id, "output_index": 0, "content_index": 0, "delta": piece });
+    let delta =
+        |piece: &str| json!({ "item_id": id, "output_index": index, "content_index": 0, "delta": piece });
     let [first, second] = halves(text);
     let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
     vec![
-        ("response.output_item.added", json!({ "output_index": 0, "item": item("in_progress", json!([])) })),
+        added(index, &item("in_progress", json!([]))),
         ("response.output_text.delta", delta(first)),
         ("response.output_text.delta", delta(second)),
-        ("response.output_item.done", json!({ "output_index": 0, "item": item("completed", content) })),
+        done(index, &item("completed", content)),
     ]
 }
 
-fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<(&'static str, Value)> {
+fn reasoning(text: &str, (number, index): (usize, usize)) -> Vec<Told> {
+    let id = format!("rs_{number}_{index}");
+    let item = |summary: Value| json!({ "type": "reasoning", "id": id, "summary": summary, "encrypted_content": format!("sealed {id}") });
+    let delta =
+        |piece: &str| json!({ "item_id": id, "output_index": index, "summary_index": 0, "delta": piece });
+    let [first, second] = halves(text);
+    vec![
+        added(index, &item(json!([]))),
+        ("response.reasoning_summary_text.delta", delta(first)),
+        ("response.reasoning_summary_text.delta", delta(second)),
+        done(index, &item(json!([{ "type": "summary_text", "text": text }]))),
+    ]
+}
+
+fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<Told> {
     let id = format!("fc_{number}_{index}");
-    let input = call.input.text();
-    let (kind, member, pieces) = match call.input {
-        Input::Arguments(_) => ("function_call", "arguments", "response.function_call_arguments.delta"),
-        Input::Text(_) => ("custom_tool_call", "input", "response.custom_tool_call_input.delta"),
+    let (kind, member, pieces, input) = match &call.input {
+        Input::Arguments(text) => {
+            ("function_call", "arguments", "response.function_call_arguments.delta", text)
+        }
+        Input::Text(text) => ("custom_tool_call", "input", "response.custom_tool_call_input.delta", text),
     };
     let item = |status: &str, input: &str| {
         let mut item = json!({
-            "type": kind, "id": id, "call_id": format!("call_{number}_{index}"), "status": status,
+            "type": kind, "id": id, "call_id": call.id((number, index)), "status": status,
             "name": call.tool.name, member: input,
         });
         if let Some(namespace) = &call.tool.namespace {
@@ -79,11 +117,19 @@ fn function_call(call: &Call, (number, index): (usize, usize)) -> Vec<(&'static 
         item
     };
     let delta = |piece: &str| json!({ "item_id": id, "output_index": index, "delta": piece });
-    let [first, second] = halves(&input);
+    let [first, second] = halves(input);
     vec![
-        ("response.output_item.added", json!({ "output_index": index, "item": item("in_progress", "") })),
+        added(index, &item("in_progress", "")),
         (pieces, delta(first)),
         (pieces, delta(second)),
-        ("response.output_item.done", json!({ "output_index": index, "item": item("completed", &input) })),
+        done(index, &item("completed", input)),
     ]
+}
+
+fn added(index: usize, item: &Value) -> Told {
+    ("response.output_item.added", json!({ "output_index": index, "item": item }))
+}
+
+fn done(index: usize, item: &Value) -> Told {
+    ("response.output_item.done", json!({ "output_index": index, "item": item }))
 }

@@ -2,16 +2,24 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread;
+
+use serde_json::Value;
 
 use super::*;
 
-/// Sends bytes and returns all that comes back.
+/// Sends bytes and returns all that comes back. Connections are kept for more, so this says that there is none.
 fn exchange(model: &Model, bytes: &str) -> String {
     let mut stream = connect(model);
     stream.write_all(bytes.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    all_of(stream)
+}
+
+fn all_of(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 fn connect(model: &Model) -> TcpStream {
@@ -21,7 +29,11 @@ fn connect(model: &Model) -> TcpStream {
 fn post(model: &Model, path: &str, body: &Value) -> String {
     let body = body.to_string();
     let length = body.len();
-    exchange(model, &format!("POST {path} HTTP/1.1\r\nHost: it\r\nContent-Length: {length}\r\n\r\n{body}"))
+    let mut stream = connect(model);
+    let head =
+        format!("POST {path} HTTP/1.1\r\nHost: it\r\nConnection: close\r\nContent-Length: {length}\r\n");
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+    all_of(stream)
 }
 
 /// The JSON of each event of a stream.
@@ -49,7 +61,7 @@ fn chat(messages: &Value) -> Value {
 fn a_turn_calls_a_tool_by_the_name_on_offer_and_the_next_one_sees_the_result() {
     let model = Model::playing(vec![
         turn(|request| Reply::call(request.tool_of("windlass", "exec_command"), json!({ "cmd": "cat" }))),
-        turn(|request| Reply::Text(format!("it said {}", request.last_result()))),
+        turn(|request| say(&format!("it said {}", request.last_result()))),
     ]);
     let first = data(&post(&model, "/v1/responses", &responses(&json!([]))));
     let call = &of_kind(&first, "response.output_item.done").next().unwrap()["item"];
@@ -70,7 +82,7 @@ fn a_turn_calls_a_tool_by_the_name_on_offer_and_the_next_one_sees_the_result() {
 fn a_tool_with_a_language_of_its_own_is_called_with_a_text() {
     let model = Model::playing(vec![
         always(Reply::call_with_text(ToolName::plain("apply_patch"), "*** Begin")),
-        turn(|request| Reply::Text(request.last_result())),
+        turn(|request| say(&request.last_result())),
     ]);
     let first = data(&post(&model, "/v1/responses", &responses(&json!([]))));
     let call = &of_kind(&first, "response.output_item.done").next().unwrap()["item"];
@@ -85,7 +97,7 @@ fn a_tool_with_a_language_of_its_own_is_called_with_a_text() {
 fn chat_completions_are_told_in_pieces_that_join() {
     let model = Model::playing(vec![
         turn(|request| Reply::call(request.tool_of("windlass", "exec_command"), json!({ "cmd": "naïve" }))),
-        turn(|request| Reply::Text(request.results().join(", "))),
+        turn(|request| say(&request.results().join(", "))),
     ]);
     let first = data(&post(&model, "/v1/chat/completions", &chat(&json!([]))));
     let calls: Vec<&Value> =
@@ -135,11 +147,12 @@ fn a_turn_that_panics_is_the_tests_to_see() {
 #[test]
 fn failures_and_broken_streams_can_be_played() {
     let model = Model::playing(vec![
-        always(Reply::Failure(429, "slow down".to_owned())),
-        always(Reply::Broken("half of this".to_owned())),
+        always(Reply::refusal(429, "slow down").with_header("retry-after", "3")),
+        always(say("half of this").cut_after_events(3)),
     ]);
     let refusal = post(&model, "/v1/responses", &responses(&json!([])));
     assert!(refusal.starts_with("HTTP/1.1 429 ") && refusal.contains("slow down"), "{refusal}");
+    assert!(refusal.contains("retry-after: 3\r\n"), "{refusal}");
     let broken = post(&model, "/v1/responses", &responses(&json!([])));
     assert!(broken.contains("response.output_text.delta"), "{broken}");
     assert!(!broken.contains("response.completed") && !broken.ends_with("0\r\n\r\n"), "{broken}");
@@ -189,4 +202,160 @@ fn dropping_it_ends_connections_that_are_still_open() {
     // An end or a reset, but not a wait.
     let _ = idle.read_to_end(&mut Vec::new());
     assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn an_answer_may_hold_several_items_in_both_dialects() {
+    let reply = || {
+        let usage = Usage { input: 10, cached: 4, output: 3, reasoning: 2 };
+        let said = think("hm").and(say("I look")).and(call("f", json!({ "a": 1 })).with_id("mine"));
+        said.and(custom("apply_patch", "*** Begin")).costing(usage)
+    };
+    let model = Model::answering(move |_| reply());
+    let answer = data(&post(&model, "/v1/responses", &responses(&json!([]))));
+    let kinds =
+        of_kind(&answer, "response.output_item.done").map(|event| event["item"]["type"].as_str().unwrap());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["reasoning", "message", "function_call", "custom_tool_call"]);
+    let usage = &answer.last().unwrap()["response"]["usage"];
+    assert_eq!((&usage["input_tokens"], &usage["total_tokens"]), (&json!(10), &json!(13)));
+
+    let answer = data(&post(&model, "/v1/chat/completions", &chat(&json!([]))));
+    let calls =
+        answer.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"][0]["id"].as_str());
+    assert_eq!(calls.collect::<Vec<_>>(), ["mine", "call_2_1"]);
+    assert!(answer.iter().any(|chunk| chunk["choices"][0]["delta"]["reasoning"] == "h"), "{answer:?}");
+    assert_eq!(answer.last().unwrap()["usage"]["prompt_tokens_details"]["cached_tokens"], 4);
+    assert_eq!(model.finish().len(), 2);
+}
+
+#[test]
+fn each_agent_plays_its_own_role_and_none_waits_for_another() {
+    let gate = Gate::closed();
+    let held = say("late").stalled_after_events(0, &gate);
+    let model = Model::casting(vec![
+        role("the child's task", vec![always(held)]),
+        role("the root's task", vec![always(say("root")), always(say("again"))]),
+    ]);
+    let ask = |task: &str| {
+        responses(&json!([{ "type": "message", "role": "user", "content": [{ "text": task }] }]))
+    };
+    thread::scope(|scope| {
+        let child = scope.spawn(|| post(&model, "/v1/responses", &ask("this is the child's task")));
+        model.wait_for_requests(1);
+        assert!(post(&model, "/v1/responses", &ask("the root's task")).contains("root"));
+        assert!(post(&model, "/v1/responses", &ask("the root's task")).contains("again"));
+        gate.open();
+        assert!(child.join().unwrap().contains("response.completed"));
+    });
+    assert_eq!(model.finish().len(), 3);
+}
+
+#[test]
+fn an_agent_that_leaves_a_stalled_answer_is_noticed() {
+    let model = Model::playing(vec![always(say("never").stalled_after_events(2, &Gate::closed()))]);
+    let body = responses(&json!([])).to_string();
+    let mut stream = connect(&model);
+    write!(stream, "POST /v1/responses HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    model.wait_for_requests(1);
+    assert_eq!(model.departures(), Vec::<usize>::new());
+    drop(stream);
+    assert_eq!(model.wait_for_departures(1), [1]);
+    model.finish();
+}
+
+#[test]
+fn answers_can_be_delivered_badly() {
+    let text = "né".repeat(20);
+    let check = |reply: Reply, expected: &dyn Fn(&str) -> bool| {
+        let model = Model::playing(vec![always(reply)]);
+        let answer = post(&model, "/v1/responses", &responses(&json!([])));
+        assert!(expected(&answer), "{answer}");
+        model.finish();
+    };
+    check(say(&text).dribbled(), &|answer| answer.contains("\r\n1\r\nd\r\n1\r\na\r\n"));
+    check(say(&text).with_garbage(), &|answer| {
+        answer.contains("this is no JSON") && answer.contains("completed")
+    });
+    check(say(&text).of_type("text/html"), &|answer| answer.contains("content-type: text/html"));
+    check(say(&text).cut_after_bytes(40), &|answer| {
+        answer.contains("\r\n28\r\n") && !answer.contains("\r\n0\r\n")
+    });
+    check(Reply::hang_up(), &str::is_empty);
+    check(Reply::failed("server_error", "oh"), &|answer| answer.contains("response.failed"));
+    check(say("a").incomplete("max_output_tokens"), &|answer| answer.contains("response.incomplete"));
+    check(Reply::verbatim(&["one", "two"]), &|answer| answer.contains("data: one\n\n"));
+}
+
+#[test]
+fn a_connection_is_kept_for_the_next_request() {
+    let model = Model::answering(|_| say("hello"));
+    let body = responses(&json!([])).to_string();
+    let request = format!("POST /v1/responses HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let answers = exchange(&model, &request.repeat(3));
+    assert_eq!(answers.matches("HTTP/1.1 200").count(), 3);
+    assert_eq!(model.connections(), 1);
+    assert_eq!(model.finish().len(), 3);
+}
+
+#[test]
+fn a_key_can_be_asked_for() {
+    let model = Model::answering(|_| say("hello"));
+    model.require_key("secret");
+    let check = |key: &str, expected: &str| {
+        let answer =
+            exchange(&model, &format!("GET /v1/models HTTP/1.1\r\nAuthorization: Bearer {key}\r\n\r\n"));
+        assert!(answer.starts_with(expected), "{answer}");
+    };
+    check("secret", "HTTP/1.1 200 ");
+    check("other", "HTTP/1.1 401 ");
+}
+
+/// Requests of one conversation, as the endpoint records them.
+fn recorded(path: &str, bodies: &[Value]) -> Vec<Request> {
+    let model = Model::answering(|_| say("noted"));
+    for body in bodies {
+        post(&model, path, body);
+    }
+    model.finish()
+}
+
+#[test]
+fn broken_rules_are_found() {
+    let call = json!({ "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}" });
+    let other = json!({ "type": "custom_tool_call", "call_id": "d", "name": "f", "input": "" });
+    let output = |text: &str| json!({ "type": "function_call_output", "call_id": "c", "output": text });
+    let user = |text: &str| json!({ "type": "message", "role": "user", "content": text });
+    let check = |inputs: &[Value], invariants: Invariants, expected: &[&str]| {
+        let bodies: Vec<Value> = inputs.iter().map(responses).collect();
+        let faults = invariants.faults(&recorded("/v1/responses", &bodies));
+        let found = faults.len() == expected.len()
+            && faults.iter().zip(expected).all(|(fault, expected)| fault.contains(expected));
+        assert!(found, "{faults:?} instead of {expected:?}");
+    };
+    let strict = Invariants::strict();
+    check(&[json!([user("a")]), json!([user("a"), call, output("1")])], strict, &[]);
+    check(&[json!([user("a")]), json!([user("b")])], strict, &["request 2 does not begin like request 1"]);
+    check(&[json!([user("a")]), json!([user("b")])], Invariants::with_compactions(1), &[]);
+    check(&[json!([call])], strict, &["answers c 0 times"]);
+    check(&[json!([call, output("1"), output("1")])], strict, &["answers c 2 times"]);
+    check(&[json!([output("1")])], strict, &["before it is called"]);
+    check(&[json!([call, call, output("1")])], strict, &["holds the call c twice"]);
+    check(&[json!([other])], strict, &["answers d 0 times"]);
+    let twice = [json!([call, output("1")]), json!([call, output("2")])];
+    check(&twice, Invariants::with_compactions(1), &["c was carried out twice"]);
+}
+
+#[test]
+fn the_rules_hold_for_chats_too() {
+    let asked = json!({ "role": "user", "content": "a" });
+    let called = json!({ "role": "assistant", "tool_calls": [{ "id": "c" }, { "id": "d" }] });
+    let answered = |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": id });
+    let faults = |messages: &[Value]| {
+        let bodies: Vec<Value> = messages.iter().map(chat).collect();
+        Invariants::strict().faults(&recorded("/v1/chat/completions", &bodies))
+    };
+    let whole = json!([asked, called, answered("c"), answered("d")]);
+    assert_eq!(faults(&[json!([asked]), whole.clone()]), Vec::<String>::new());
+    assert_eq!(faults(&[json!([asked, called, answered("c")])]).len(), 1);
+    assert_eq!(faults(&[whole, json!([asked])]).len(), 1);
 }

@@ -1,0 +1,82 @@
+//! What is played: turns in order, several roles with turns of their own, or a function for everything.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use super::reply::Reply;
+use super::request::Request;
+
+/// What the model says to one request.
+pub type Turn = Box<dyn FnOnce(&Request) -> Reply + Send>;
+
+type Function = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
+
+/// A role: whose requests are its, and what it says to them.
+pub struct Role {
+    name: String,
+    knows: Box<dyn Fn(&Request) -> bool + Send>,
+    turns: std::vec::IntoIter<Turn>,
+}
+
+/// The script.
+pub(super) enum Script {
+    Roles(Vec<Role>),
+    Function(Function),
+}
+
+/// A turn that does not look at the request.
+pub fn always(reply: Reply) -> Turn {
+    Box::new(move |_| reply)
+}
+
+/// A turn that does.
+pub fn turn(reply: impl FnOnce(&Request) -> Reply + Send + 'static) -> Turn {
+    Box::new(reply)
+}
+
+/// The role of the agent whose user said this, or something that holds it. A sub-agent's task is what its user said.
+pub fn role(asked: &str, turns: Vec<Turn>) -> Role {
+    let about = asked.to_owned();
+    Role::knowing(asked, move |request| request.is_asked(&about), turns)
+}
+
+impl Role {
+    /// The role whose requests this function knows.
+    pub fn knowing(name: &str, knows: impl Fn(&Request) -> bool + Send + 'static, turns: Vec<Turn>) -> Self {
+        Self { name: name.to_owned(), knows: Box::new(knows), turns: turns.into_iter() }
+    }
+}
+
+impl Script {
+    pub(super) fn turns(turns: Vec<Turn>) -> Self {
+        Self::Roles(vec![Role::knowing("the only one", |_| true, turns)])
+    }
+
+    /// The turn that answers this request.
+    pub(super) fn next(&mut self, request: &Request) -> Option<Turn> {
+        match self {
+            Self::Roles(roles) => roles.iter_mut().find(|role| (role.knows)(request))?.turns.next(),
+            Self::Function(function) => {
+                let function = Arc::clone(function);
+                Some(Box::new(move |request| function(request)))
+            }
+        }
+    }
+
+    /// What was never asked for, in words; empty if there is nothing.
+    pub(super) fn left(&self) -> String {
+        let Self::Roles(roles) = self else { return String::new() };
+        let left = roles.iter().filter(|role| role.turns.len() > 0);
+        left.map(|role| format!("{} of {}", role.turns.len(), role.name)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Plays a turn. A failed assertion in it is the test's to see, not this thread's to die of.
+pub(super) fn played(turn: Turn, request: &Request) -> Result<Reply, String> {
+    panic::catch_unwind(AssertUnwindSafe(|| turn(request))).map_err(|panic| said(panic.as_ref()).to_owned())
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
