@@ -118,7 +118,7 @@ impl Client {
 
     /// Makes a request, on a connection that was kept if there is one.
     async fn exchange(&self, message: http::Request<Full<Bytes>>) -> Result<Exchange, Failure> {
-        if let Some(connection) = self.0.pool.take() {
+        if let Some(connection) = self.0.pool.take().await {
             match self.on(connection, message.clone()).await {
                 // The other side may close what is idle at any moment, also while we write. Nobody has begun to answer, and a
                 // question changes nothing, so it is asked again.

@@ -12,6 +12,16 @@ use crate::failure::{Failure, Remedy};
 /// The most that is repeated of what a provider says, in characters.
 const LONGEST_MESSAGE: usize = 600;
 
+/// What stays wrong, also where no status says so.
+const LASTING: &[&str] = &[
+    "invalid_request_error",
+    "invalid_api_key",
+    "authentication_error",
+    "permission_error",
+    "model_not_found",
+    "not_found_error",
+];
+
 /// What is wrong, in the provider's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Complaint {
@@ -71,6 +81,7 @@ impl Complaint {
             (_, Some(429)) => self.later(),
             _ if self.tells_of_length() => Remedy::Shorten,
             (_, Some(413)) => Remedy::Shorten,
+            (code, None) if LASTING.contains(&code) => Remedy::GiveUp,
             (_, Some(408 | 409 | 425 | 500..)) => self.later(),
             (_, Some(_)) => Remedy::GiveUp,
             (_, None) => self.later(),
@@ -241,6 +252,7 @@ mod tests {
         check(r#"{"error":{"code":502,"message":"upstream"}}"#, LATER);
         check(r#"{"error":{"code":400,"type":"BadRequestError","message":"m"}}"#, Remedy::GiveUp);
         check(r#"{"type":"error","code":"429","message":"m"}"#, LATER);
+        check(r#"{"error":{"type":"invalid_request_error","message":"m"}}"#, Remedy::GiveUp);
         check(r#"{"error":"something"}"#, LATER);
         assert_eq!(Complaint::of_value(&serde_json::json!({ "error": null, "choices": [] })), None);
     }

@@ -42,8 +42,11 @@ pub fn wire_of(provider: &Provider) -> Box<dyn Wire> {
 pub(crate) mod tests {
     //! What the tests of both wires need.
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::item::Item;
+    use crate::sse::Decoder;
 
     /// A plain question.
     pub(crate) fn request(items: Vec<Item>) -> Request {
@@ -73,5 +76,43 @@ pub(crate) mod tests {
         }
         read.extend(reader.end()?);
         Ok(read)
+    }
+
+    /// What either wire may say, and what neither does.
+    fn streams() -> impl Strategy<Value = Vec<u8>> {
+        const PIECES: &[&str] = &[
+            "data: {\"type\":\"response.created\"}\n\n",
+            "data: {\"type\":\"response.output_item.done\",\r\ndata: \"item\":{\"type\":\"reasoning\"}}\r\n\r\n",
+            "event: response.output_text.delta\ndata: {\"delta\":\"né€😀\"}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"content\":\"né€😀\"}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":1,\"function\":{\"arguments\":\"x\"}}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+            "data: {\"error\":{\"code\":500}}\n\n",
+            "data: {\"type\":\"response.completed\"}\n\n",
+            "data: [DONE]\n\n",
+            "data: ",
+            ": ping\n\n",
+        ];
+        let known = proptest::sample::select(PIECES).prop_map(|piece| piece.as_bytes().to_vec());
+        let piece = prop_oneof![6 => known, 1 => proptest::collection::vec(any::<u8>(), 0..8)];
+        proptest::collection::vec(piece, 0..20).prop_map(|pieces| pieces.concat())
+    }
+
+    fn read_in_pieces(kind: WireKind, stream: &[u8], size: usize) -> Result<Vec<Event>, Failure> {
+        let provider = Provider::at("it", "http://it", kind);
+        let mut decoder = Decoder::default();
+        let events = stream.chunks(size).flat_map(|bytes| decoder.feed(bytes).unwrap());
+        let events: Vec<SseEvent> = events.collect();
+        read_all(wire_of(&provider).reader(&request(Vec::new())).as_mut(), &events)
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_is_the_same_in_whatever_pieces_it_comes(stream in streams(), size in 1_usize..40) {
+            for kind in [WireKind::Responses, WireKind::Chat] {
+                let whole = read_in_pieces(kind, &stream, stream.len().max(1));
+                prop_assert_eq!(read_in_pieces(kind, &stream, size), whole);
+            }
+        }
     }
 }

@@ -1,11 +1,10 @@
 //! Connections that are kept for the next question. Nothing runs here: a connection is looked at when it is wanted.
 
-use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use hyper::body::{Body, Incoming};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 
 use super::Connection;
 
@@ -13,8 +12,9 @@ use super::Connection;
 const MOST_KEPT: usize = 8;
 /// Servers and what stands before them close what is idle for longer.
 const LONGEST_IDLE: Duration = Duration::from_secs(50);
-/// What may follow a complete answer before its stream ends.
-const MOST_LEFTOVERS: usize = 16;
+/// How long the end of a complete answer is waited for. It mostly came with the last event; who keeps a stream open for
+/// longer costs no more than a new connection does.
+const LONGEST_END: Duration = Duration::from_millis(50);
 
 /// The connections.
 #[derive(Default)]
@@ -38,32 +38,44 @@ impl Pool {
     }
 
     /// The connection that was used last, of those that are still good.
-    pub(crate) fn take(&self) -> Option<Connection> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(mut candidate) = kept.pop() {
-            if candidate.is_good() {
-                return Some(candidate.connection);
+    pub(crate) async fn take(&self) -> Option<Connection> {
+        while let Some(candidate) = self.pop() {
+            if let Some(connection) = candidate.if_good().await {
+                return Some(connection);
             }
         }
         None
     }
+
+    fn pop(&self) -> Option<Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
 }
 
 impl Kept {
-    fn is_good(&mut self) -> bool {
-        self.since.elapsed() < LONGEST_IDLE && self.has_ended() && !self.connection.is_closed()
-    }
-
-    /// Whether the last answer's stream has ended by now, without waiting for it.
-    fn has_ended(&mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        for _ in 0..MOST_LEFTOVERS {
-            match Pin::new(&mut self.rest).poll_frame(&mut context) {
-                Poll::Ready(None) => return true,
-                Poll::Ready(Some(Ok(_))) => {}
-                Poll::Ready(Some(Err(_))) | Poll::Pending => return false,
-            }
+    async fn if_good(mut self) -> Option<Connection> {
+        if self.since.elapsed() > LONGEST_IDLE {
+            return None;
         }
-        false
+        // timer: a stream that does not end although its answer is complete.
+        let ended = tokio::time::timeout(LONGEST_END, end_of(&mut self.rest)).await;
+        (ended == Ok(Ended::Well) && !self.connection.is_closed()).then_some(self.connection)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Well,
+    Badly,
+}
+
+/// Reads what may follow an answer that is complete.
+async fn end_of(rest: &mut Incoming) -> Ended {
+    loop {
+        match rest.frame().await {
+            None => return Ended::Well,
+            Some(Ok(_)) => {}
+            Some(Err(_)) => return Ended::Badly,
+        }
     }
 }

@@ -1,0 +1,13 @@
+//! Everything that crosses a connection: a client of ours, and a scripted model that answers well or badly.
+#![forbid(unsafe_code)]
+
+mod it {
+    mod answers;
+    mod connections;
+    mod encrypted;
+    mod faults;
+    mod probing;
+    mod proxied;
+    mod relay;
+    mod rig;
+}
