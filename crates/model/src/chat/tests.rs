@@ -324,6 +324,27 @@ fn an_answer_ends_well_or_says_why_not() {
     check(&[r#"{"error":"worker died"}"#], &failure(later, "it failed: worker died"));
 }
 
+#[test]
+fn an_answer_without_end_is_given_up() {
+    let calls = |count: usize| -> Vec<String> {
+        let call = |index| {
+            format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index},"id":"c{index}"}}]}}}}]}}"#)
+        };
+        (0..count).map(call).collect()
+    };
+    let read = |chunks: Vec<String>| {
+        let events: Vec<SseEvent> =
+            chunks.into_iter().map(|data| SseEvent { event: String::new(), data }).collect();
+        let mut reader = wire().reader(&request(Vec::new()));
+        read_all(
+            reader.as_mut(),
+            &[events, vec![SseEvent { event: String::new(), data: "[DONE]".to_owned() }]].concat(),
+        )
+    };
+    assert!(read(calls(512)).is_ok());
+    assert_eq!(read(calls(513)), Err(Failure::passing("the answer of it has no end")));
+}
+
 proptest! {
     #[test]
     fn whatever_comes_is_read_or_passed_over(

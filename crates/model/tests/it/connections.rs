@@ -71,6 +71,19 @@ async fn leaving_an_answer_closes_its_connection() {
 }
 
 #[tokio::test]
+async fn an_answer_is_complete_when_it_says_so_even_if_its_stream_goes_on() {
+    // All six events come, but the stream is kept open.
+    let endless = || always(say("hello").stalled_after_events(6, &Gate::closed()));
+    let model = Model::playing(vec![endless(), endless()]);
+    let client = client(&model, WireKind::Responses);
+    for _ in 0..2 {
+        assert_eq!(words(&client, &hello()).await.as_deref(), Ok("hello"));
+    }
+    assert_eq!(model.connections(), 2, "a connection that is still in use is not used again");
+    model.finish();
+}
+
+#[tokio::test]
 async fn a_wait_that_is_given_up_loses_nothing() {
     let gate = Gate::closed();
     let model = Model::playing(vec![always(say("hello").stalled_after_events(2, &gate))]);
