@@ -128,6 +128,12 @@ impl fmt::Display for Nearest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, agreeing, of, .. } = self;
         match of {
+            _ if self.differences.is_empty() => {
+                return write!(
+                    f,
+                    "It is line {line}, but headers and chunks must be in the order of the file."
+                );
+            }
             1 => write!(f, "The closest line is line {line}:")?,
             _ => write!(f, "The closest match begins at line {line}, where {agreeing} of {of} lines agree:")?,
         }

@@ -109,7 +109,11 @@ impl<'a> Draft<'a> {
     fn update(&mut self, update: &Update) -> Result<(), VerifyError> {
         let number = self.open_to_update(update)?;
         let path = update.path.as_str();
-        self.expect(number, path, &[Touch::Nothing, Touch::Added, Touch::Updated, Touch::MovedHere])?;
+        let touches: &[Touch] = match update.move_to {
+            Some(_) => &[Touch::Nothing, Touch::Updated],
+            None => &[Touch::Nothing, Touch::Added, Touch::Updated, Touch::MovedHere],
+        };
+        self.expect(number, path, touches)?;
         let text = self.rewritten(number, path, &update.chunks)?;
         match &update.move_to {
             Some(target) => self.move_file(number, (path, target), text),
@@ -175,7 +179,6 @@ impl<'a> Draft<'a> {
         if to == number {
             return self.keep_updated(number, path, text);
         }
-        self.expect(number, path, &[Touch::Nothing, Touch::Updated])?;
         self.expect(to, target, &[Touch::Nothing, Touch::Deleted, Touch::MovedAway])?;
         let onto = &mut self.files[to];
         inspect::check_writable(&onto.place, onto.before.is_some()).map_err(unwritable)?;

@@ -1,0 +1,318 @@
+//! A disk that fails at any moment, and what is left of the files then.
+
+use std::cell::Cell;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use windlass_patch::{ApplyError, Condition, Disk, Like, LocalDisk, Patch};
+
+use crate::workspace::{Workspace, patch};
+
+/// The real disk, until operations with these numbers come.
+struct FailingDisk<F> {
+    count: Cell<usize>,
+    fails: F,
+}
+
+impl<F: Fn(usize) -> bool> FailingDisk<F> {
+    fn when(fails: F) -> Self {
+        Self { count: Cell::new(0), fails }
+    }
+
+    fn step(&self) -> io::Result<()> {
+        self.count.set(self.count.get() + 1);
+        if (self.fails)(self.count.get()) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl<F: Fn(usize) -> bool> Disk for FailingDisk<F> {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.create_directory(path)
+    }
+
+    fn create_file(&self, path: &Path, contents: &[u8], like: Like<'_>) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.create_file(path, contents, like)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.exchange(one, other)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.rename(from, to)
+    }
+
+    fn overwrite(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        // A full disk takes half of it.
+        self.step()
+            .inspect_err(|_| fs::write(path, &contents[..contents.len() / 2]).expect("half is written"))?;
+        LocalDisk.overwrite(path, contents)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.remove_file(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.step()?;
+        LocalDisk.remove_directory(path)
+    }
+}
+
+/// A bit of everything: files added in new directories, replaced, moved over another, deleted, with several names.
+const SECTIONS: &str = "*** Add File: new/deep/x.txt\n+x\n*** Update File: a.txt\n@@\n-one\n+uno\n*** Delete File: b.txt\n\
+    *** Update File: c.txt\n*** Move to: d.txt\n@@\n-c\n+C\n*** Update File: twin.txt\n@@\n-twin\n+zwilling\n\
+    *** Add File: e.txt\n+e\n*** Update File: f.txt\n*** Move to: new/f.txt\n@@\n f";
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::with(&[
+        ("a.txt", "one\r\ntwo"),
+        ("b.txt", "b\n"),
+        ("c.txt", "c\n"),
+        ("d.txt", "d\n"),
+        ("twin.txt", "twin\n"),
+        ("e.txt", "old e\n"),
+        ("f.txt", "f\n"),
+    ]);
+    fs::hard_link(workspace.path("twin.txt"), workspace.path("other.txt"))
+        .expect("a second name can be made");
+    fs::set_permissions(workspace.path("a.txt"), Permissions::from_mode(0o751)).expect("they can be set");
+    workspace
+}
+
+#[test]
+fn a_failure_at_any_moment_leaves_every_file_as_it_was() {
+    let mut failures = 0;
+    loop {
+        let workspace = workspace();
+        let before = workspace.tree();
+        let disk = FailingDisk::when(|count| count == failures + 1);
+        let plan = workspace.verify(SECTIONS).expect("it fits");
+        match plan.apply_on(&disk) {
+            Err(ApplyError::Write { path, .. }) => {
+                assert_eq!(workspace.tree(), before, "after failure {failures}, of {path}");
+                failures += 1;
+            }
+            // From here on everything is in its place, and only old files are still to be removed.
+            Ok(report) => break assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings),
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert_eq!(failures, 2 + 6 + 8, "directories, new texts, and each put into its place");
+}
+
+#[test]
+fn a_late_failure_is_told_with_its_file() {
+    let workspace = workspace();
+    let plan = workspace.verify(SECTIONS).expect("it fits");
+    let error = plan.apply_on(&FailingDisk::when(|count| count == 1)).expect_err("the disk is full");
+    assert_eq!(
+        error.to_string(),
+        "Failed to write file new/deep/x.txt: no storage space\nNothing was changed: every file is as it was before."
+    );
+}
+
+#[test]
+fn old_files_that_cannot_be_removed_are_named_with_the_success() {
+    let workspace = Workspace::with(&[("a.txt", "one\n")]);
+    let plan = workspace.verify("*** Update File: a.txt\n@@\n-one\n+uno").expect("it fits");
+    let report = plan.apply_on(&FailingDisk::when(|count| count == 3)).expect("it is applied");
+    assert_eq!(workspace.read("a.txt"), "uno\n");
+    let text = report.to_string();
+    assert!(text.contains("Warning: the temporary file ") && text.contains("could not be removed"), "{text}");
+}
+
+#[test]
+fn when_taking_back_fails_too_the_state_of_every_file_is_told() {
+    let workspace = Workspace::with(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n")]);
+    let sections = "*** Update File: a.txt\n@@\n-one\n+uno\n*** Delete File: b.txt\n*** Update File: c.txt\n@@\n-three\n+tre\n\
+                    *** Add File: d.txt\n+d";
+    let plan = workspace.verify(sections).expect("it fits");
+    // Three texts are written, a is exchanged, b set aside, c exchanged; the disk fails from then on.
+    let error = plan.apply_on(&FailingDisk::when(|count| count > 6)).expect_err("the disk failed");
+    let ApplyError::Stuck { files, stuck, .. } = &error else { panic!("{error}") };
+    let conditions: Vec<(&str, Condition)> =
+        files.iter().map(|file| (file.path.as_str(), file.condition)).collect();
+    assert_eq!(
+        conditions,
+        [
+            ("a.txt", Condition::AsPatched),
+            ("b.txt", Condition::AsPatched),
+            ("c.txt", Condition::AsPatched),
+            ("d.txt", Condition::AsBefore)
+        ]
+    );
+    let texts: Vec<String> = stuck.iter().filter_map(|(path, _)| fs::read_to_string(path).ok()).collect();
+    assert!(
+        ["one\n", "two\n", "three\n"].iter().all(|old| texts.iter().any(|text| text == old)),
+        "{texts:?}"
+    );
+    let text = error.to_string();
+    assert!(text.starts_with("Failed to write file d.txt: no storage space\n"), "{text}");
+    assert!(text.contains("\na.txt: as the patch wants it\nb.txt: as the patch wants it\n"), "{text}");
+    assert!(text.contains("\nleft at "), "{text}");
+}
+
+#[test]
+fn a_file_of_which_half_is_written_is_told_to_be_neither() {
+    let workspace = Workspace::with(&[("a.txt", "one\n")]);
+    fs::hard_link(workspace.path("a.txt"), workspace.path("b.txt")).expect("a second name can be made");
+    let plan = workspace.verify("*** Update File: a.txt\n@@\n-one\n+eins zwei").expect("it fits");
+    let error = plan.apply_on(&FailingDisk::when(|_| true)).expect_err("the disk failed");
+    let ApplyError::Stuck { files, .. } = &error else { panic!("{error}") };
+    assert_eq!(files[0].condition, Condition::Neither);
+}
+
+/// Says to a child that it is one, and where its workspace is.
+const CHILD: &str = "WINDLASS_PATCH_TEST_WORKSPACE";
+
+/// A test whose middle must be done by a user who may not do everything.
+struct Ordinary<'a> {
+    /// The test's full name.
+    test: &'a str,
+    prepare: &'a dyn Fn() -> Workspace,
+    work: &'a dyn Fn(&Path),
+    check: &'a dyn Fn(&Workspace),
+}
+
+impl Ordinary<'_> {
+    /// Where this user may do everything, the middle is done by the same test in a child of another user.
+    fn run(&self) {
+        if let Some(root) = std::env::var_os(CHILD) {
+            return (self.work)(&PathBuf::from(root));
+        }
+        let workspace = (self.prepare)();
+        if rustix::process::geteuid().is_root() {
+            self.run_child(workspace.root());
+        } else {
+            (self.work)(workspace.root());
+        }
+        (self.check)(&workspace);
+        set_mode(&workspace, "closed", 0o755);
+    }
+
+    fn run_child(&self, root: &Path) {
+        let mut child = Command::new("/proc/self/exe");
+        child.args(["--exact", self.test, "--nocapture"]).env(CHILD, root).uid(65534).gid(65534);
+        let output = child.output().expect("the test can be run again");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "the child ran the test");
+    }
+}
+
+/// A directory that everybody may write with a file of these permissions, and one that nobody may.
+fn half_closed(mode: u32) -> Workspace {
+    let workspace = Workspace::with(&[("open/a.txt", "one\n"), ("closed/b.txt", "two\n")]);
+    set_mode(&workspace, "open", 0o777);
+    set_mode(&workspace, "open/a.txt", mode);
+    set_mode(&workspace, "closed/b.txt", mode);
+    set_mode(&workspace, "closed", 0o555);
+    workspace
+}
+
+fn check_untouched(workspace: &Workspace) {
+    assert_eq!(
+        (workspace.read("open/a.txt"), workspace.read("closed/b.txt")),
+        ("one\n".into(), "two\n".into())
+    );
+    assert_eq!(workspace.tree().len(), 4);
+}
+
+fn apply_in(root: &Path, sections: &str) -> Result<(), String> {
+    let patch = Patch::parse(&patch(sections)).expect("it is a patch");
+    let plan = patch.verify(&windlass_patch::Directory::at(root)).map_err(|error| error.to_string())?;
+    plan.apply().map(drop).map_err(|error| error.to_string())
+}
+
+fn set_mode(workspace: &Workspace, path: &str, mode: u32) {
+    fs::set_permissions(workspace.path(path), Permissions::from_mode(mode)).expect("permissions can be set");
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_fails_before_anything_is_written() {
+    let work = |root: &Path| {
+        let update = "*** Update File: open/a.txt\n@@\n-one\n+uno\n";
+        for (section, path) in [
+            ("*** Add File: closed/new.txt\n+x", "closed/new.txt"),
+            ("*** Add File: closed/x/y/new.txt\n+x", "closed/x/y/new.txt"),
+            ("*** Delete File: closed/b.txt", "closed/b.txt"),
+        ] {
+            let error = apply_in(root, &format!("{update}{section}")).expect_err("it is closed");
+            assert_eq!(error, format!("Failed to write file {path}: Permission denied (os error 13)"));
+        }
+    };
+    Ordinary {
+        test: "failing::a_directory_that_may_not_be_written_fails_before_anything_is_written",
+        prepare: &|| half_closed(0o666),
+        work: &work,
+        check: &check_untouched,
+    }
+    .run();
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_not_replaced_either() {
+    let work = |root: &Path| {
+        let sections = "*** Update File: open/a.txt\n@@\n-one\n+uno";
+        let error = apply_in(root, sections).expect_err("it may not be written");
+        assert_eq!(error, "Failed to write file open/a.txt: Permission denied (os error 13)");
+    };
+    Ordinary {
+        test: "failing::a_file_that_may_not_be_written_is_not_replaced_either",
+        prepare: &|| half_closed(0o444),
+        work: &work,
+        check: &check_untouched,
+    }
+    .run();
+}
+
+#[test]
+fn a_writable_file_in_a_closed_directory_is_written_in_place() {
+    let work = |root: &Path| {
+        let sections =
+            "*** Update File: closed/b.txt\n@@\n-two\n+due\n*** Update File: open/a.txt\n@@\n-one\n+uno";
+        apply_in(root, sections).expect("the files themselves may be written");
+    };
+    let check = |workspace: &Workspace| {
+        assert_eq!(
+            (workspace.read("open/a.txt"), workspace.read("closed/b.txt")),
+            ("uno\n".into(), "due\n".into())
+        );
+    };
+    Ordinary {
+        test: "failing::a_writable_file_in_a_closed_directory_is_written_in_place",
+        prepare: &|| half_closed(0o666),
+        work: &work,
+        check: &check,
+    }
+    .run();
+}
+
+#[test]
+fn a_failure_is_taken_back_also_where_files_belong_to_somebody_else() {
+    let work = |root: &Path| {
+        let sections =
+            "*** Update File: closed/b.txt\n@@\n-two\n+due\n*** Update File: open/a.txt\n@@\n-one\n+uno";
+        let plan = Patch::parse(&patch(sections)).expect("it is a patch");
+        let plan = plan.verify(&windlass_patch::Directory::at(root)).expect("it fits");
+        let failing = FailingDisk::when(|count| count == 4);
+        let error = plan.apply_on(&failing).expect_err("the disk is full");
+        assert!(matches!(error, ApplyError::Write { .. }), "{error}");
+    };
+    Ordinary {
+        test: "failing::a_failure_is_taken_back_also_where_files_belong_to_somebody_else",
+        prepare: &|| half_closed(0o666),
+        work: &work,
+        check: &check_untouched,
+    }
+    .run();
+}
