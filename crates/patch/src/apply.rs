@@ -72,6 +72,9 @@ fn check_unchanged(step: &Step) -> Result<(), ApplyError> {
     Err(ApplyError::Changed { path: step.written.clone() })
 }
 
+/// The most names that are tried for one file.
+const MAX_NAMES: usize = 1000;
+
 /// What failed first.
 enum Failure {
     Changed { path: String },
@@ -137,26 +140,36 @@ impl<'a> Work<'a> {
     fn create_directories(&mut self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
         for path in missing.into_iter().rev() {
-            self.disk.create_directory(path)?;
-            self.done.push(Undo::RemoveDirectory(path.to_owned()));
+            match self.disk.create_directory(path) {
+                Ok(()) => self.done.push(Undo::RemoveDirectory(path.to_owned())),
+                // Somebody else made it a moment ago, and it is theirs.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
 
     fn create_beside(&mut self, parent: &Path, text: &str, like: Like<'_>) -> io::Result<PathBuf> {
-        let path = self.unused_name(parent);
-        self.disk.create_file(&path, text.as_bytes(), like)?;
+        let disk = self.disk;
+        let path = self.under_unused_name(parent, |path| disk.create_file(path, text.as_bytes(), like))?;
         self.done.push(Undo::RemoveFile(path.clone()));
         Ok(path)
     }
 
-    /// A name in the directory that nobody has. Creating it fails if somebody takes it at the same moment.
-    fn unused_name(&mut self, parent: &Path) -> PathBuf {
+    /// Makes a file under a name that nobody has. Another patch may be looking for one in the same directory.
+    fn under_unused_name(
+        &mut self,
+        parent: &Path,
+        make: impl Fn(&Path) -> io::Result<()>,
+    ) -> io::Result<PathBuf> {
+        let last = self.names + MAX_NAMES;
         loop {
             self.names += 1;
             let path = parent.join(format!(".windlass-patch-{}-{}", std::process::id(), self.names));
-            if path.symlink_metadata().is_err() {
-                return path;
+            match make(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.names < last => {}
+                outcome => return outcome.map(|()| path),
             }
         }
     }
@@ -184,8 +197,9 @@ impl<'a> Work<'a> {
     }
 
     fn set_aside(&mut self, step: &Step) -> Result<Option<PathBuf>, Failure> {
-        let aside = self.unused_name(step.parent());
-        self.disk.rename(&step.place, &aside).map_err(|source| Failure::of(step, source))?;
+        let disk = self.disk;
+        let aside = self.under_unused_name(step.parent(), |path| disk.rename(&step.place, path));
+        let aside = aside.map_err(|source| Failure::of(step, source))?;
         self.done.push(Undo::Rename { from: aside.clone(), to: step.place.clone() });
         self.check_old(step, aside)
     }

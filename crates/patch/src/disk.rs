@@ -133,14 +133,20 @@ fn take_owner(file: &fs::File, found: &fs::Metadata) -> io::Result<()> {
 /// The longest list of attributes and the longest attribute; the kernel's own limits.
 const ATTRIBUTE: usize = 64 << 10;
 
-/// Copies extended attributes, access lists among them.
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Copies the extended attributes that are people's, and the access list. Labels of security modules are not: the kernel
+/// gives those to every file by its place.
 fn take_attributes(file: &fs::File, model: &Path) -> io::Result<()> {
+    // What the directory gave to the new file is not the old one's. Mostly there is none.
+    let _none = rustix::fs::fremovexattr(file, ACCESS_LIST);
     let mut names = vec![0; ATTRIBUTE];
     let length = match rustix::fs::listxattr(model, &mut names[..]) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
         length => length?,
     };
-    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    let ours = |name: &&[u8]| name.starts_with(b"user.") || *name == ACCESS_LIST.as_bytes();
+    for name in names[..length].split(|byte| *byte == 0).filter(ours) {
         let mut value = vec![0; ATTRIBUTE];
         let length = rustix::fs::getxattr(model, name, &mut value[..])?;
         rustix::fs::fsetxattr(file, name, &value[..length], XattrFlags::empty())?;

@@ -11,10 +11,13 @@ pub(crate) enum SectionHeader<'a> {
     Update(&'a str),
 }
 
+/// The longest path, which is the kernel's limit too.
+const MAX_PATH: usize = 4096;
+
 /// Reads a line that begins a section. A header without a path is none.
 pub(crate) fn section(line: &str) -> Option<SectionHeader<'_>> {
     let line = line.trim();
-    let path = |marker: &str| line.strip_prefix(marker).map(str::trim).filter(|path| !path.is_empty());
+    let path = |marker: &str| line.strip_prefix(marker).and_then(path);
     None.or_else(|| path("*** Add File:").map(SectionHeader::Add))
         .or_else(|| path("*** Delete File:").map(SectionHeader::Delete))
         .or_else(|| path("*** Update File:").map(SectionHeader::Update))
@@ -22,7 +25,11 @@ pub(crate) fn section(line: &str) -> Option<SectionHeader<'_>> {
 
 /// The path in a line that says where a file goes.
 pub(crate) fn move_to(line: &str) -> Option<&str> {
-    line.trim().strip_prefix("*** Move to:").map(str::trim).filter(|path| !path.is_empty())
+    line.trim().strip_prefix("*** Move to:").and_then(path)
+}
+
+fn path(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|path| !path.is_empty() && path.len() <= MAX_PATH)
 }
 
 /// What a line that begins with `@@` says.

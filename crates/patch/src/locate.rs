@@ -2,12 +2,14 @@
 //! before, though it may share lines with it that the one before only named. Where several places fit, the first one
 //! below the header is taken (or the one nearest to a unified diff's number), and the doubt is noted.
 
+use std::collections::HashSet;
+
 use crate::misfit::{self, Elsewhere, Misfit};
 use crate::nearest::nearest;
 use crate::parse::shortened;
 use crate::patch::{Chunk, ChunkPlace, LineNumbers, PatchLine};
 use crate::search::Index;
-use crate::warning::Doubt;
+use crate::warning::{Doubt, MAX_OTHERS};
 
 /// Where a chunk belongs, in lines counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,7 @@ impl<'a> Locator<'a> {
 
     /// What was not clear. A place that another chunk took is no doubt any more.
     pub(crate) fn doubts(self) -> Vec<Doubt> {
-        let starts = self.starts;
+        let starts: HashSet<usize> = self.starts.into_iter().collect();
         let mut doubts = self.doubts;
         for doubt in &mut doubts {
             if let Doubt::Repeated { others, .. } = doubt {
@@ -246,7 +248,7 @@ impl<'a> Locator<'a> {
 
     fn note_repetition(&mut self, line: usize, others: Vec<usize>) {
         if !others.is_empty() {
-            let others = others.into_iter().map(|other| other + 1).collect();
+            let others = others.into_iter().take(MAX_OTHERS).map(|other| other + 1).collect();
             self.doubts.push(Doubt::Repeated { chunk: self.count, line: line + 1, others });
         }
     }

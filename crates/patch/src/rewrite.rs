@@ -11,7 +11,7 @@ use crate::search::Index;
 use crate::warning::Doubt;
 
 /// The most chunks times lines that are searched: a second's work.
-const MAX_WORK: usize = 200_000_000;
+const MAX_WORK: usize = 100_000_000;
 
 /// A text after its chunks.
 #[derive(Debug, PartialEq, Eq)]

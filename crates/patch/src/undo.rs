@@ -37,12 +37,20 @@ pub(crate) fn take_back(done: Vec<Undo<'_>>, disk: &dyn Disk) -> Vec<Stuck> {
 impl Undo<'_> {
     fn run(self, disk: &dyn Disk) -> Result<(), Stuck> {
         let (outcome, path) = match self {
-            Self::RemoveDirectory(path) => (disk.remove_directory(&path), path),
+            Self::RemoveDirectory(path) => (unless_used(disk.remove_directory(&path)), path),
             Self::RemoveFile(path) => (disk.remove_file(&path), path),
             Self::Exchange(aside, place) => (disk.exchange(&aside, &place), aside),
             Self::Rename { from, to } => (disk.rename(&from, &to), from),
             Self::Overwrite { place, text } => (disk.overwrite(place, text.as_bytes()), place.to_owned()),
         };
         outcome.map_err(|error| Stuck { path, error })
+    }
+}
+
+/// A directory that somebody else uses by now stays, and no file is in another state for it.
+fn unless_used(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        outcome => outcome,
     }
 }

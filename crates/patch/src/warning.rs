@@ -38,7 +38,7 @@ pub enum Doubt {
         chunk: usize,
         /// Where it was applied.
         line: usize,
-        /// Where it would fit as well.
+        /// Where it would fit as well: the first thousand places.
         others: Vec<usize>,
     },
     /// The line after a unified diff's numbers is not in the file, and was passed over.
@@ -91,6 +91,9 @@ impl fmt::Display for Doubt {
     }
 }
 
+/// The most other places of a chunk that are kept.
+pub(crate) const MAX_OTHERS: usize = 1000;
+
 /// The most places that are listed one by one.
 const LISTED: usize = 5;
 
@@ -103,6 +106,7 @@ impl fmt::Display for Places<'_> {
         let noun = if self.0.len() == 1 { "line" } else { "lines" };
         write!(f, "{noun} {}", listed.join(", "))?;
         match self.0.len().checked_sub(LISTED) {
+            Some(more) if self.0.len() >= MAX_OTHERS => write!(f, " and at least {more} others"),
             Some(more @ 1..) => write!(f, " and {more} others"),
             _ => Ok(()),
         }

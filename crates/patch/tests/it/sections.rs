@@ -173,6 +173,16 @@ fn a_parent_that_is_a_file_is_found_before_anything_is_written() {
 }
 
 #[test]
+fn adding_a_file_where_a_directory_is_is_refused() {
+    check_refused(&[("d/a.txt", "one\n")], "*** Add File: d\n+x", "Failed to write file d: Is a directory");
+    check_refused(
+        &[("d/a.txt", "one\n")],
+        "*** Update File: d\n@@\n-x",
+        "Failed to read file to update d: Is a directory",
+    );
+}
+
+#[test]
 fn a_chunk_without_change_succeeds_and_leaves_the_bytes_alone() {
     check("one\r\ntwo", "@@\n one\n two", "one\r\ntwo");
 }
