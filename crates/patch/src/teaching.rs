@@ -26,7 +26,7 @@ delete_file: "*** Delete File: " path LF
 update_file: "*** Update File: " path LF move_to? chunk+
 move_to: "*** Move to: " path LF
 
-chunk: chunk_header* chunk_line+ end_of_file?
+chunk: chunk_header+ chunk_line+ end_of_file?
 chunk_header: "@@" LF | "@@ " REST LF
 chunk_line: context_line | removed_line | added_line
 context_line: " " REST? LF

@@ -1,6 +1,8 @@
 //! What the crate promises, tested from outside.
 #![forbid(unsafe_code)]
 
+#[path = "it/accidents.rs"]
+mod accidents;
 #[path = "it/applying.rs"]
 mod applying;
 #[path = "it/bounds.rs"]

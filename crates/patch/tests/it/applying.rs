@@ -158,6 +158,26 @@ fn a_path_that_leads_elsewhere_after_verifying_is_an_error() {
 }
 
 #[test]
+fn patches_at_the_same_time_do_not_disturb_each_other() {
+    let workspace = Workspace::with(&[("d/gone.txt", "x\n")]);
+    let files: Vec<String> = (0..8).map(|number| format!("d/sub/{number}.txt")).collect();
+    let workspace = &workspace;
+    std::thread::scope(|scope| {
+        for file in &files {
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    workspace.apply(&format!("*** Add File: {file}\n+one")).expect("it is added");
+                    let update = format!("*** Update File: {file}\n@@\n-one\n+uno");
+                    workspace.apply(&update).expect("it is updated");
+                }
+            });
+        }
+    });
+    assert!(files.iter().all(|file| workspace.read(file) == "uno\n"));
+    assert_eq!(workspace.tree().len(), 3 + files.len(), "nothing lies about");
+}
+
+#[test]
 fn verifying_writes_nothing() {
     let workspace = Workspace::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
     let before = workspace.tree();

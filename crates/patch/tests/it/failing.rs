@@ -13,13 +13,13 @@ use windlass_patch::{ApplyError, Condition, Disk, Like, LocalDisk, Patch};
 use crate::workspace::{Workspace, patch};
 
 /// The real disk, until operations with these numbers come.
-struct FailingDisk<F> {
+pub(crate) struct FailingDisk<F> {
     count: Cell<usize>,
     fails: F,
 }
 
 impl<F: Fn(usize) -> bool> FailingDisk<F> {
-    fn when(fails: F) -> Self {
+    pub(crate) fn when(fails: F) -> Self {
         Self { count: Cell::new(0), fails }
     }
 

@@ -94,12 +94,14 @@ fn lines() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(600), ..Default::default() })]
 
     #[test]
     fn one_chunk_over_the_whole_file_leads_from_any_text_to_any_other(old in lines(), new in lines()) {
         let edits = compare(&old, &new);
-        prop_assume!(!edits.is_empty());
+        if edits.is_empty() {
+            return Ok(());
+        }
         let chunk: String = edits.iter().map(prefixed).collect();
         prop_assert_eq!(apply(&old, &format!("@@\n{chunk}")), Ok(text(&new)));
     }
@@ -107,7 +109,9 @@ proptest! {
     #[test]
     fn a_unified_diff_leads_from_any_text_to_any_other(old in lines(), new in lines(), context in 0usize..4) {
         let edits = compare(&old, &new);
-        prop_assume!(edits.iter().any(|edit| !matches!(edit, Edit::Keep(_))));
+        if !edits.iter().any(|edit| !matches!(edit, Edit::Keep(_))) {
+            return Ok(());
+        }
         prop_assert_eq!(apply(&old, &unified_chunks(&edits, context)), Ok(text(&new)));
     }
 
@@ -124,7 +128,9 @@ proptest! {
             if remove && new.len() > 1 { _ = new.remove(at) } else { new.insert(at, "added") }
         }
         let edits = compare(&old, &new);
-        prop_assume!(edits.iter().any(|edit| !matches!(edit, Edit::Keep(_))));
+        if !edits.iter().any(|edit| !matches!(edit, Edit::Keep(_))) {
+            return Ok(());
+        }
         let chunks = unified_chunks(&edits, 1);
         let chunks: String = chunks
             .lines()

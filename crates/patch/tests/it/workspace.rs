@@ -137,3 +137,13 @@ pub(crate) fn check_warnings(before: &str, chunks: &str, expected: &[&str]) {
     let warnings: Vec<String> = plan.warnings().iter().map(ToString::to_string).collect();
     assert_eq!(warnings, expected, "{chunks}");
 }
+
+/// No temporary file is left.
+pub(crate) fn check_nothing_else(workspace: &Workspace) {
+    let left: Vec<PathBuf> = workspace
+        .tree()
+        .into_keys()
+        .filter(|path| path.to_string_lossy().contains(".windlass-patch"))
+        .collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
