@@ -119,7 +119,7 @@ impl<'a> Work<'a> {
         let Some(text) = step.after.as_deref() else { return Ok(Staged::Removal(step)) };
         if step.before.is_none() {
             self.create_directories(step.parent())?;
-        } else if has_other_names(&step.place) {
+        } else if step.moved_from.is_none() && has_other_names(&step.place) {
             return Ok(Staged::InPlace(step, text));
         }
         let like = match (&step.moved_from, &step.before) {
@@ -130,7 +130,7 @@ impl<'a> Work<'a> {
         match self.create_beside(step.parent(), text, like) {
             Ok(path) => Ok(Staged::Aside(step, path)),
             // The file may be written, but not its directory, or it belongs to somebody else.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && step.before.is_some() => {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_plain_file(step) => {
                 Ok(Staged::InPlace(step, text))
             }
             Err(error) => Err(error),
@@ -224,6 +224,11 @@ impl Failure {
     fn of(step: &Step, source: io::Error) -> Self {
         Self::Write { path: step.written.clone(), source }
     }
+}
+
+/// Whether there is a file that can be written over, rather than nothing or a link that is to go.
+fn is_plain_file(step: &Step) -> bool {
+    step.before.is_some() && step.link.is_none()
 }
 
 /// Whether a file is also known by another name, which replacing it would part from it.

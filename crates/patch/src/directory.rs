@@ -34,10 +34,15 @@ impl<'a> Directory<'a> {
     }
 
     /// The same, but only paths that pass may be written. They are asked about as they are once symbolic links were
-    /// followed: a link that leads out of the workspace is outside. Others are refused for the reason given.
+    /// followed: a link that leads out of the workspace is outside. Others are refused for the reason given. What they are
+    /// compared with must have been followed too, by [`resolve`].
     #[must_use]
     pub fn allowing(self, may_write: &'a dyn Fn(&Path) -> bool, refusal: Refusal) -> Self {
         Self { may_write: Some(may_write), refusal, ..self }
+    }
+
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
     }
 
     pub(crate) fn may_write(&self, resolved: &Path) -> bool {
@@ -97,7 +102,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Follows an absolute path as the kernel does, and goes on by the names alone where nothing exists yet.
-pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut resolved = PathBuf::from("/");
     let mut rest: Vec<PathBuf> = parts(path);
     let mut links = 0;

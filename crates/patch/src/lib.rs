@@ -32,7 +32,7 @@ mod verify;
 mod warning;
 
 pub use apply::{ApplyError, Condition, FileState};
-pub use directory::{Directory, Refusal};
+pub use directory::{Directory, Refusal, resolve};
 pub use disk::{Disk, Like, LocalDisk};
 pub use heredoc::Heredoc;
 pub use inspect::MAX_FILE;

@@ -146,6 +146,10 @@ impl<'a> Locator<'a> {
         if chunk.place == ChunkPlace::EndOfFile {
             return Ok(Place::End);
         }
+        // A program made this diff: models do not count to none.
+        if let Some(numbers) = chunk.numbers.filter(|numbers| numbers.count == 0) {
+            return Ok(self.place_by_number(numbers));
+        }
         match &scope.header {
             Header::Ahead { line, rivals } => {
                 let others = if chunk.headers.len() == 1 { rivals.clone() } else { Vec::new() };
@@ -194,13 +198,26 @@ impl<'a> Locator<'a> {
     }
 
     /// Looks below the header; then from the header on, for chunks that repeat it; then among the lines that the chunk
-    /// before named without changing them.
+    /// before named without changing them. With numbers, the header is a hint as well: `diff` names there whatever
+    /// function comes before, and a place that is exactly where the number says needs no header.
     fn find_block(&self, chunk: &Chunk, old: &[&str], scope: &Scope) -> Option<Found> {
-        let second = match scope.header {
+        let from = |from: usize| self.find_from(chunk, old, from);
+        let Some(numbers) = chunk.numbers else {
+            return from(scope.from).or_else(|| from(self.second(scope)));
+        };
+        let anywhere = from(self.floor)?;
+        if anywhere.start + 1 == numbers.start {
+            return Some(anywhere);
+        }
+        from(scope.from).or(Some(anywhere))
+    }
+
+    /// Where to begin when the lines are not below the header.
+    fn second(&self, scope: &Scope) -> usize {
+        match scope.header {
             Header::Ahead { line, .. } => line,
             Header::None | Header::Behind { .. } => self.floor,
-        };
-        [scope.from, second].into_iter().find_map(|from| self.find_from(chunk, old, from))
+        }
     }
 
     /// Looks for the lines, and then without the empty ones at their end, which stand for nothing but the end of the
@@ -226,7 +243,15 @@ impl<'a> Locator<'a> {
         let but_start = |places: &[usize]| places.iter().copied().filter(|place| *place != start).collect();
         match (chunk.numbers, &scope.header) {
             (Some(numbers), _) if start + 1 == numbers.start => Vec::new(),
-            (Some(_), _) | (None, Header::None) => but_start(&found.places),
+            (Some(_), _) => but_start(&found.places),
+            (None, Header::None) => {
+                let wanted: Vec<&str> =
+                    chunk.lines.iter().filter_map(PatchLine::old).take(found.length).collect();
+                match chunk.place {
+                    ChunkPlace::Anywhere => but_start(&self.index.find(&wanted, self.floor)),
+                    ChunkPlace::EndOfFile => Vec::new(),
+                }
+            }
             (None, Header::Behind { .. }) => Vec::new(),
             (None, Header::Ahead { rivals, .. }) => {
                 let mut places: Vec<usize> =

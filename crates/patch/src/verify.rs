@@ -17,6 +17,12 @@ use crate::warning::Warning;
 /// Why a patch cannot be applied. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
+    /// The directory was not given as an absolute path, so nothing can be said about where it is.
+    #[error("the directory {} is not an absolute path", base.display())]
+    RelativeDirectory {
+        /// The directory.
+        base: PathBuf,
+    },
     /// Some of its paths may not be written.
     #[error("patch rejected: {refusal}\nnot writable: {}", list(paths))]
     Refused {
@@ -74,6 +80,9 @@ pub enum VerifyError {
 impl Patch {
     /// Holds the patch against the files and works out what they become.
     pub fn verify(&self, directory: &Directory<'_>) -> Result<Plan, VerifyError> {
+        if !directory.base().is_absolute() {
+            return Err(VerifyError::RelativeDirectory { base: directory.base().to_owned() });
+        }
         self.check_permission(directory)?;
         let mut draft = Draft::of(directory);
         for section in &self.sections {

@@ -34,8 +34,6 @@ fn check_applied(workspace: &Workspace, plan: &Plan) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(500), ..Default::default() })]
-
     #[test]
     fn a_random_patch_is_applied_whole_or_not_at_all(
         sections in prop::collection::vec(section(), 1..5),

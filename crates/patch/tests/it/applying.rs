@@ -84,6 +84,14 @@ fn all_names_of_a_file_see_the_change() {
 }
 
 #[test]
+fn a_file_that_is_moved_over_one_of_several_names_takes_that_name_alone() {
+    let workspace = Workspace::with(&[("a.txt", "one\n"), ("b.txt", "other\n")]);
+    fs::hard_link(workspace.path("b.txt"), workspace.path("twin.txt")).expect("a second name can be made");
+    workspace.apply("*** Update File: a.txt\n*** Move to: b.txt\n@@\n one").expect("it applies");
+    assert_eq!((workspace.read("b.txt"), workspace.read("twin.txt")), ("one\n".into(), "other\n".into()));
+}
+
+#[test]
 fn a_file_is_replaced_and_not_written_into() {
     let workspace = Workspace::with(&[("a.txt", "one\n")]);
     let open = fs::File::open(workspace.path("a.txt")).expect("it can be opened");

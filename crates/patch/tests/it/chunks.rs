@@ -264,6 +264,14 @@ fn the_line_behind_a_unified_diffs_numbers_may_be_missing() {
 }
 
 #[test]
+fn the_line_behind_a_unified_diffs_numbers_is_a_hint_too() {
+    let file = "fn a() {\n x\n}\nfn b() {\n x\n}\n";
+    check_clear(file, "@@ -2,1 +2,1 @@ fn b() {\n- x\n+ y", "fn a() {\n y\n}\nfn b() {\n x\n}\n");
+    check_clear(file, "@@ -99,1 +99,1 @@ fn b() {\n- x\n+ y", "fn a() {\n x\n}\nfn b() {\n y\n}\n");
+    check_clear("x\nfn a() {\n}\n", "@@ -9,1 +9,1 @@ fn a() {\n-x\n+y", "y\nfn a() {\n}\n");
+}
+
+#[test]
 fn numbers_alone_place_additions_with_a_warning() {
     check("a\nb\nc\n", "@@ -1,0 +2,1 @@\n+x", "a\nx\nb\nc\n");
     check("a\nb\nc\n", "@@ -0,0 +1,1 @@\n+x", "x\na\nb\nc\n");
@@ -282,6 +290,19 @@ fn chunks_may_share_lines_that_stay() {
     check_clear("a\nb\nc\nd\ne\n", "@@\n a\n-b\n+B\n c\n@@\n c\n-d\n+D\n e", "a\nB\nc\nD\ne\n");
     check_clear("a\nb\nc\n", "@@\n-a\n+A\n b\n@@\n-b\n+B", "A\nB\nc\n");
     check_clear("a\nb\n", "@@\n+x\n b\n@@\n b\n+y", "a\nx\nb\ny\n");
+}
+
+#[test]
+fn a_place_among_shared_lines_that_was_not_taken_is_warned_about() {
+    check("a\n}\nb\n}\n", "@@\n-a\n+A\n }\n@@\n }\n+x", "A\n}\nb\n}\nx\n");
+    check_warnings(
+        "a\n}\nb\n}\n",
+        "@@\n-a\n+A\n }\n@@\n }\n+x",
+        &[
+            "a.txt: chunk 2 was applied at line 4, but fits line 2 as well; if another place was meant, undo this and add \
+           an @@ header or more context",
+        ],
+    );
 }
 
 #[test]

@@ -81,6 +81,13 @@ fn a_link_that_leads_outside_is_outside() {
 }
 
 #[test]
+fn a_directory_that_is_not_absolute_is_refused() {
+    let patch = Patch::parse(&patch(UPDATE)).expect("it is a patch");
+    let error = patch.verify(&windlass_patch::Directory::at("here")).expect_err("it could be anywhere");
+    assert_eq!(error.to_string(), "the directory here is not an absolute path");
+}
+
+#[test]
 fn a_file_that_may_not_be_written_is_not_even_read() {
     let workspace = Workspace::with(&[("in/a.txt", "one\n"), ("out/b.txt", "secret\n")]);
     let sections = "*** Update File: ../out/b.txt\n@@\n-not there\n+x";
