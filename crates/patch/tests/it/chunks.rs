@@ -98,6 +98,11 @@ fn a_header_may_be_repeated_for_a_second_chunk() {
         "@@ class A:\n-  x\n+  X\n@@ class A:\n-  z\n+  Z",
         "class A:\n  X\n  y\n  Z\n",
     );
+    check_clear(
+        "class A:\n  x\n  y\n  y\n",
+        "@@ class A:\n-  x\n+  X\n@@ class A:\n-  y\n+  Y",
+        "class A:\n  X\n  Y\n  y\n",
+    );
 }
 
 #[test]
@@ -153,7 +158,7 @@ fn additions_alone_go_to_the_end() {
 #[test]
 fn additions_alone_go_to_the_end_even_with_an_empty_line_below_them() {
     // The empty line parts sections; looking for one in the file would put the additions anywhere.
-    check_clear("one\n\ntwo\n", "@@\n+three\n\n", "one\n\ntwo\nthree\n");
+    check_clear("one\n\ntwo\n", "@@\n+three\n\n@@\n-one\n+uno", "uno\n\ntwo\nthree\n");
 }
 
 #[test]
@@ -171,6 +176,16 @@ fn additions_under_a_repeated_header_are_warned_about() {
             "a.txt: chunk 1 was applied at line 1, but fits line 3 as well; if another place was meant, undo this and add \
            an @@ header or more context",
         ],
+    );
+}
+
+#[test]
+fn additions_go_back_to_a_header_only_if_it_occurs_once() {
+    check_clear("a\nb\nc\n", "@@\n-c\n+C\n@@ a\n+x", "a\nx\nb\nC\n");
+    check_misfit(
+        "a\nb\na\nc\n",
+        "@@\n-c\n+C\n@@ a\n+x",
+        "Failed to find context 'a' in a.txt\nIt is line 1, but headers and chunks must be in the order of the file.",
     );
 }
 
@@ -211,6 +226,7 @@ fn a_patch_with_carriage_returns_is_read_without_them() {
 #[test]
 fn a_byte_order_mark_belongs_to_no_line_and_stays() {
     check_clear("\u{feff}one\ntwo\n", "@@\n-one\n+uno", "\u{feff}uno\ntwo\n");
+    check_clear("\u{feff}one\n", "@@\n-one", "");
 }
 
 #[test]
@@ -228,6 +244,8 @@ fn empty_old_lines_at_the_end_that_the_file_lacks_are_passed_over() {
     check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n ", "one\ndue\n");
     check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n\n\n", "one\ndue\n");
     check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n\n*** End of File", "one\ndue\n");
+    check_clear("one\ntwo\n", "@@\n-two\n+due\n-", "one\ndue\n");
+    check_clear("one\ntwo\n", "@@\n two\n \n+three", "one\ntwo\nthree\n");
 }
 
 #[test]

@@ -172,6 +172,76 @@ fn a_file_of_which_half_is_written_is_told_to_be_neither() {
     assert_eq!(files[0].condition, Condition::Neither);
 }
 
+#[test]
+fn files_that_are_written_in_place_come_last() {
+    let workspace = Workspace::with(&[("twin.txt", "twin\n"), ("a.txt", "one\n")]);
+    fs::hard_link(workspace.path("twin.txt"), workspace.path("other.txt"))
+        .expect("a second name can be made");
+    let sections = "*** Update File: twin.txt\n@@\n-twin\n+zwilling\n*** Update File: a.txt\n@@\n-one\n+uno";
+    let plan = workspace.verify(sections).expect("it fits");
+    // The disk fails for good once the new text of the other lies beside it.
+    plan.apply_on(&FailingDisk::when(|count| count > 1)).expect_err("the disk failed");
+    assert_eq!((workspace.read("twin.txt"), workspace.read("a.txt")), ("twin\n".into(), "one\n".into()));
+}
+
+/// Somebody else does something just before the operation with this number.
+fn apply_beside(
+    sections: &str,
+    number: usize,
+    happening: fn(&Workspace),
+) -> (Workspace, Result<(), ApplyError>) {
+    let workspace = Workspace::with(&[("a.txt", "one\n")]);
+    let plan = workspace.verify(sections).expect("it fits");
+    let disk = FailingDisk::when(|count| {
+        if count == number {
+            happening(&workspace);
+        }
+        false
+    });
+    let outcome = plan.apply_on(&disk).map(drop);
+    (workspace, outcome)
+}
+
+#[test]
+fn what_somebody_writes_at_the_last_moment_is_not_lost() {
+    let precious = |workspace: &Workspace| workspace.write("a.txt", b"precious\n");
+    for (sections, number) in [("*** Update File: a.txt\n@@\n-one\n+uno", 2), ("*** Delete File: a.txt", 1)] {
+        let (workspace, outcome) = apply_beside(sections, number, precious);
+        let error = outcome.expect_err("it changed");
+        assert!(matches!(error, ApplyError::Changed { .. }), "{error}");
+        assert_eq!(workspace.read("a.txt"), "precious\n");
+        assert_eq!(workspace.tree().len(), 1);
+    }
+    let (workspace, outcome) =
+        apply_beside("*** Add File: b.txt\n+b", 2, |workspace| workspace.write("b.txt", b"precious\n"));
+    let error = outcome.expect_err("it is there").to_string();
+    assert!(error.starts_with("Failed to write file b.txt: File exists"), "{error}");
+    assert_eq!((workspace.read("b.txt").as_str(), workspace.tree().len()), ("precious\n", 2));
+}
+
+#[test]
+fn a_directory_that_somebody_else_makes_meanwhile_will_do() {
+    let make = |workspace: &Workspace| fs::create_dir(workspace.path("d")).expect("it can be made");
+    let (workspace, outcome) = apply_beside("*** Add File: d/b.txt\n+b", 1, make);
+    outcome.expect("it applies");
+    assert_eq!(workspace.read("d/b.txt"), "b\n");
+}
+
+#[test]
+fn a_directory_that_somebody_else_uses_by_then_stays() {
+    let workspace = Workspace::with(&[]);
+    let plan = workspace.verify("*** Add File: d/b.txt\n+b").expect("it fits");
+    let disk = FailingDisk::when(|count| {
+        if count == 2 {
+            workspace.write("d/theirs.txt", b"theirs\n");
+        }
+        count == 2
+    });
+    let error = plan.apply_on(&disk).expect_err("the disk is full");
+    assert!(matches!(error, ApplyError::Write { .. }), "{error}");
+    assert_eq!((workspace.read("d/theirs.txt").as_str(), workspace.tree().len()), ("theirs\n", 2));
+}
+
 /// Says to a child that it is one, and where its workspace is.
 const CHILD: &str = "WINDLASS_PATCH_TEST_WORKSPACE";
 

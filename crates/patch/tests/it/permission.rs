@@ -69,10 +69,12 @@ fn a_link_that_leads_outside_is_outside() {
     let workspace = Workspace::with(&[("in/a.txt", "one\n"), ("out/b.txt", "one\n")]);
     symlink("../out/b.txt", workspace.path("in/file")).expect("a link can be made");
     symlink("../out", workspace.path("in/folder")).expect("a link can be made");
+    symlink(workspace.path("out/b.txt"), workspace.path("in/absolute")).expect("a link can be made");
     symlink("../out/missing.txt", workspace.path("in/dangling")).expect("a link can be made");
     let outside = |name: &str| Some(vec![format!("out/{name}")]);
     assert_eq!(refused(&workspace, "*** Update File: file\n@@\n-one\n+uno"), outside("b.txt"));
     assert_eq!(refused(&workspace, "*** Add File: file\n+x"), outside("b.txt"));
+    assert_eq!(refused(&workspace, "*** Add File: absolute\n+x"), outside("b.txt"));
     assert_eq!(refused(&workspace, "*** Add File: folder/new.txt\n+x"), outside("new.txt"));
     assert_eq!(refused(&workspace, "*** Add File: folder/x/../new.txt\n+x"), outside("new.txt"));
     assert_eq!(refused(&workspace, "*** Delete File: folder/b.txt"), outside("b.txt"));
