@@ -12,11 +12,11 @@ use super::outline::{Facts, Outline, Role};
 /// The block around the outline's anchor.
 pub(super) fn around(outline: &Outline, wanted: &Indentation) -> Range<usize> {
     let code = Code(&outline.lines);
-    let mut head = code.head_at(outline.anchor);
+    let mut head = code.settled(code.head_at(outline.anchor));
     let levels = if wanted.max_levels == 0 { u64::MAX } else { wanted.max_levels };
     for _ in 0..levels {
         let Some(outer) = code.enclosing(head) else { break };
-        head = outer;
+        head = code.settled(outer);
     }
     let mut block = code.block(head);
     if wanted.include_siblings {
@@ -42,13 +42,33 @@ impl Code<'_> {
         }
     }
 
+    /// A head, or what it stands before if it is only a decorator of several lines.
+    fn settled(&self, head: usize) -> usize {
+        if self.0[head].role == Role::Decorator { self.described(head) } else { head }
+    }
+
     /// What a comment or decorator stands before, if anything.
     fn described(&self, line: usize) -> usize {
-        let below = (line..self.0.len()).find(|&below| self.0[below].role != Role::Header);
-        let belongs = below.filter(|&below| {
-            self.0[below].role == Role::Other && self.0[below].indent <= self.0[line].indent
-        });
-        belongs.unwrap_or(line)
+        let indent = self.0[line].indent;
+        let mut below = line;
+        while let Some(facts) = self.0.get(below) {
+            match facts.role {
+                Role::Header => below += 1,
+                Role::Decorator => match self.closing(below) {
+                    Some(closing) => below = closing + 1,
+                    None => return line,
+                },
+                Role::Other if facts.indent <= indent => return below,
+                _ => return line,
+            }
+        }
+        line
+    }
+
+    /// The line that ends what this one opens.
+    fn closing(&self, opening: usize) -> Option<usize> {
+        let mut below = opening + 1..self.0.len();
+        below.find(|&line| is_code(&self.0[line]) && self.0[line].indent <= self.0[opening].indent)
     }
 
     /// Where a statement begins that goes on at this line: above a bracket of its own, above what it closes.
@@ -122,7 +142,7 @@ impl Code<'_> {
             let beside = (indent..=indent + 1).contains(&facts.indent);
             match facts.role {
                 Role::Header if beside => start = above,
-                Role::Closing if facts.indent == indent => match self.opening_header(above) {
+                Role::Closing if facts.indent == indent => match self.decorator(above) {
                     Some(opening) => start = opening,
                     None => break,
                 },
@@ -133,12 +153,9 @@ impl Code<'_> {
     }
 
     /// Where a decorator of several lines begins that this line closes.
-    fn opening_header(&self, closing: usize) -> Option<usize> {
-        let indent = self.0[closing].indent;
-        let above = (0..closing)
-            .rev()
-            .find(|&above| self.0[above].indent <= indent && self.0[above].role != Role::Blank);
-        above.filter(|&above| self.0[above].indent == indent && self.0[above].role == Role::Header)
+    fn decorator(&self, closing: usize) -> Option<usize> {
+        let opening = self.beside_above(closing, |facts, closing| facts.indent <= closing.indent);
+        opening.filter(|&opening| self.0[opening].role == Role::Decorator)
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) enum Role {
     Blank,
     /// A comment, a decorator, an attribute: it belongs to what comes next.
     Header,
+    /// The first of several lines of a decorator or an attribute.
+    Decorator,
     /// Nothing but an opening bracket: it belongs to what came before.
     Opening,
     /// It begins by closing a block, as `}`, `)`, `end` and `else` do.
@@ -130,9 +132,11 @@ impl Role {
     fn of(text: &[u8]) -> Self {
         const HEADERS: [&[u8]; 10] = [b"//", b"/*", b"*/", b"* ", b"#", b"@", b"-- ", b"---", b";;", b"<!--"];
         let is_header = text == b"*" || HEADERS.iter().any(|start| text.starts_with(start));
+        let is_open = matches!(text, [b'@' | b'#', .., b'(' | b'[' | b'{']) && !text.starts_with(b"# ");
         match text {
             b"" => Self::Blank,
             b"{" | b"(" | b"[" | b"begin" | b"do" | b"then" => Self::Opening,
+            _ if is_open => Self::Decorator,
             _ if is_header => Self::Header,
             [b'}' | b')' | b']', ..] | [b'<', b'/', ..] => Self::Closing,
             _ if closes(text) => Self::Closing,
@@ -167,6 +171,9 @@ mod tests {
             ("  // why", 2, Role::Header),
             ("#[test]", 0, Role::Header),
             ("@decorated", 0, Role::Header),
+            ("@decorated(", 0, Role::Decorator),
+            ("#[derive(", 0, Role::Decorator),
+            ("# see (", 0, Role::Header),
             (" * text", 1, Role::Header),
             ("*pointer = 1;", 0, Role::Other),
             ("--x;", 0, Role::Other),

@@ -1,0 +1,87 @@
+//! What may not be read is not, whichever way leads there.
+
+use std::path::Path;
+
+use windlass_files::{Refusal, Surroundings};
+
+use crate::place::Place;
+
+/// A place with something secret, and surroundings that deny it.
+fn with_secrets(check: impl Fn(&Place, &Surroundings<'_>)) {
+    let place = Place::with(
+        "secrets",
+        &[
+            ("secret/key", "needle\n"),
+            ("secret/deep/key", "needle\n"),
+            (".token", "needle\n"),
+            ("open", "needle\n"),
+        ],
+    );
+    place.link("door", "secret");
+    place.link("window", "secret/key");
+    place.link("secret/out", "../open");
+    let may_read = |path: &Path| {
+        assert!(
+            path.is_absolute() && !path.components().any(|part| part.as_os_str() == ".."),
+            "{}",
+            path.display()
+        );
+        !path.starts_with(place.path().join("secret")) && !path.ends_with(".token")
+    };
+    check(&place, &Surroundings { may_read: &may_read, ..Surroundings::open(place.path()) });
+}
+
+#[test]
+fn a_secret_is_refused_through_links_as_well() {
+    with_secrets(|place, surroundings| {
+        for (tool, arguments) in [
+            ("read_file", r#"{"file_path":"secret/key"}"#),
+            ("read_file", r#"{"file_path":"window"}"#),
+            ("read_file", r#"{"file_path":"door/key"}"#),
+            ("read_file", r#"{"file_path":"door/../secret/key"}"#),
+            ("read_file", r#"{"file_path":"/proc/self/cwd/HERE/secret/key"}"#),
+            ("read_file", r#"{"file_path":".token","mode":"indentation"}"#),
+            ("list_dir", r#"{"dir_path":"door"}"#),
+            ("list_dir", r#"{"dir_path":"secret/deep"}"#),
+            ("grep_files", r#"{"pattern":"needle","path":"door"}"#),
+            ("grep_files", r#"{"pattern":"needle","path":"window"}"#),
+            ("view_image", r#"{"path":"window"}"#),
+        ] {
+            // From the root, so that the way over our own directory is a real one too.
+            let arguments = arguments.replace("cwd/HERE", "root/HERE");
+            let answer = place.call_with(tool, &arguments, surroundings);
+            assert!(matches!(answer, Err(Refusal::Denied { .. })), "{tool} {arguments}: {answer:?}");
+        }
+        let text = place.text_with("read_file", r#"{"file_path":"secret/out"}"#, surroundings);
+        assert!(text.ends_with("L1: needle"), "what a link in a secret place leads to is not secret: {text}");
+    });
+}
+
+#[test]
+fn lists_and_searches_leave_secrets_out_and_say_how_many() {
+    with_secrets(|place, surroundings| {
+        assert_eq!(
+            place.text_with("list_dir", r#"{"dir_path":"."}"#, surroundings),
+            "Absolute path: HERE\ndoor@\nopen\nwindow@\nNote: 2 entries left out, which may not be read here"
+        );
+        for output in ["files", "lines"] {
+            let arguments = format!(r#"{{"pattern":"needle","output":"{output}"}}"#);
+            let text = place.text_with("grep_files", &arguments, surroundings);
+            let line = if output == "files" { "" } else { ":1: needle" };
+            assert_eq!(
+                text,
+                format!("HERE/open{line}\nNote: 1 file or directory left out, which may not be read here")
+            );
+        }
+    });
+}
+
+#[test]
+fn environments_of_processes_are_not_shown() {
+    let place = Place::new("environments");
+    let own = format!("/proc/{}/environ", std::process::id());
+    for path in ["/proc/self/environ", "/proc/thread-self/environ", "/proc/1/environ", &own] {
+        let answer = place.call("read_file", &format!(r#"{{"file_path":"{path}"}}"#));
+        assert!(matches!(answer, Err(Refusal::Denied { .. })), "{path}: {answer:?}");
+    }
+}
