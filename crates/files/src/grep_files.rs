@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::include::Include;
+use self::lines::{InTime, Wanted};
 use self::newest::Hit;
 use self::pattern::Pattern;
 use self::search::{Search, Searched};
@@ -129,7 +130,10 @@ fn run_within(
     let mut text = Text::default();
     match arguments.output {
         Output::Files => show_files(&searched, &place, &mut text),
-        Output::Lines => lines::show(&search, &mut searched, (&place, arguments.limit), &mut text),
+        Output::Lines => {
+            let wanted = Wanted { place: &place, most: arguments.limit };
+            searched.out_of_time |= lines::show(&search, &searched, &wanted, &mut text) == InTime::No;
+        }
     }
     surroundings.go_on()?;
     conclude(&searched, &mut text);
@@ -182,13 +186,10 @@ fn conclude(searched: &Searched, text: &mut Text) {
         text.note("the file is binary, so it was not searched to its end");
     }
     if searched.denied > 0 {
-        text.note(format!(
-            "{} left out, which may not be read here",
-            count(searched.denied, "file or directory")
-        ));
+        text.note(format!("{} left out, which may not be read here", count(searched.denied, "entry")));
     }
     if searched.unreadable > 0 {
-        text.note(format!("{} could not be read", count(searched.unreadable, "file or directory")));
+        text.note(format!("{} could not be read, or not to the end", count(searched.unreadable, "entry")));
     }
 }
 

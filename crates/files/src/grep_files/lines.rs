@@ -16,35 +16,44 @@ const LONGEST_SHOWN: usize = 300;
 /// How many characters before the match are shown of a longer line.
 const BEFORE: usize = 60;
 
-/// Shows up to so many lines.
-pub(super) fn show(
-    search: &Search<'_>,
-    searched: &mut Searched,
-    (place, most): (&Place<'_>, u64),
-    text: &mut Text,
-) {
+/// Which lines are shown.
+pub(super) struct Wanted<'a> {
+    pub(super) place: &'a Place<'a>,
+    pub(super) most: u64,
+}
+
+/// Shows lines of the files that were found. Says whether there was time for all of them.
+pub(super) fn show(search: &Search<'_>, searched: &Searched, wanted: &Wanted<'_>, text: &mut Text) -> InTime {
     let mut searcher = searcher();
-    let mut lines = Lines { search, text, left: most, name: String::new(), full: false };
+    let mut lines = Lines { search, text, left: wanted.most, name: String::new(), full: false };
     let mut files = 0;
     for hit in &searched.newest {
-        lines.name = Named(&place.shown(hit)).to_string();
+        lines.name = Named(&wanted.place.shown(hit)).to_string();
         // What has gone since it matched is simply not there any more.
-        let Ok(opened) = search.open(&hit.path) else { continue };
-        let _ = searcher.search_reader(&search.pattern.0, opened.reader, &mut lines);
+        let opened = search.open(&hit.path);
+        let _ = opened.map(|opened| searcher.search_reader(&search.pattern.0, opened.reader, &mut lines));
         if lines.full || !search.goes_on() {
             break;
         }
         files += 1;
     }
-    let [full, shown] = [u64::from(lines.full), most - lines.left];
-    searched.out_of_time |= search.out_of_time();
-    if full > 0 || files < searched.matching {
-        let all = count(searched.matching, "file");
-        let lines = count(shown, "line");
-        text.note(format!(
-            "{all} match, and these are {lines} of the newest; a narrower pattern, path or include finds fewer"
-        ));
+    let shown = count(wanted.most - lines.left, "line");
+    if files == searched.matching {
+        return InTime::Yes;
     }
+    let all = count(searched.matching, "file");
+    let in_time = if lines.full || search.goes_on() { InTime::Yes } else { InTime::No };
+    text.note(format!(
+        "{all} match, and these are {shown} of the newest; a narrower pattern, path or include finds fewer"
+    ));
+    in_time
+}
+
+/// Whether all was done before the time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InTime {
+    Yes,
+    No,
 }
 
 /// Takes lines until there are enough.

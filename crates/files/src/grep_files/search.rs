@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
 
     fn visit(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &Tally) -> WalkState {
         if !self.goes_on() {
-            tally.out_of_time.fetch_or(self.out_of_time(), Ordering::Relaxed);
+            tally.ended(self);
             return WalkState::Quit;
         }
         let is_root = entry.depth() == 0;
@@ -124,8 +124,7 @@ impl<'a> Search<'a> {
             return self.enter(entry.path(), tally, is_root);
         }
         if kind.is_some_and(|kind| kind.is_file()) && (is_root || self.include.takes_file(entry.path())) {
-            self.look_into(entry.path(), searcher, tally);
-            tally.single_binary.fetch_and(is_root, Ordering::Relaxed);
+            self.look_into(entry, searcher, tally);
         }
         WalkState::Continue
     }
@@ -138,8 +137,8 @@ impl<'a> Search<'a> {
         if is_root || self.include.enters(directory) { WalkState::Continue } else { WalkState::Skip }
     }
 
-    fn look_into(&self, path: &Path, searcher: &mut Searcher, tally: &Tally) {
-        let opened = match self.open(path) {
+    fn look_into(&self, entry: &DirEntry, searcher: &mut Searcher, tally: &Tally) {
+        let opened = match self.open(entry.path()) {
             Ok(opened) => opened,
             Err(Unopened::Denied) => return add_one(&tally.denied),
             Err(Unopened::Unreadable) => return add_one(&tally.unreadable),
@@ -147,15 +146,13 @@ impl<'a> Search<'a> {
         let mut first = FirstMatch::default();
         match searcher.search_reader(&self.pattern.0, opened.reader, &mut first) {
             Ok(()) => add_one(&tally.files),
-            Err(_) if !self.goes_on() => tally.out_of_time.store(self.out_of_time(), Ordering::Relaxed),
+            Err(_) if !self.goes_on() => tally.ended(self),
             Err(_) => add_one(&tally.unreadable),
         }
-        if first.binary {
-            tally.single_binary.store(first.binary, Ordering::Relaxed);
-        }
+        tally.single_binary.fetch_or(first.binary && entry.depth() == 0, Ordering::Relaxed);
         if first.matched {
-            tally
-                .hit(Hit::new(opened.metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path.to_owned()));
+            let modified = opened.metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            tally.hit(Hit::new(modified, entry.path().to_owned()));
         }
     }
 }
@@ -235,6 +232,11 @@ impl Tally {
         let [out_of_time, single_binary] = [(); 2].map(|()| AtomicBool::new(false));
         let newest = Mutex::new(Newest::new(most));
         Self { newest, matching, files, denied, unreadable, out_of_time, single_binary }
+    }
+
+    /// The search is over before its end, for whichever reason.
+    fn ended(&self, search: &Search<'_>) {
+        self.out_of_time.fetch_or(search.out_of_time(), Ordering::Relaxed);
     }
 
     fn hit(&self, hit: Hit) {

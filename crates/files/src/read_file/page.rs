@@ -64,10 +64,7 @@ impl Page {
         if self.carriage_returns == self.shown && self.shown > 0 {
             text.note("lines end with CR LF");
         } else if self.carriage_returns > 0 {
-            text.note(format!(
-                "{} of these end with CR LF, the others with LF",
-                count(self.carriage_returns, "line")
-            ));
+            text.note(format!("CR LF ends {} of these, LF the others", count(self.carriage_returns, "line")));
         }
         if self.unfinished {
             text.note("the last line has no newline at its end");

@@ -40,7 +40,7 @@ fn a_page_begins_and_ends_where_it_should_and_says_how_to_go_on() {
 #[test]
 fn what_cannot_be_seen_is_told() {
     check("a\r\nb\r\n", "", "L1: a\nL2: b\nNote: lines end with CR LF");
-    check("a\r\nb\n", "", "L1: a\nL2: b\nNote: 1 line of these end with CR LF, the others with LF");
+    check("a\r\nb\n", "", "L1: a\nL2: b\nNote: CR LF ends 1 line of these, LF the others");
     check("a\nb", "", "L1: a\nL2: b\nNote: the last line has no newline at its end");
     check("\u{feff}a\n", "", "L1: a\nNote: the file begins with a byte order mark, which is not shown");
     check(

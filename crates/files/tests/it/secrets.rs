@@ -68,10 +68,7 @@ fn lists_and_searches_leave_secrets_out_and_say_how_many() {
             let arguments = format!(r#"{{"pattern":"needle","output":"{output}"}}"#);
             let text = place.text_with("grep_files", &arguments, surroundings);
             let line = if output == "files" { "" } else { ":1: needle" };
-            assert_eq!(
-                text,
-                format!("HERE/open{line}\nNote: 1 file or directory left out, which may not be read here")
-            );
+            assert_eq!(text, format!("HERE/open{line}\nNote: 1 entry left out, which may not be read here"));
         }
     });
 }
