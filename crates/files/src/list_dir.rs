@@ -38,7 +38,7 @@ pub fn parameters() -> Value {
             "limit": { "type": "integer", "minimum": 1, "description": "Most entries to return. Default 25, maximum 2000." },
             "depth": { "type": "integer", "minimum": 1, "description": "How many levels to list; 1 for the directory alone. Default 2." }
         },
-        "required": ["dir_path"],
+        "required": [],
         "additionalProperties": false
     })
 }

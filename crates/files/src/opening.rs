@@ -35,11 +35,11 @@ pub(crate) fn find(path: &Path, surroundings: &Surroundings<'_>) -> Result<Found
     let handle = File::from(handle);
     let metadata = handle.metadata().map_err(|source| system(path, "look at it", source))?;
     let real = real_path(&handle).map_err(|source| system(path, "find out where it lies", source))?;
-    if !surroundings.allows(&real) {
-        return Err(Refusal::Denied { path: path.to_owned() });
-    }
     if !is_at(&real, &metadata) {
         return Err(Refusal::Moved { path: path.to_owned() });
+    }
+    if !surroundings.allows(&real) {
+        return Err(Refusal::Denied { path: path.to_owned() });
     }
     Ok(Found { handle, path: path.to_owned(), real, metadata })
 }

@@ -10,7 +10,8 @@ use crate::answer::Refusal;
 pub struct Surroundings<'a> {
     /// The agent's directory, absolute: what relative paths are relative to.
     pub directory: &'a Path,
-    /// Whether this file or directory may be looked at. It is asked with real paths, free of links.
+    /// Whether this file or directory may be looked at. It is asked with real paths, free of links, and
+    /// by two threads at once.
     pub may_read: &'a (dyn Fn(&Path) -> bool + Sync),
     /// Whether the answer is no longer wanted. It is asked often, so it must be cheap.
     pub stop: &'a (dyn Fn() -> bool + Sync),

@@ -142,6 +142,9 @@ fn read(found: &Found, file: File) -> Result<Vec<u8>, Refusal> {
 fn prepared(found: &Found, picture: Picture, detail: Detail) -> Result<Picture, Refusal> {
     let side = detail.longest_side();
     let fits = picture.pixels.longest_side() <= side && picture.bytes.len() <= LARGEST_SENT;
+    if !header::is_whole(picture.kind, &picture.bytes) {
+        return Err(damaged(found, picture.kind));
+    }
     match picture.kind {
         ImageKind::Png | ImageKind::Jpeg if picture.pixels.count() > shrink::MOST_PIXELS => {
             Err(too_large(found, &picture))
@@ -153,9 +156,6 @@ fn prepared(found: &Found, picture: Picture, detail: Detail) -> Result<Picture, 
             }
             let within = shrink::Within { side, bytes: LARGEST_SENT };
             shrink::shrunk(&decoded, picture.kind, within).ok_or_else(|| too_large(found, &picture))
-        }
-        ImageKind::Gif | ImageKind::Webp if !header::is_whole(picture.kind, &picture.bytes) => {
-            Err(damaged(found, picture.kind))
         }
         // A glance is taken by the provider then; only what nobody takes is refused.
         ImageKind::Gif | ImageKind::Webp if fits || detail == Detail::Low && is_taken(&picture) => {

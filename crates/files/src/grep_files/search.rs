@@ -92,11 +92,12 @@ impl<'a> Search<'a> {
             rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(|_| Unopened::Unreadable)?;
         let metadata = file.metadata().map_err(|_| Unopened::Unreadable)?;
         let real = opening::real_path(&file).map_err(|_| Unopened::Unreadable)?;
+        // The walk began at a real path and follows no links, so anything else has just been put in its place.
+        if !metadata.is_file() || real != path {
+            return Err(Unopened::Unreadable);
+        }
         if !self.surroundings.allows(&real) {
             return Err(Unopened::Denied);
-        }
-        if !metadata.is_file() {
-            return Err(Unopened::Unreadable);
         }
         Ok(Opened { metadata, reader: Watched { file, search: self } })
     }

@@ -30,7 +30,7 @@ pub(super) fn pixels(kind: ImageKind, bytes: &[u8]) -> Option<Pixels> {
     pixels.filter(|pixels| pixels.width > 0 && pixels.height > 0)
 }
 
-/// Whether a picture that cannot be decoded here at least has its end.
+/// Whether a picture has its end. Decoders make do without it; providers may not.
 pub(super) fn is_whole(kind: ImageKind, bytes: &[u8]) -> bool {
     match kind {
         // What some programs leave behind the end is zeros.
@@ -39,7 +39,8 @@ pub(super) fn is_whole(kind: ImageKind, bytes: &[u8]) -> bool {
             let length = u64::from(u32::from_le_bytes(length)) + 8;
             length <= bytes.len() as u64 && length >= 20
         }),
-        ImageKind::Png | ImageKind::Jpeg => true,
+        ImageKind::Png => png_has_end(bytes),
+        ImageKind::Jpeg => jpeg_has_end(bytes),
     }
 }
 
@@ -54,23 +55,49 @@ fn gif(bytes: &[u8]) -> Option<Pixels> {
     Some(Pixels { width, height })
 }
 
-/// The size stands in the first frame header, behind segments of any number and length.
+/// The size stands in the first frame header.
 fn jpeg(bytes: &[u8]) -> Option<Pixels> {
+    let is_frame = |marker| matches!(marker, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf);
+    let at = jpeg_segment(bytes, is_frame)?;
+    let side = |at| field(bytes, at).map(|side| u32::from(u16::from_be_bytes(side)));
+    Some(Pixels { height: side(at + 5)?, width: side(at + 7)? })
+}
+
+/// Where the first such segment of a JPEG begins, behind others of any number and length.
+fn jpeg_segment(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    const SCAN: u8 = 0xda;
     let mut at = 2;
     loop {
         match *bytes.get(at..at + 2)? {
             // Fill bytes.
             [0xff, 0xff] => at += 1,
-            [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => {
-                let side = |at| field(bytes, at).map(|side| u32::from(u16::from_be_bytes(side)));
-                return Some(Pixels { height: side(at + 5)?, width: side(at + 7)? });
-            }
+            [0xff, marker] if wanted(marker) => return Some(at),
             [0xff, 0x01 | 0xd0..=0xd8] => at += 2,
-            [0xff, 0xd9 | 0xda] => return None,
+            [0xff, 0xd9 | SCAN] => return None,
             [0xff, _] => at += 2 + usize::from(u16::from_be_bytes(field(bytes, at + 2)?)).max(2),
             _ => return None,
         }
     }
+}
+
+/// In what a scan holds, 0xff is never followed by the marker of the end, unless it is the end.
+fn jpeg_has_end(bytes: &[u8]) -> bool {
+    let scan = jpeg_segment(bytes, |marker| marker == 0xda);
+    scan.is_some_and(|scan| memchr::memmem::find(&bytes[scan..], b"\xff\xd9").is_some())
+}
+
+/// Goes from chunk to chunk to the last one, which must be there to its last byte.
+fn png_has_end(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(8..).unwrap_or_default();
+    while let (Some(length), Some(name)) = (field(rest, 0), field::<4>(rest, 4)) {
+        let length = u32::from_be_bytes(length) as usize;
+        let Some(behind) = rest.get(length.saturating_add(12)..) else { return false };
+        if &name == b"IEND" {
+            return true;
+        }
+        rest = behind;
+    }
+    false
 }
 
 fn webp(bytes: &[u8]) -> Option<Pixels> {

@@ -1,5 +1,6 @@
 //! What may not be read is not, whichever way leads there.
 
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use windlass_files::{Refusal, Surroundings};
@@ -80,5 +81,20 @@ fn environments_of_processes_are_not_shown() {
     for path in ["/proc/self/environ", "/proc/thread-self/environ", "/proc/1/environ", &own] {
         let answer = place.call("read_file", &format!(r#"{{"file_path":"{path}"}}"#));
         assert!(matches!(answer, Err(Refusal::Denied { .. })), "{path}: {answer:?}");
+    }
+}
+
+#[test]
+fn nobody_is_asked_about_what_has_no_path_any_more() {
+    let place = Place::with("gone", &[("secret", "needle\n")]);
+    let secret = std::fs::File::open(place.path().join("secret")).unwrap();
+    std::fs::remove_file(place.path().join("secret")).unwrap();
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let may_read = |path: &Path| panic!("asked about {}", path.display());
+    let surroundings = Surroundings { may_read: &may_read, ..Surroundings::open(place.path()) };
+    for number in [secret.as_raw_fd(), reader.as_raw_fd()] {
+        let arguments = format!(r#"{{"file_path":"/proc/self/fd/{number}"}}"#);
+        let answer = place.call_with("read_file", &arguments, &surroundings);
+        assert!(matches!(answer, Err(Refusal::Moved { .. })), "{answer:?}");
     }
 }

@@ -113,9 +113,13 @@ fn what_is_no_picture_is_refused_by_what_it_is() {
 
 #[test]
 fn a_picture_that_is_broken_off_is_refused() {
-    let png = picture(64, 64, ImageFormat::Png);
-    let refusal = view(&png[..png.len() / 2], "").unwrap_err();
-    assert!(refusal.contains("damaged or broken off"), "{refusal}");
+    for format in [ImageFormat::Png, ImageFormat::Jpeg] {
+        let bytes = picture(64, 64, format);
+        for length in [bytes.len() / 2, bytes.len() - 2] {
+            let refusal = view(&bytes[..length], "").map(|(_, _, note)| note).unwrap_err();
+            assert!(refusal.contains("damaged or broken off"), "{refusal}");
+        }
+    }
 }
 
 #[test]
