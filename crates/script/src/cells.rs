@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::cell::{Cell, Start};
 use crate::host::Host;
-use crate::outcome::{CellId, Outcome};
+use crate::outcome::{CellId, Outcome, Status};
 use crate::pragma;
 use crate::request::{Patience, Wait};
 use crate::storage::Storage;
@@ -88,14 +88,20 @@ impl Cells {
     }
 
     /// Runs a script until it is done, asks to be answered for, or the time of its first line has passed; then it goes on.
-    /// Needs tokio around it: the tools of `host` are called on its runtime.
+    /// Needs tokio around it: the tools of `host` are called on its runtime. A call that is dropped ends its cell, whose
+    /// number nobody would know.
     pub async fn exec(&self, source: &str, host: Arc<dyn Host>) -> Outcome {
         let patience = match pragma::read(source) {
             Ok(patience) => patience,
             Err(fault) => return Outcome::refused(fault),
         };
         match self.start(source, host) {
-            Ok(cell) => self.attend(&cell, patience).await,
+            Ok(cell) => {
+                let mut unknown = Unknown { cells: self, id: Some(cell.id()) };
+                let outcome = self.attend(&cell, patience).await;
+                unknown.id = None;
+                outcome
+            }
             Err(refusal) => Outcome::refused(refusal),
         }
     }
@@ -135,7 +141,7 @@ impl Cells {
         let began = Instant::now();
         cell.worth_telling(patience.time).await;
         let outcome = cell.tell(began, patience.tokens);
-        if outcome.status != crate::Status::Running(cell.id()) {
+        if outcome.status != Status::Running(cell.id()) {
             self.book().cells.remove(&cell.id());
         }
         outcome
@@ -172,6 +178,28 @@ impl Cells {
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cells {
+    fn drop(&mut self) {
+        // All are told before any is waited for.
+        self.book().cells.values().for_each(|cell| cell.terminate());
+    }
+}
+
+/// Forgets a cell whose number nobody has been told.
+struct Unknown<'a> {
+    cells: &'a Cells,
+    id: Option<CellId>,
+}
+
+impl Drop for Unknown<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        let cell = self.cells.book().cells.remove(&id);
+        // Dropped here, outside of the lock: its thread is waited for.
+        drop(cell);
     }
 }
 

@@ -43,9 +43,15 @@ impl Desk {
         Ok(natives)
     }
 
+    /// A function that says whether the cell must stop.
+    pub(crate) fn is_over<'js>(&self, ctx: &Ctx<'js>) -> Result<Function<'js>> {
+        let meter = Rc::clone(&self.meter);
+        Function::new(ctx.clone(), move || meter.verdict().is_some())
+    }
+
     fn offer_saying<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
         let desk = Rc::clone(self);
-        let text = move |ctx: Ctx<'js>, text: String| desk.say(&ctx, OutputItem::Text(text));
+        let text = move |text: String| desk.say(OutputItem::Text(text));
         natives.set("text", Function::new(ctx.clone(), text)?)?;
         let desk = Rc::clone(self);
         let image = move |ctx: Ctx<'js>, url: String| desk.show(&ctx, url);
@@ -79,26 +85,24 @@ impl Desk {
 
     fn offer_ending<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
         let desk = Rc::clone(self);
-        let exit = move |ctx: Ctx<'js>| {
-            desk.meter.stop(Stop::Exit);
-            desk.refuse_if_over(&ctx)
-        };
+        let exit = move || desk.meter.stop(Stop::Exit);
         natives.set("exit", Function::new(ctx.clone(), exit)?)?;
+        natives.set("isOver", self.is_over(ctx)?)?;
         let transcript = Arc::clone(&self.transcript);
         natives.set("yieldControl", Function::new(ctx.clone(), move || transcript.hand_over())?)
     }
 
-    fn say(&self, ctx: &Ctx<'_>, item: OutputItem) -> Result<()> {
-        self.refuse_if_over(ctx)?;
-        if self.transcript.say(item).is_err() {
+    /// Says something, and has the cell stop if that is too much.
+    fn say(&self, item: OutputItem) {
+        if self.meter.stopped().is_none() && self.transcript.say(item).is_err() {
             self.meter.stop(Stop::TooMuchOutput);
         }
-        self.refuse_if_over(ctx)
     }
 
     fn show(&self, ctx: &Ctx<'_>, url: String) -> Result<()> {
         picture::check(&url).map_err(|fault| Exception::throw_type(ctx, &fault.to_string()))?;
-        self.say(ctx, OutputItem::Image(url))
+        self.say(OutputItem::Image(url));
+        Ok(())
     }
 
     fn notify(&self, ctx: &Ctx<'_>, text: &str) -> Result<()> {
@@ -132,9 +136,9 @@ impl Desk {
         self.storage.put(key, json).map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
     }
 
-    /// Throws once the cell must stop. A script can catch it, but does not get far: the engine stops it soon after.
+    /// Throws once the cell must stop: between that and the engine's noticing it, a script shall do nothing more.
     fn refuse_if_over(&self, ctx: &Ctx<'_>) -> Result<()> {
-        match self.meter.verdict() {
+        match self.meter.stopped() {
             None => Ok(()),
             Some(_) => Err(Exception::throw_message(ctx, "the script is over")),
         }

@@ -6,16 +6,26 @@ pub(crate) const SCRIPT: &str = "cell.js";
 /// No reason is longer: a script can throw a text of any length.
 const LONGEST: usize = 8 << 10;
 
-/// The words for an error, from its message and the engine's stack below it: the lines of the prelude are left out, and
-/// the place stands in the first line.
-pub(crate) fn tell(explained: &str) -> String {
+/// The words for an error, from its message and the engine's stack below it: the place stands in the first line, the
+/// script's line in the second, and of the stack only what is the script's own.
+pub(crate) fn tell(explained: &str, source: &str) -> String {
     let (message, stack) = split(explained);
     let frames: Vec<&str> = stack.iter().copied().filter(|frame| place(frame).is_some()).collect();
-    let message = shorten(message.trim_end());
+    let message = hint(shorten(message.trim_end()));
     let Some((line, column)) = frames.first().and_then(|frame| place(frame)) else { return message };
-    let head = format!("{message} (line {line}, column {column})");
+    let head = format!("{message} (line {line}, column {column})\n{}", excerpt(source, line));
     std::iter::once(head.as_str()).chain(frames.into_iter().take(MOST_FRAMES)).collect::<Vec<_>>().join("\n")
 }
+
+/// A line of the script with its number.
+fn excerpt(source: &str, line: u32) -> String {
+    let text = source.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+    let end = text.floor_char_boundary(LONGEST_LINE);
+    format!("  {line} | {}{}", &text[..end], if end < text.len() { "…" } else { "" })
+}
+
+/// Scripts can be all on one line.
+const LONGEST_LINE: usize = 200;
 
 /// Recursion without end has a frame for each call.
 const MOST_FRAMES: usize = 20;
@@ -39,6 +49,12 @@ fn place(frame: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
+/// The engine knows of modules; scripts need not be told to look for some.
+fn hint(message: String) -> String {
+    let is_import = message.starts_with("ReferenceError: could not load module");
+    if is_import { format!("{message}: there are no modules here, only tools") } else { message }
+}
+
 fn shorten(message: &str) -> String {
     let end = message.floor_char_boundary(LONGEST);
     if end == message.len() { message.to_string() } else { format!("{}…", &message[..end]) }
@@ -49,18 +65,18 @@ mod tests {
     use super::*;
 
     fn check(explained: &str, expected: &str) {
-        assert_eq!(tell(explained), expected);
+        assert_eq!(tell(explained, "one\ntwo\nthree"), expected);
     }
 
     #[test]
     fn the_place_is_in_the_first_line_and_the_way_there_below() {
         check(
             "TypeError: no\n    at f (cell.js:2:5)\n    at <anonymous> (cell.js:9:1)\n",
-            "TypeError: no (line 2, column 5)\n    at f (cell.js:2:5)\n    at <anonymous> (cell.js:9:1)",
+            "TypeError: no (line 2, column 5)\n  2 | two\n    at f (cell.js:2:5)\n    at <anonymous> (cell.js:9:1)",
         );
         check(
             "SyntaxError: no\n    at cell.js:3:4\n",
-            "SyntaxError: no (line 3, column 4)\n    at cell.js:3:4",
+            "SyntaxError: no (line 3, column 4)\n  3 | three\n    at cell.js:3:4",
         );
     }
 
@@ -68,7 +84,7 @@ mod tests {
     fn only_the_script_is_in_the_way_there() {
         check(
             "Error: no\n    at caller (prelude.js:1:1)\n    at g (native)\n    at f (cell.js:2:5)\n",
-            "Error: no (line 2, column 5)\n    at f (cell.js:2:5)",
+            "Error: no (line 2, column 5)\n  2 | two\n    at f (cell.js:2:5)",
         );
         check("Error: no\n    at g (native)\n", "Error: no");
     }
@@ -76,9 +92,17 @@ mod tests {
     #[test]
     fn a_message_may_be_anything() {
         check("", "");
+        check(
+            "Error: x\n    at f (cell.js:0:0)",
+            "Error: x (line 0, column 0)\n  0 | one\n    at f (cell.js:0:0)",
+        );
+        check(
+            "Error: x\n    at f (cell.js:9:9)",
+            "Error: x (line 9, column 9)\n  9 | \n    at f (cell.js:9:9)",
+        );
         check("\n\n", "");
         check("uncaught a\nb\n    at x", "uncaught a\nb");
         check("Error: a cell.js:x:y\n    at f (cell.js:1)\n", "Error: a cell.js:x:y");
-        assert_eq!(tell(&"é".repeat(LONGEST)).len(), LONGEST + "…".len());
+        assert_eq!(tell(&"é".repeat(LONGEST), "").len(), LONGEST + "…".len());
     }
 }

@@ -2,14 +2,14 @@
 //
 // Everything here is kept in constants before a script can change it: a script that replaces JSON.stringify or
 // Promise.prototype.then fools itself and nobody else.
-(function (native, toolsAsJson, longestArray) {
+(function (native, toolsAsJson) {
   "use strict";
   const { parse, stringify } = JSON;
-  const { apply, construct } = Reflect;
+  const { apply } = Reflect;
   const { create, defineProperty, freeze, getPrototypeOf } = Object;
   const { isArray } = Array;
   const { Error: NativeError, EvalError: NativeEvalError, Promise: NativePromise } = globalThis;
-  const { RangeError: NativeRangeError, TypeError: NativeTypeError, String: string } = globalThis;
+  const { TypeError: NativeTypeError, String: string } = globalThis;
   const makeWellFormed = string.prototype.toWellFormed;
 
   const wellFormed = (text) => apply(makeWellFormed, text, []);
@@ -114,21 +114,31 @@
     apply(callback, undefined, given);
   }
 
-  // What a script says and keeps.
-  function text(value) {
-    native.text(wellFormed(show(value)));
+  // Returns at once, or never: an empty loop is where the engine finds out soonest that it must stop, and unlike an error
+  // no script can catch that.
+  function goOn() {
+    if (native.isOver()) for (;;);
   }
+
+  // What a script says and keeps.
+  function say(words) {
+    native.text(wellFormed(words));
+    goOn();
+  }
+
+  const text = (value) => say(show(value));
 
   function log(...values) {
     let line = "";
     for (let index = 0; index < values.length; index += 1) line += (index === 0 ? "" : " ") + show(values[index]);
-    native.text(wellFormed(line));
+    say(line);
   }
 
   function image(given) {
     const url = typeof given === "object" && given !== null ? given.image_url : given;
     if (typeof url !== "string") throw new NativeTypeError("image takes a data URL, or an object with one as image_url");
     native.image(wellFormed(url));
+    goOn();
   }
 
   function keyOf(key) {
@@ -149,7 +159,10 @@
   }
 
   const notify = (value) => native.notify(wellFormed(show(value)));
-  const exit = () => native.exit();
+  function exit() {
+    native.exit();
+    goOn();
+  }
   const yield_control = () => native.yieldControl();
   const console = freeze({ __proto__: null, log, info: log, warn: log, error: log, debug: log });
 
@@ -174,65 +187,6 @@
   fixed(globalThis, "eval", function () { refuseCode(); });
   delete globalThis.SharedArrayBuffer;
   delete globalThis.Atomics;
-
-  // Built-in functions which the engine does not interrupt, and which take for ever with what is easily written: an array
-  // that is all holes, or a long text sought in a longer one. No array of that length fits into the memory.
-  function holdToLength(value) {
-    if (typeof value === "object" && value !== null && value.length > longestArray) {
-      throw new NativeRangeError(`an array of ${value.length} is too long here: at most ${longestArray}`);
-    }
-  }
-
-  function holdToProduct(whole, part) {
-    if (whole === undefined || whole === null || typeof part !== "string") return;
-    if (string(whole).length * part.length > 2 ** 33) throw new NativeRangeError("the texts are too long to seek one in the other");
-  }
-
-  function guard(owner, name, check) {
-    const original = owner[name];
-    if (typeof original !== "function") return;
-    const guarded = {
-      [name](...given) {
-        check(this, given);
-        return apply(original, this, given);
-      },
-    }[name];
-    defineProperty(guarded, "length", { __proto__: null, value: original.length });
-    defineProperty(owner, name, { __proto__: null, value: guarded, writable: true, enumerable: false, configurable: true });
-  }
-
-  function guardConstructor(name) {
-    const original = globalThis[name];
-    const guarded = new Proxy(original, {
-      __proto__: null,
-      construct(target, given, newTarget) {
-        holdToLength(given[0]);
-        return construct(target, given, newTarget);
-      },
-    });
-    original.prototype.constructor = guarded;
-    defineProperty(globalThis, name, { __proto__: null, value: guarded, writable: true, enumerable: false, configurable: true });
-  }
-
-  const ofArrays = [
-    "concat", "copyWithin", "fill", "flat", "flatMap", "join", "reverse", "shift", "slice", "sort", "splice", "toLocaleString",
-    "toReversed", "toSorted", "toSpliced", "unshift", "with",
-  ];
-  for (const name of ofArrays) {
-    guard(Array.prototype, name, (self, given) => {
-      holdToLength(self);
-      for (let index = 0; index < given.length; index += 1) holdToLength(given[index]);
-    });
-  }
-  for (const name of ["Map", "Set", "WeakMap", "WeakSet"]) guardConstructor(name);
-  guard(Object, "fromEntries", (_, given) => holdToLength(given[0]));
-  guard(Math, "sumPrecise", (_, given) => holdToLength(given[0]));
-  guard(Iterator.prototype, "drop", (_, given) => {
-    if (given[0] > longestArray) throw new NativeRangeError(`drop takes at most ${longestArray}`);
-  });
-  for (const name of ["includes", "indexOf", "lastIndexOf", "replace", "replaceAll", "split"]) {
-    guard(string.prototype, name, (self, given) => holdToProduct(self, given[0]));
-  }
 
   return { __proto__: null, settle, fire, explain };
 });
