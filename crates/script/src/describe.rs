@@ -19,9 +19,9 @@ const [a, b] = await Promise.all(["src", "tests"].map((dir) => tools.exec_comman
 text(a); text(b);"#;
 
 /// The grammar of what `exec` takes, in Lark: an optional pragma line and then anything that is not empty.
-pub const GRAMMAR: &str = r"start: pragma? script
-pragma: /[ \t]*\/\/[ \t]*@exec:[^\r\n]*\r?\n/
-script: /[\s\S]+/
+pub const GRAMMAR: &str = r"start: PRAGMA? SCRIPT
+PRAGMA: /[ \t]*\/\/[ \t]*@exec:[^\r\n]*\r?\n/
+SCRIPT: /[\s\S]+/
 ";
 
 /// The name of the tool that waits for a cell.
@@ -44,4 +44,24 @@ pub fn wait_parameters() -> Value {
         "required": ["cell_id"],
         "additionalProperties": false
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wait;
+
+    #[test]
+    fn every_argument_that_is_described_is_understood() {
+        let parameters = wait_parameters();
+        let names = parameters["properties"].as_object().expect("is an object").keys();
+        let example = |name: &str| match parameters["properties"][name]["type"].as_str() {
+            Some("string") => json!("1"),
+            Some("integer") => json!(1),
+            Some("boolean") => json!(true),
+            other => panic!("{name}: {other:?}"),
+        };
+        let all = names.map(|name| (name.clone(), example(name))).collect();
+        Wait::from_arguments(Value::Object(all)).expect("is understood");
+    }
 }

@@ -1,7 +1,7 @@
 //! Calling tools from scripts.
 
-use windlass_script::Options;
 use windlass_script::Status::Completed;
+use windlass_script::{Cells, DESCRIPTION, Options};
 
 use crate::rig::{block_on, finish, narrow, run, texts};
 
@@ -20,6 +20,12 @@ fn a_tool_gets_its_arguments_and_gives_its_result() {
         "text(await tools['mcp-x.y']({a: 1})); text(await tools.mcp_x_y({a: 2}))",
         &["{\"a\":1}", "{\"a\":2}"],
     );
+}
+
+#[test]
+fn the_example_that_models_are_given_runs() {
+    let (_, example) = DESCRIPTION.rsplit_once("Example:\n").expect("there is an example");
+    check(example, &["{\"cmd\":\"grep -rc TODO src\"}", "{\"cmd\":\"grep -rc TODO tests\"}"]);
 }
 
 #[test]
@@ -83,7 +89,7 @@ fn an_answer_that_does_not_fit_fails_its_call_alone() {
 
 #[test]
 fn calls_under_way_are_bounded() {
-    let cells = windlass_script::Cells::new(Options { most_pending_calls: 2, ..narrow() });
+    let cells = Cells::new(Options { most_pending_calls: 2, ..narrow() });
     let source =
         "tools.hang({}); tools.hang({}); try { await tools.echo({}) } catch (e) { text(e.message) } exit()";
     let outcome = block_on(finish(&cells, source));

@@ -50,16 +50,19 @@ impl Host for Stage {
             parameters,
         };
         let object = || Some(json!({"type": "object"}));
-        let mut tools: Vec<_> = ["echo", "fail", "meet", "hang", "gate", "panic", "large", "mcp-x.y"]
-            .map(|name| tool(name, object()))
-            .into();
+        let mut tools: Vec<_> =
+            ["echo", "exec_command", "fail", "meet", "hang", "gate", "panic", "large", "mcp-x.y"]
+                .map(|name| tool(name, object()))
+                .into();
         tools.push(tool("shout", None));
         tools
     }
 
     fn call(&self, name: &str, arguments: Arguments) -> CallFuture {
         match (name, arguments) {
-            ("echo" | "mcp-x.y", Arguments::Json(value)) => Box::pin(async move { Ok(value) }),
+            ("echo" | "exec_command" | "mcp-x.y", Arguments::Json(value)) => {
+                Box::pin(async move { Ok(value) })
+            }
             ("shout", Arguments::Text(text)) => {
                 Box::pin(async move { Ok(Value::String(text.to_uppercase())) })
             }
@@ -67,7 +70,7 @@ impl Host for Stage {
             ("meet", _) => self.meet(),
             ("hang", _) => self.hang(),
             ("gate", _) => self.wait_at_gate(),
-            ("large", _) => Box::pin(async { Ok(Value::String("x".repeat(100 << 20))) }),
+            ("large", _) => Box::pin(async { Ok(Value::String("x".repeat(25 << 20))) }),
             ("panic", _) => Box::pin(async { panic!("on purpose") }),
             (name, arguments) => panic!("{name} was called with {arguments:?}"),
         }
@@ -108,11 +111,11 @@ impl Stage {
     }
 }
 
-/// Limits under which everything that goes wrong does so soon.
+/// Limits under which everything that takes too much does so soon, but for time: machines can be slow.
 pub(crate) fn narrow() -> Options {
     Options {
         memory_limit: 16 << 20,
-        time_limit: Duration::from_millis(300),
+        time_limit: Duration::from_secs(60),
         most_output: 64 << 10,
         ..Options::default()
     }

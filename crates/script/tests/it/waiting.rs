@@ -1,6 +1,7 @@
 //! Cells that go on after their answer: waiting for them, ending them, and having too many.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use windlass_script::Status::{Completed, Failed, Running, Terminated};
 use windlass_script::{CellId, Cells, Host, Options, Outcome, Status, Wait};
@@ -9,7 +10,7 @@ use crate::rig::{Stage, block_on, narrow, texts};
 
 /// Cells with time enough that only being ended ends them.
 fn patient() -> Cells {
-    Cells::new(Options { time_limit: std::time::Duration::from_secs(3600), ..narrow() })
+    Cells::new(Options { time_limit: Duration::from_secs(3600), ..narrow() })
 }
 
 fn host(stage: &Arc<Stage>) -> Arc<dyn Host> {
