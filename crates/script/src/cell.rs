@@ -17,10 +17,6 @@ use crate::outcome::{CellId, Outcome, Status};
 use crate::storage::Storage;
 use crate::transcript::{End, Transcript};
 
-/// How long a cell that was told to end may still take. Built-in functions of the engine that do not look at the
-/// request finish first; what is slower than this is left to finish by itself, with nobody to hear it.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// What it takes to start a cell.
 pub(crate) struct Start<'a> {
     pub(crate) source: String,
@@ -37,6 +33,7 @@ pub(crate) struct Cell {
     transcript: Arc<Transcript>,
     stop: Arc<AtomicBool>,
     messages: Sender<Message>,
+    grace: Duration,
     thread: Mutex<Option<Thread>>,
 }
 
@@ -64,7 +61,7 @@ impl Cell {
             runtime: tokio::runtime::Handle::current(),
         };
         let thread = Mutex::new(Some(Thread::start(id, work, Arc::clone(start.token))?));
-        Ok(Self { id, transcript, stop, messages, thread })
+        Ok(Self { id, transcript, stop, messages, grace: start.options.grace, thread })
     }
 
     pub(crate) fn id(&self) -> CellId {
@@ -101,7 +98,7 @@ impl Cell {
     /// Waits for the end of a cell that was told to end.
     pub(crate) async fn ended(&self) {
         // timer: what a built-in function of the engine may take before it looks at the request.
-        let in_time = tokio::time::timeout(GRACE, self.transcript.over()).await;
+        let in_time = tokio::time::timeout(self.grace, self.transcript.over()).await;
         if in_time.is_err() {
             self.give_up();
         }
@@ -130,7 +127,7 @@ impl Drop for Cell {
         self.terminate();
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            thread.join_within_grace();
+            thread.join_within(self.grace);
         }
     }
 }
@@ -152,9 +149,9 @@ impl Thread {
         self.done.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
     }
 
-    fn join_within_grace(self) {
+    fn join_within(self, grace: Duration) {
         // timer: as long as a built-in function may take; the thread of a worse one is not waited for.
-        if self.done.recv_timeout(GRACE) == Err(RecvTimeoutError::Disconnected) {
+        if self.done.recv_timeout(grace) == Err(RecvTimeoutError::Disconnected) {
             self.join();
         }
     }

@@ -31,6 +31,9 @@ pub struct Options {
     pub most_stored: usize,
     /// Bytes of one script.
     pub most_source: usize,
+    /// How long a cell that was told to end may still take. Almost all end at once; a built-in function of the engine that
+    /// is not interrupted finishes first, and one slower than this is left to it, with nobody to hear it.
+    pub grace: Duration,
 }
 
 /// The cells of one agent. Dropping it ends them all.
@@ -76,6 +79,7 @@ impl Default for Options {
             most_pending_calls: 64,
             most_stored: 1 << 20,
             most_source: 256 << 10,
+            grace: Duration::from_secs(5),
         }
     }
 }
@@ -88,7 +92,7 @@ impl Cells {
     }
 
     /// Runs a script until it is done, asks to be answered for, or the time of its first line has passed; then it goes on.
-    /// Needs tokio around it: the tools of `host` are called on its runtime. A call that is dropped ends its cell, whose
+    /// Needs tokio around it, with its timers: the tools of `host` are called on its runtime. A call that is dropped ends its cell, whose
     /// number nobody would know.
     pub async fn exec(&self, source: &str, host: Arc<dyn Host>) -> Outcome {
         let patience = match pragma::read(source) {

@@ -113,6 +113,21 @@ fn a_cell_is_ended_whatever_it_does() {
 }
 
 #[test]
+fn a_cell_that_does_not_stop_is_answered_for_without_it() {
+    let cells = Cells::new(Options { grace: Duration::ZERO, ..narrow() });
+    let stage = Arc::new(Stage::default());
+    block_on(async {
+        // Seconds within one built-in function, which nothing interrupts.
+        let first = cells.exec("yield_control(); String(1n << 1048570n)", host(&stage)).await;
+        let outcome = cells.wait(&end(cell(&first))).await;
+        let words =
+            "the script is inside a built-in function that does not stop; its thread ends when that is done";
+        assert_eq!(said(&outcome), (Terminated, vec![words]));
+        assert_eq!(cells.exec("1", host(&stage)).await.status, Completed);
+    });
+}
+
+#[test]
 fn calls_of_an_ended_cell_are_dropped() {
     let (cells, stage) = (patient(), Arc::new(Stage::default()));
     block_on(async {
