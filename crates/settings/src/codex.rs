@@ -23,7 +23,7 @@ pub(crate) fn import(text: &str, source: &Source<'_>, folder: &Path) -> Imported
     let (broken, foreign): (Vec<Fault>, Vec<Fault>) = reading.faults.into_iter().partition(is_broken);
     let mut notes: Vec<Note> = foreign.iter().map(note).collect();
     // Trust was given to another program, which does other things with it.
-    if !reading.tree.take("projects").0.is_empty() {
+    if !reading.tree.take("projects").nodes.is_empty() {
         notes.push(remark(
             source,
             "projects",

@@ -93,11 +93,7 @@ pub fn load(places: &Places, request: &Request) -> Result<Loaded, Faults> {
     let project = Project::find(&places.cwd, &build(&without_project), request.trust);
     let mut tree = files.with_project(&project, below);
     tree.overlay(overrides.tree);
-    files.faults.extend(consistency::check(&tree));
-    let Files { faults, notes, .. } = files;
-    if !faults.is_empty() {
-        return Err(Faults(faults));
-    }
+    let notes = files.finish(&tree)?;
     Ok(Loaded { settings: build(&tree), project, notes, tree, places: places.clone() })
 }
 
@@ -138,10 +134,7 @@ impl Loaded {
             let layer = files.required(file, &Layer::Role(name.to_owned()), "this role's configuration file");
             let layer = if of_project { guard::confine(&layer, &tree, &self.project.root).0 } else { layer };
             tree.overlay(layer);
-            files.faults.extend(consistency::check(&tree));
-            if !files.faults.is_empty() {
-                return Err(Faults(files.faults));
-            }
+            files.finish(&tree)?;
         }
         let mut settings = build(&tree);
         settings.model = role.model.clone().or(settings.model);
@@ -158,6 +151,7 @@ fn stated(path: &[String], leaf: &Leaf) -> Stated {
 fn is_secret(path: &[String], value: &Value) -> bool {
     match value {
         Value::Text(text) => crate::portable::is_secret(path, text),
+        Value::Texts(texts) => crate::portable::is_secret_list(path, texts.iter().map(String::as_str)),
         _ => false,
     }
 }

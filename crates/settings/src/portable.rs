@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 pub use age::AgeError;
 pub use archive::ArchiveError;
-pub(crate) use secrets::is_secret;
+pub(crate) use secrets::{is_secret, is_secret_list};
 
 use crate::places::Places;
 

@@ -72,18 +72,24 @@ impl Reader<'_> {
                 }
             };
             self.path.push(name.to_owned());
-            let node = self.node(item, shape, span);
-            self.path.pop();
-            if let Some(node) = node
-                && tree.0.insert(own_name.to_owned(), node).is_some()
-            {
-                self.path.push(name.to_owned());
-                let reason = format!("says the same as `{own_name}`, which is there too");
-                self.fault(written.key(name).and_then(WrittenKey::span), Problem::Conflict { reason });
-                self.path.pop();
+            if let Some(node) = self.node(item, shape, span.clone()) {
+                if tree.nodes.contains_key(own_name) {
+                    self.said_twice(written, name, table);
+                }
+                tree.nodes.insert(own_name.to_owned(), node);
             }
+            self.path.pop();
         }
         tree
+    }
+
+    /// Two names of one key.
+    fn said_twice(&mut self, written: &dyn TableLike, name: &str, table: &Table) {
+        let own_name = |name: &str| table.key(name).map(|key| key.name);
+        let other = written.iter().map(|(other, _)| other);
+        let other = other.into_iter().find(|other| *other != name && own_name(other) == own_name(name));
+        let reason = format!("says the same as `{}`, which is there too", other.unwrap_or(name));
+        self.fault(written.key(name).and_then(WrittenKey::span), Problem::Conflict { reason });
     }
 
     fn node(&mut self, item: &Item, shape: Shape, span: Option<Range<usize>>) -> Option<Node> {
@@ -92,15 +98,16 @@ impl Reader<'_> {
                 self.wrong_type(item, shape, span);
                 return None;
             };
-            return Some(Node::Table(self.table(written, below)));
+            let origin = Some(self.origin(span));
+            return Some(Node::Table(Tree { origin, ..self.table(written, below) }));
         }
         let value = self.value(item, shape, span.clone())?;
-        let origin = Origin {
-            layer: self.source.layer.clone(),
-            file: self.source.file.map(Path::to_owned),
-            line: self.line(span),
-        };
-        Some(Node::Leaf(Leaf { value, origin }))
+        Some(Node::Leaf(Leaf { value, origin: self.origin(span) }))
+    }
+
+    fn origin(&self, span: Option<Range<usize>>) -> Origin {
+        let file = self.source.file.map(Path::to_owned);
+        Origin { layer: self.source.layer.clone(), file, line: self.line(span) }
     }
 
     fn value(&mut self, item: &Item, shape: Shape, span: Option<Range<usize>>) -> Option<Value> {

@@ -68,7 +68,11 @@ pub(crate) enum Node {
 
 /// A table of values and of further tables.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tree(pub(crate) BTreeMap<String, Node>);
+pub(crate) struct Tree {
+    pub(crate) nodes: BTreeMap<String, Node>,
+    /// Where it begins; what only holds other tables together has no such place.
+    pub(crate) origin: Option<Origin>,
+}
 
 /// The way to a value: the names of the tables, and its own.
 pub(crate) type Path = Vec<String>;
@@ -76,23 +80,24 @@ pub(crate) type Path = Vec<String>;
 impl Tree {
     /// Puts another tree over this one.
     pub(crate) fn overlay(&mut self, above: Tree) {
-        for (name, node) in above.0 {
-            match (self.0.get_mut(&name), node) {
+        self.origin = above.origin.or(self.origin.take());
+        for (name, node) in above.nodes {
+            match (self.nodes.get_mut(&name), node) {
                 (Some(Node::Table(here)), Node::Table(above)) => here.overlay(above),
-                (_, node) => drop(self.0.insert(name, node)),
+                (_, node) => drop(self.nodes.insert(name, node)),
             }
         }
     }
 
     pub(crate) fn table(&self, name: &str) -> Option<&Tree> {
-        match self.0.get(name) {
+        match self.nodes.get(name) {
             Some(Node::Table(table)) => Some(table),
             _ => None,
         }
     }
 
     pub(crate) fn leaf(&self, name: &str) -> Option<&Leaf> {
-        match self.0.get(name) {
+        match self.nodes.get(name) {
             Some(Node::Leaf(leaf)) => Some(leaf),
             _ => None,
         }
@@ -109,7 +114,7 @@ impl Tree {
 
     /// Takes a whole table out.
     pub(crate) fn take(&mut self, name: &str) -> Tree {
-        match self.0.remove(name) {
+        match self.nodes.remove(name) {
             Some(Node::Table(table)) => table,
             _ => Tree::default(),
         }
@@ -118,9 +123,9 @@ impl Tree {
     pub(crate) fn put(&mut self, path: &[String], leaf: Leaf) {
         match path {
             [] => {}
-            [name] => drop(self.0.insert(name.clone(), Node::Leaf(leaf))),
+            [name] => drop(self.nodes.insert(name.clone(), Node::Leaf(leaf))),
             [name, rest @ ..] => {
-                let node = self.0.entry(name.clone()).or_insert_with(|| Node::Table(Tree::default()));
+                let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::Table(Tree::default()));
                 if let Node::Table(table) = node {
                     table.put(rest, leaf);
                 }
@@ -136,7 +141,7 @@ impl Tree {
     }
 
     fn collect<'t>(&'t self, path: &mut Path, found: &mut Vec<(Path, &'t Leaf)>) {
-        for (name, node) in &self.0 {
+        for (name, node) in &self.nodes {
             path.push(name.clone());
             match node {
                 Node::Leaf(leaf) => found.push((path.clone(), leaf)),
@@ -148,7 +153,7 @@ impl Tree {
 
     /// Says of everything that it belongs to another layer.
     pub(crate) fn relabel(&mut self, layer: &Layer) {
-        for node in self.0.values_mut() {
+        for node in self.nodes.values_mut() {
             match node {
                 Node::Leaf(leaf) => leaf.origin.layer = layer.clone(),
                 Node::Table(table) => table.relabel(layer),

@@ -1,7 +1,7 @@
 //! What must hold between values, once all layers are one: names that lead somewhere, and servers that can be reached.
 
 use crate::fault::{Fault, Problem};
-use crate::tree::{Leaf, Node, Tree, Value, dotted};
+use crate::tree::{Node, Origin, Tree, Value, dotted};
 
 pub(super) fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -20,13 +20,13 @@ fn chosen_provider(tree: &Tree) -> Option<Fault> {
     let Value::Text(name) = &leaf.value else { return None };
     let known: Vec<String> = tables(tree, "model_providers").map(|(name, _)| name.to_owned()).collect();
     let problem = Problem::NoSuch { what: "provider", name: name.clone(), known: known.clone() };
-    (!known.contains(name)).then(|| fault(Some(leaf), "model_provider".to_owned(), problem))
+    (!known.contains(name)).then(|| fault(Some(&leaf.origin), "model_provider".to_owned(), problem))
 }
 
 fn provider_without_address(name: &str, provider: &Tree) -> Option<Fault> {
     let problem = Problem::Missing { what: "a `base_url`".to_owned() };
     let missing = provider.leaf("base_url").is_none();
-    missing.then(|| fault(any(provider), key("model_providers", name), problem))
+    missing.then(|| fault(provider.origin.as_ref(), key("model_providers", name), problem))
 }
 
 fn unreachable_server(name: &str, server: &Tree) -> Option<Fault> {
@@ -37,28 +37,20 @@ fn unreachable_server(name: &str, server: &Tree) -> Option<Fault> {
         (None, None) => Problem::Missing { what: "a `command` or a `url`".to_owned() },
         _ => return None,
     };
-    Some(fault(any(server), key("mcp_servers", name), problem))
+    Some(fault(server.origin.as_ref(), key("mcp_servers", name), problem))
 }
 
 fn key(table: &str, name: &str) -> String {
     dotted(&[table.to_owned(), name.to_owned()])
 }
 
-fn fault(leaf: Option<&Leaf>, key: String, problem: Problem) -> Fault {
-    let origin = leaf.map(|leaf| &leaf.origin);
+fn fault(origin: Option<&Origin>, key: String, problem: Problem) -> Fault {
     let file = origin.and_then(|origin| origin.file.clone());
     Fault { file, line: origin.and_then(|origin| origin.line), key, problem }
 }
 
-/// The first value of a table, for its place in a file.
-fn any(tree: &Tree) -> Option<&Leaf> {
-    let mut leaves: Vec<&Leaf> = tree.leaves().into_iter().map(|(_, leaf)| leaf).collect();
-    leaves.sort_by_key(|leaf| (leaf.origin.layer.clone(), leaf.origin.line));
-    leaves.first().copied()
-}
-
 fn tables<'t>(tree: &'t Tree, name: &str) -> impl Iterator<Item = (&'t str, &'t Tree)> {
-    let nodes = tree.table(name).into_iter().flat_map(|table| &table.0);
+    let nodes = tree.table(name).into_iter().flat_map(|table| &table.nodes);
     nodes.filter_map(|(name, node)| match node {
         Node::Table(table) => Some((name.as_str(), table)),
         Node::Leaf(_) => None,

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Note, Request};
+use super::{Note, Request, consistency};
 use crate::codex;
-use crate::fault::{Fault, Problem};
+use crate::fault::{Fault, Faults, Problem};
 use crate::guard;
 use crate::keys::{PROFILE, ROOT, Table};
 use crate::places::Places;
@@ -32,6 +32,15 @@ pub(super) struct Profiles {
 impl<'p> Files<'p> {
     pub(super) fn new(places: &'p Places) -> Self {
         Self { places, profiles: Vec::new(), faults: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The notes, or all faults. Whether values fit together is looked at only once each of them is right: what a fault left
+    /// out would be missed there a second time.
+    pub(super) fn finish(mut self, tree: &Tree) -> Result<Vec<Note>, Faults> {
+        if self.faults.is_empty() {
+            self.faults = consistency::check(tree);
+        }
+        if self.faults.is_empty() { Ok(self.notes) } else { Err(Faults(self.faults)) }
     }
 
     /// What `OPENAI_BASE_URL` comes to.
@@ -108,7 +117,7 @@ impl<'p> Files<'p> {
 
     fn known_profiles(&self) -> Vec<String> {
         let mut names: Vec<String> =
-            self.profiles.iter().flat_map(|profiles| profiles.tables.0.keys().cloned()).collect();
+            self.profiles.iter().flat_map(|profiles| profiles.tables.nodes.keys().cloned()).collect();
         names.extend(self.profiles.iter().flat_map(Profiles::files));
         names.sort();
         names.dedup();
@@ -214,7 +223,7 @@ impl Profiles {
 
 impl std::fmt::Debug for Profiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.tables.0.iter().filter(|(_, node)| matches!(node, Node::Table(_)));
+        let names = self.tables.nodes.iter().filter(|(_, node)| matches!(node, Node::Table(_)));
         f.debug_list().entries(names.map(|(name, _)| name)).finish()
     }
 }

@@ -180,3 +180,28 @@ fn temporary_name() -> io::Result<String> {
     random_bytes(&mut random)?;
     Ok(format!(".windlass-{:016x}", u64::from_le_bytes(random)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_testkit::Scratch;
+
+    #[test]
+    fn files_get_their_old_contents_back_when_a_later_one_cannot_take_its_name() {
+        let scratch = Scratch::new("settings-undo");
+        let root = scratch.path().to_owned();
+        fs::write(root.join("a"), "before").unwrap();
+        let packed = PackedFile { name: String::new(), bytes: b"after".to_vec(), executable: false };
+        let target = |name: &str| Target { file: &packed, root: root.clone(), path: root.join(name) };
+        let mut work = Work::default();
+        for name in ["a", "deep/er/b", "c"] {
+            work.stage(&target(name)).unwrap();
+        }
+        fs::remove_file(&work.staged[2].beside).unwrap();
+        assert!(matches!(work.exchange(), Err(ImportError::Io { path, .. }) if path.ends_with("c")));
+        assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "after");
+        work.undo();
+        assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "before");
+        assert_eq!(scratch.names(), ["a"]);
+    }
+}

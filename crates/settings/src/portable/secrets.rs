@@ -1,7 +1,7 @@
 //! What is a secret, by its place in a configuration or by its looks, and taking it out. Errs on the side of leaving out:
 //! a header too few is noticed and typed again, a key too many is gone for good.
 
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::Omission;
 
@@ -59,6 +59,14 @@ pub(crate) fn is_secret(path: &[String], text: &str) -> bool {
         _ if sounds_secret(&name) && !is_known_key(&name) => true,
         _ => looks_secret(text) || words(text).any(|(_, word)| is_random(word)),
     }
+}
+
+/// The same of a list, which goes as a whole: one with a hole in it says something else.
+pub(crate) fn is_secret_list<'t>(path: &[String], texts: impl Iterator<Item = &'t str>) -> bool {
+    let is_arguments = path.last().is_some_and(|name| name == "args" || name == "notify");
+    let is_flag = |text: &str| text.starts_with('-') && sounds_secret(&text.to_ascii_lowercase());
+    let mut texts = texts;
+    texts.any(|text| looks_secret(text) || (is_arguments && is_flag(text)))
 }
 
 /// Takes secrets out of a configuration file, and what is not for another machine. Comments are looked at too.
@@ -142,17 +150,9 @@ fn clean_table(table: &mut dyn TableLike, path: &mut Vec<String>, tell: &mut dyn
 fn is_secret_item(item: &Item, path: &[String]) -> bool {
     match item {
         Item::Value(Value::String(text)) => is_secret(path, text.value()),
-        Item::Value(Value::Array(array)) => is_secret_list(array, path),
+        Item::Value(Value::Array(array)) => is_secret_list(path, array.iter().filter_map(Value::as_str)),
         _ => false,
     }
-}
-
-/// A list goes as a whole: one with a hole in it says something else.
-fn is_secret_list(array: &Array, path: &[String]) -> bool {
-    let texts: Vec<&str> = array.iter().filter_map(Value::as_str).collect();
-    let flags = |text: &&str| text.starts_with('-') && sounds_secret(&text.to_ascii_lowercase());
-    let is_arguments = path.last().is_some_and(|name| name == "args" || name == "notify");
-    texts.iter().any(|text| looks_secret(text)) || (is_arguments && texts.iter().any(flags))
 }
 
 /// Keys of ours that only sound like secrets.
@@ -251,6 +251,20 @@ mod tests {
         ] {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             assert_eq!(is_secret(&path, text), expected, "{path:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_list_with_a_secret_is_one() {
+        let key = ["xoxb-", "0123456789ab"].concat();
+        for (list, expected) in [
+            (vec!["--api-key", "x"], true),
+            (vec!["--token=x"], true),
+            (vec!["-y", &key], true),
+            (vec!["-y", "@scope/server"], false),
+        ] {
+            let path = ["mcp_servers", "a", "args"].map(str::to_owned);
+            assert_eq!(is_secret_list(&path, list.iter().copied()), expected, "{list:?}");
         }
     }
 

@@ -284,7 +284,7 @@ impl<'t> View<'t> {
     }
 
     fn all_tables(self) -> impl Iterator<Item = (String, View<'t>)> {
-        let nodes = self.0.into_iter().flat_map(|tree| &tree.0);
+        let nodes = self.0.into_iter().flat_map(|tree| &tree.nodes);
         nodes.filter_map(|(name, node)| match node {
             Node::Table(table) => Some((name.clone(), View(Some(table)))),
             Node::Leaf(_) => None,
@@ -292,7 +292,7 @@ impl<'t> View<'t> {
     }
 
     fn map(self, key: &str) -> BTreeMap<String, String> {
-        let nodes = self.below(key).0.into_iter().flat_map(|tree| &tree.0);
+        let nodes = self.below(key).0.into_iter().flat_map(|tree| &tree.nodes);
         let texts = nodes.filter_map(|(name, node)| match node {
             Node::Leaf(leaf) => match &leaf.value {
                 Value::Text(text) => Some((name.clone(), text.clone())),
