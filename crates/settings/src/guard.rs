@@ -1,5 +1,6 @@
 //! What of a project's file counts. A trusted project may set what concerns itself and may be stricter than its user; what
-//! goes further is left out and noted, because a file that came with a checkout must not be able to stop the agent either.
+//! goes further is left out and noted, and the rest of the file counts.
+//! A user's own file for a role may say more, but a sub-agent is never less confined than the agent that started it.
 
 use std::path::Path;
 
@@ -7,11 +8,27 @@ use crate::keys::{ROOT, Reach, Shape, Table};
 use crate::layers::Note;
 use crate::tree::{Layer, Leaf, Tree, Value, dotted};
 
-/// A project's tree without what it may not say. `base` is what holds without the project.
-pub(crate) fn confine(project: &Tree, base: &Tree, root: &Path) -> (Tree, Vec<Note>) {
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    /// A project.
+    Project,
+    /// The user, about a kind of sub-agent.
+    Role,
+}
+
+/// What holds without the speaker, and where the project begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds<'b> {
+    pub(crate) base: &'b Tree,
+    pub(crate) root: &'b Path,
+}
+
+/// A tree without what its speaker may not say.
+pub(crate) fn confine(said: &Tree, speaker: Speaker, bounds: Bounds<'_>) -> (Tree, Vec<Note>) {
     let (mut kept, mut notes) = (Tree::default(), Vec::new());
-    for (path, leaf) in project.leaves() {
-        let judge = Judge { base, root, path: &path, leaf };
+    for (path, leaf) in said.leaves() {
+        let judge = Judge { speaker, base: bounds.base, root: bounds.root, path: &path, leaf };
         if judge.allows() {
             kept.put(&path, leaf.clone());
         } else {
@@ -22,6 +39,7 @@ pub(crate) fn confine(project: &Tree, base: &Tree, root: &Path) -> (Tree, Vec<No
 }
 
 struct Judge<'j> {
+    speaker: Speaker,
     base: &'j Tree,
     root: &'j Path,
     path: &'j [String],
@@ -37,6 +55,7 @@ impl Judge<'_> {
         let users = self.base.find(self.path).map(|leaf| &leaf.value);
         match (self.reach(), &self.leaf.value, users) {
             (Reach::Free, ..) => true,
+            (Reach::Users | Reach::Unclaimed | Reach::Within, ..) if self.speaker == Speaker::Role => true,
             (Reach::Users, ..) => false,
             (Reach::Unclaimed, ..) => !self.is_claimed(),
             (_, value, Some(users)) if value == users => true,
@@ -84,6 +103,9 @@ impl Judge<'_> {
             Reach::Users => "only you can set it, in your own file or with -c".to_owned(),
             Reach::Unclaimed => "you have configured this server yourself".to_owned(),
             Reach::Within => "it leads out of the project".to_owned(),
+            reach if self.speaker == Speaker::Role => {
+                format!("a sub-agent is confined as its parent is, or more: here {}", reach.words())
+            }
             reach => format!("a project's file may say {}", reach.words()),
         };
         Note { file: origin.file.clone(), line: origin.line, key: dotted(self.path), reason }

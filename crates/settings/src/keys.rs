@@ -100,16 +100,17 @@ pub struct KeyAccount {
 /// Every key, in the order of the tables.
 pub fn reference() -> Vec<KeyAccount> {
     let mut found = Vec::new();
-    list(&ROOT, "", &mut found);
+    list(&ROOT, "", "", &mut found);
     found
 }
 
-fn list(table: &Table, prefix: &str, found: &mut Vec<KeyAccount>) {
+/// `about` is what the whole table is for, which also says what its entries are for where people choose their names.
+fn list(table: &Table, prefix: &str, about: &'static str, found: &mut Vec<KeyAccount>) {
     for key in table.all() {
         match key.shape {
             // A profile repeats everything.
             Shape::Table(below) if !std::ptr::eq(below, &PROFILES) => {
-                list(below, &format!("{prefix}{}.", key.name), found);
+                list(below, &format!("{prefix}{}.", key.name), key.about, found);
             }
             shape => found.push(KeyAccount {
                 key: format!("{prefix}{}", key.name),
@@ -122,12 +123,12 @@ fn list(table: &Table, prefix: &str, found: &mut Vec<KeyAccount>) {
     if let Some(others) = &table.others {
         let prefix = format!("{prefix}{}", others.placeholder);
         match others.shape {
-            Shape::Table(below) => list(below, &format!("{prefix}."), found),
+            Shape::Table(below) => list(below, &format!("{prefix}."), about, found),
             shape => found.push(KeyAccount {
                 key: prefix,
                 expected: shape.expected(),
                 project: others.reach.words(),
-                about: "One entry.",
+                about,
             }),
         }
     }

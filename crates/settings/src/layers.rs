@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use files::Files;
 
 use crate::fault::{Fault, Faults, Problem};
-use crate::guard;
+use crate::guard::{self, Bounds, Speaker};
 use crate::keys::ROOT;
 use crate::override_words;
 use crate::places::Places;
@@ -53,6 +53,15 @@ pub struct Loaded {
     places: Places,
 }
 
+/// What holds for a sub-agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleSettings {
+    /// What holds.
+    pub settings: Settings,
+    /// What its configuration file said that did not count.
+    pub notes: Vec<Note>,
+}
+
 /// Something that was said and did not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -85,8 +94,9 @@ pub fn load(places: &Places, request: &Request) -> Result<Loaded, Faults> {
     let mut below = built_in();
     below.overlay(files.variable(request.openai_base_url.as_deref()));
     below.overlay(files.users(request));
-    let overrides = override_words::layer(&request.overrides, &places.cwd, places.home.as_deref());
-    files.faults.extend(overrides.faults);
+    let mut overrides = override_words::layer(&request.overrides, &places.cwd, places.home.as_deref());
+    files.faults.append(&mut overrides.faults);
+    files.keep_override_profiles(&mut overrides.tree);
     files.profile(request, &overrides.tree, &mut below);
     let mut without_project = below.clone();
     without_project.overlay(overrides.tree.clone());
@@ -118,29 +128,50 @@ impl Loaded {
         leaves.filter(|(path, _)| dotted(path) == key).map(|(_, leaf)| leaf.origin.clone()).next()
     }
 
-    /// The settings of a sub-agent of this role: its configuration file, if it has one, over everything else, held to what a
-    /// project may say if it came from the project; then the role's own model and instructions.
-    pub fn for_role(&self, name: &str) -> Result<Settings, Faults> {
+    /// The servers that the project brought along: programs or addresses of its choice, for the user to know.
+    pub fn project_servers(&self) -> Vec<&str> {
+        let of_project = |name: &&String| {
+            let origin =
+                |key: &str| self.origin(&dotted(&["mcp_servers".into(), (*name).clone(), key.into()]));
+            let origin = origin("command").or_else(|| origin("url"));
+            origin.is_some_and(|origin| origin.layer == Layer::Project)
+        };
+        self.settings.mcp_servers.keys().filter(of_project).map(String::as_str).collect()
+    }
+
+    /// The settings of a sub-agent of this role: its configuration file, if it has one, over everything else, then the role's
+    /// own model and instructions. A file that the project named is held to what a project may say, and no file can confine a
+    /// sub-agent less than its parent.
+    pub fn for_role(&self, name: &str) -> Result<RoleSettings, Faults> {
         let Some(role) = self.settings.agents.roles.get(name) else {
             let known = self.settings.agents.roles.keys().cloned().collect();
             let problem = Problem::NoSuch { what: "role", name: name.to_owned(), known };
             return Err(Faults(vec![Fault { file: None, line: None, key: "agents".to_owned(), problem }]));
         };
-        let mut tree = self.tree.clone();
-        if let Some(file) = &role.config_file {
-            let mut files = Files::new(&self.places);
-            let origin = self.origin(&dotted(&["agents".into(), name.into(), "config_file".into()]));
-            let of_project = origin.is_some_and(|origin| origin.layer == Layer::Project);
-            let layer = files.required(file, &Layer::Role(name.to_owned()), "this role's configuration file");
-            let layer = if of_project { guard::confine(&layer, &tree, &self.project.root).0 } else { layer };
-            tree.overlay(layer);
-            files.finish(&tree)?;
-        }
+        let (tree, notes) = self.with_role_file(name, role.config_file.as_deref())?;
         let mut settings = build(&tree);
         settings.model = role.model.clone().or(settings.model);
         settings.reasoning_effort = role.reasoning_effort.or(settings.reasoning_effort);
         settings.developer_instructions = role.instructions.clone().or(settings.developer_instructions);
-        Ok(settings)
+        Ok(RoleSettings { settings, notes })
+    }
+
+    fn with_role_file(&self, name: &str, file: Option<&Path>) -> Result<(Tree, Vec<Note>), Faults> {
+        let mut tree = self.tree.clone();
+        let Some(file) = file else { return Ok((tree, Vec::new())) };
+        let mut files = Files::new(&self.places);
+        let layer = files.required(file, &Layer::Role(name.to_owned()), "this role's configuration file");
+        let origin = self.origin(&dotted(&["agents".into(), name.into(), "config_file".into()]));
+        let speaker = match origin.map(|origin| origin.layer) {
+            Some(Layer::Project) => Speaker::Project,
+            _ => Speaker::Role,
+        };
+        let (layer, notes) =
+            guard::confine(&layer, speaker, Bounds { base: &self.tree, root: &self.project.root });
+        files.notes.extend(notes);
+        tree.overlay(layer);
+        let notes = files.finish(&tree)?;
+        Ok((tree, notes))
     }
 }
 

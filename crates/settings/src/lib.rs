@@ -33,7 +33,7 @@ pub use choices::{
 };
 pub use fault::{Fault, Faults, Problem};
 pub use keys::{KeyAccount, reference};
-pub use layers::{Loaded, Note, Request, Stated, load};
+pub use layers::{Loaded, Note, Request, RoleSettings, Stated, load};
 pub use places::Places;
 pub use project::{LeftOut, LeftOutKind, Project, Trust};
 pub use settings::{

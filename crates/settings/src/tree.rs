@@ -70,7 +70,7 @@ pub(crate) enum Node {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) nodes: BTreeMap<String, Node>,
-    /// Where it begins; what only holds other tables together has no such place.
+    /// Where it begins; nothing for the outermost.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -120,12 +120,14 @@ impl Tree {
         }
     }
 
+    /// Puts a value at the end of a path; tables that are not there yet begin with it.
     pub(crate) fn put(&mut self, path: &[String], leaf: Leaf) {
         match path {
             [] => {}
             [name] => drop(self.nodes.insert(name.clone(), Node::Leaf(leaf))),
             [name, rest @ ..] => {
-                let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::Table(Tree::default()));
+                let table = || Tree { origin: Some(leaf.origin.clone()), ..Tree::default() };
+                let node = self.nodes.entry(name.clone()).or_insert_with(|| Node::Table(table()));
                 if let Node::Table(table) = node {
                     table.put(rest, leaf);
                 }

@@ -5,6 +5,8 @@
 mod codex;
 #[path = "it/faults.rs"]
 mod faults;
+#[path = "it/guide.rs"]
+mod guide;
 #[path = "it/instructions.rs"]
 mod instructions;
 #[path = "it/layers.rs"]

@@ -2,8 +2,9 @@
 //! has a default, one in `built_in.toml`.
 //!
 //! The last word but one of each line is what a project's file may say. The rule: a project can make the agent work well
-//! inside of it, and stricter; it can neither reach the user's secrets, nor start a program of its choice behind the user's
-//! back, nor loosen what the user laid down.
+//! inside of it, and stricter; it can neither reach the user's secrets, nor touch what the user configured, nor loosen what
+//! the user laid down. It can bring servers of its own, which are programs: that much it is trusted with, and
+//! `Loaded::project_servers` names them.
 
 use super::{Key, Others, Reach, Shape, Table};
 use crate::choices::{

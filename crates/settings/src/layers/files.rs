@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Note, Request, consistency};
 use crate::codex;
 use crate::fault::{Fault, Faults, Problem};
-use crate::guard;
+use crate::guard::{self, Bounds, Speaker};
 use crate::keys::{PROFILE, ROOT, Table};
 use crate::places::Places;
 use crate::project::Project;
@@ -128,7 +128,8 @@ impl<'p> Files<'p> {
     pub(super) fn with_project(&mut self, project: &Project, mut tree: Tree) -> Tree {
         for file in project.config_files() {
             let layer = self.file(&file, &Layer::Project);
-            let (kept, notes) = guard::confine(&layer, &tree, &project.root);
+            let (kept, notes) =
+                guard::confine(&layer, Speaker::Project, Bounds { base: &tree, root: &project.root });
             self.notes.extend(notes);
             tree.overlay(kept);
         }
@@ -174,6 +175,12 @@ impl<'p> Files<'p> {
         let mut tree = imported.tree;
         self.keep_profiles(&file, &mut tree, true);
         tree
+    }
+
+    /// Profiles that are said on the command line: `-c profiles.NAME.key=value`.
+    pub(super) fn keep_override_profiles(&mut self, overrides: &mut Tree) {
+        let file = self.places.cwd.join("-c");
+        self.keep_profiles(&file, overrides, false);
     }
 
     fn keep_profiles(&mut self, file: &Path, tree: &mut Tree, of_codex: bool) {

@@ -5,8 +5,8 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use super::Omission;
 
-/// In place of a secret in a text.
-const LEFT_OUT: &str = "[left out]";
+/// In place of a secret in a text. A word that may also stand where a key of TOML stands.
+const LEFT_OUT: &str = "LEFT-OUT";
 const SECRET: &str = "it is or may be a secret";
 const TRUST: &str = "which projects are trusted is for each machine to say";
 /// Words in the names of secrets.
@@ -45,6 +45,7 @@ const BEGINNINGS: [&str; 27] = [
 const SHORTEST_REST: usize = 12;
 /// A word this long, of letters of both cases and digits, is hardly one of a language.
 const LONG: usize = 32;
+const FEWEST_DIGITS: usize = 4;
 
 /// Whether the text at this place of a configuration is, or may be, a secret.
 pub(crate) fn is_secret(path: &[String], text: &str) -> bool {
@@ -199,10 +200,11 @@ fn is_known_secret(word: &str) -> bool {
 
 fn is_random(word: &str) -> bool {
     let has = |of: fn(&u8) -> bool| word.as_bytes().iter().any(of);
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let is_path = word.matches('/').count() > 1 || word.matches('.').count() > 2;
     word.len() >= LONG
         && !is_path
-        && has(u8::is_ascii_digit)
+        && digits >= FEWEST_DIGITS
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
 }
@@ -275,7 +277,7 @@ mod tests {
         let (cleaned, left_out) = clean_text(&text, "a");
         assert_eq!(
             cleaned,
-            "one\nexport T=[left out] # and\nsee https://[left out]@h/x\nsk-learn-documentation\n"
+            "one\nexport T=LEFT-OUT # and\nsee https://LEFT-OUT@h/x\nsk-learn-documentation\n"
         );
         let places: Vec<&str> = left_out.iter().filter_map(|omission| omission.place.as_deref()).collect();
         assert_eq!(places, ["line 2", "line 3"]);

@@ -27,7 +27,7 @@ fn known_keys_count_and_others_are_noted() {
     assert_eq!(loaded.settings.providers["x"].wire_api, WireApi::Chat);
     assert!(matches!(loaded.settings.mcp_servers["docs"].transport, McpTransport::Stdio { .. }));
     assert_eq!(loaded.project.trust, Trust::Unknown);
-    let file = "/home/.codex/config.toml";
+    let file = "~/.codex/config.toml";
     assert_eq!(
         world.notes(&loaded),
         [
@@ -39,7 +39,7 @@ fn known_keys_count_and_others_are_noted() {
                  name a variable with `env_key` or `bearer_token_env_var`"
             ),
             format!("{file}: `projects` does not count: whom Codex trusts is not taken over; trust projects here yourself"),
-            "/home/.codex/auth.json: Codex keeps its login in auth.json, which is not read; set OPENAI_API_KEY, or the \
+            "~/.codex/auth.json: Codex keeps its login in auth.json, which is not read; set OPENAI_API_KEY, or the \
              variable that the provider's `env_key` names"
                 .to_owned(),
         ]
@@ -62,7 +62,7 @@ fn the_users_own_file_wins_and_profiles_come_along() {
     assert_eq!(wide.settings.verbosity.unwrap().word(), "high");
     assert_eq!(
         world.notes(&wide),
-        ["/home/.codex/wide.config.toml:2: `personality` does not count: it means nothing here"]
+        ["~/.codex/wide.config.toml:2: `personality` does not count: it means nothing here"]
     );
     assert_eq!(world.load().settings.model.as_deref(), Some("mine"));
 }
@@ -71,8 +71,8 @@ fn the_users_own_file_wins_and_profiles_come_along() {
 fn nothing_to_import_and_a_broken_file_are_faults() {
     let world = World::new("codex-none");
     let missing = world.faults(&importing());
-    assert_eq!(missing, ["/home/.codex/config.toml: cannot be read: there is nothing to import from Codex"]);
+    assert_eq!(missing, ["~/.codex/config.toml: cannot be read: there is nothing to import from Codex"]);
     world.write("home/.codex/config.toml", "= broken");
     let broken = world.faults(&importing());
-    assert!(broken[0].starts_with("/home/.codex/config.toml:1: is not TOML"), "{broken:?}");
+    assert!(broken[0].starts_with("~/.codex/config.toml:1: is not TOML"), "{broken:?}");
 }

@@ -8,7 +8,7 @@ use crate::world::{World, overriding};
 fn check(text: &str, expected: &[&str]) {
     let world = World::with_user("faults", text);
     let found = world.faults(&Request::default());
-    let file = "/home/.config/windlass/config.toml:";
+    let file = "~/.config/windlass/config.toml:";
     let found: Vec<&str> = found.iter().map(|line| line.strip_prefix(file).unwrap_or(line)).collect();
     assert_eq!(found, expected, "{text}");
 }
@@ -72,9 +72,9 @@ fn all_faults_of_all_files_come_at_once() {
     let found = world.faults(&overriding(&["colour=blue", "model"]));
     let beginnings = [
         "/etc/config.toml:1: is not TOML: ",
-        "/home/.config/windlass/config.toml:1: `modle` is not known",
-        "/home/.config/windlass/config.toml:2: `notify` must be",
-        "/home/.config/windlass/config.toml:4: `history.persistence` must be one of",
+        "~/.config/windlass/config.toml:1: `modle` is not known",
+        "~/.config/windlass/config.toml:2: `notify` must be",
+        "~/.config/windlass/config.toml:4: `history.persistence` must be one of",
         "command line: `colour` is not known",
         "command line: `model` needs a value",
     ];
@@ -114,6 +114,15 @@ fn names_must_lead_somewhere() {
 }
 
 #[test]
+fn a_servers_fault_is_told_at_the_projects_file() {
+    let world = World::new("project-fault");
+    world.write("project/.windlass/config.toml", "\n[mcp_servers.a]\nargs = ['x']\n");
+    world.trust();
+    let expected = "/project/.windlass/config.toml:3: `mcp_servers.a` needs a `command` or a `url`";
+    assert_eq!(world.faults(&Request::default()), [expected]);
+}
+
+#[test]
 fn an_override_cannot_bring_a_second_key_along() {
     let world = World::new("smuggled");
     let settings = world.ask(&overriding(&["model=1\nnotify = ['x']"])).unwrap().settings;
@@ -126,5 +135,5 @@ fn what_cannot_be_read_is_a_fault_and_not_an_empty_file() {
     let world = World::new("unreadable");
     world.folder("home/.config/windlass/config.toml");
     let found = world.faults(&Request::default());
-    assert_eq!(found, ["/home/.config/windlass/config.toml: cannot be read: this is not a regular file"]);
+    assert_eq!(found, ["~/.config/windlass/config.toml: cannot be read: this is not a regular file"]);
 }

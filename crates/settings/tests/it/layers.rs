@@ -132,6 +132,19 @@ fn the_address_of_openai_can_come_from_outside_but_files_know_better() {
 }
 
 #[test]
+fn a_sub_agent_is_never_less_confined_than_its_parent() {
+    let world = World::with_user("looser", "[agents.free]\nconfig_file = 'free.toml'\n");
+    let text = "sandbox_mode = 'full-access'\napproval_policy = 'never'\nmodel_provider = 'ollama'\n";
+    world.write("home/.config/windlass/free.toml", text);
+    let loaded = world.ask(&overriding(&["sandbox_mode=read-only", "approval_policy=untrusted"])).unwrap();
+    let role = loaded.for_role("free").unwrap();
+    assert_eq!(role.settings.sandbox_mode, SandboxMode::ReadOnly);
+    assert_eq!(role.settings.approval_policy, ApprovalPolicy::Untrusted);
+    assert_eq!(role.settings.model_provider, "ollama");
+    assert_eq!(role.notes.len(), 2);
+}
+
+#[test]
 fn the_users_file_can_be_ignored() {
     let world = World::with_user("ignored", "model = 'a'\nnonsense = 1\n");
     let request = Request { ignore_user_config: true, ..Request::default() };
@@ -148,6 +161,8 @@ fn a_file_can_name_its_profile_and_the_command_line_another() {
     assert_eq!((other.model.as_deref(), other.profile.as_deref()), (Some("of b"), Some("b")));
     let third = world.ask(&overriding(&["profile=b"])).unwrap().settings;
     assert_eq!(third.model.as_deref(), Some("of b"));
+    let spoken = world.ask(&overriding(&["profile=c", "profiles.c.model=of-c"])).unwrap().settings;
+    assert_eq!(spoken.model.as_deref(), Some("of-c"));
 }
 
 #[test]
@@ -223,7 +238,7 @@ fn a_role_has_the_settings_of_its_file() {
     assert!(missing.contains("small.toml: cannot be read"), "{missing}");
     world.write("home/.config/windlass/small.toml", "model = 'small'\nsandbox_mode = 'read-only'\n");
     let loaded = world.load();
-    let role = loaded.for_role("small").unwrap();
+    let role = loaded.for_role("small").unwrap().settings;
     assert_eq!((role.model.as_deref(), role.sandbox_mode), (Some("small"), SandboxMode::ReadOnly));
     assert_eq!(role.reasoning_effort, Some(Effort::Low));
     assert_eq!(loaded.settings.model.as_deref(), Some("big"));

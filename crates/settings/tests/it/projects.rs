@@ -175,6 +175,7 @@ fn a_project_cannot_have_secrets_sent_to_a_server_of_its_choice() {
             format!("{file}:7: `mcp_servers.worse.env_vars` {why}"),
         ]
     );
+    assert_eq!(loaded.project_servers(), ["evil", "worse"]);
     let server = format!("{:?}", loaded.settings.mcp_servers);
     assert!(!server.contains("OPENAI_API_KEY") && !server.contains("GH_TOKEN"), "{server}");
 }
@@ -219,6 +220,8 @@ fn a_role_of_the_project_is_held_to_the_same() {
     );
     world.trust();
     let role = world.load().for_role("evil").unwrap();
+    assert_eq!(role.notes.len(), 2);
+    let role = role.settings;
     assert_eq!((role.sandbox_mode, role.notify.len()), (SandboxMode::WorkspaceWrite, 0));
     assert_eq!(role.model.as_deref(), Some("small"));
 }

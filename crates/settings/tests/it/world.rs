@@ -78,17 +78,20 @@ impl World {
         load(&self.places, request)
     }
 
-    /// The faults of what is there, as lines, with the world's root as `/`.
+    /// The faults of what is there, as lines, with the home as `~` and the world's root as `/`.
     pub(crate) fn faults(&self, request: &Request) -> Vec<String> {
         let faults = self.ask(request).expect_err("there are faults");
-        let root = self.root().display().to_string();
-        faults.to_string().lines().map(|line| line.replace(&root, "")).collect()
+        faults.to_string().lines().map(|line| self.shortened(line)).collect()
     }
 
-    /// The notes, as lines, with the world's root as `/`.
+    /// The notes, as lines, in the same way.
     pub(crate) fn notes(&self, loaded: &Loaded) -> Vec<String> {
+        loaded.notes.iter().map(|note| self.shortened(&note.to_string())).collect()
+    }
+
+    fn shortened(&self, line: &str) -> String {
         let root = self.root().display().to_string();
-        loaded.notes.iter().map(|note| note.to_string().replace(&root, "")).collect()
+        line.replace(&format!("{root}/home"), "~").replace(&root, "")
     }
 }
 
