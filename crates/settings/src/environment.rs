@@ -2,9 +2,10 @@
 //! so that what was said before never has to be rewritten.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::choices::SandboxMode;
+use crate::settings::Settings;
 
 /// Where the agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Environment {
 /// What commands may touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filesystem {
-    /// Where they may write, if they may write at all.
+    /// Where they may write, if they may write in some places and not in others.
     pub workspace_roots: Vec<PathBuf>,
     /// The sandbox.
     pub sandbox_mode: SandboxMode,
@@ -61,6 +62,19 @@ impl Environment {
 }
 
 impl Filesystem {
+    /// What the settings come to in this working directory.
+    pub fn of(settings: &Settings, cwd: &Path) -> Self {
+        let mode = settings.sandbox_mode;
+        let bounds = &settings.workspace_write;
+        let roots = std::iter::once(cwd.to_owned()).chain(bounds.writable_roots.iter().cloned());
+        let (workspace_roots, network_access) = match mode {
+            SandboxMode::ReadOnly => (Vec::new(), false),
+            SandboxMode::WorkspaceWrite => (roots.collect(), bounds.network_access),
+            SandboxMode::External | SandboxMode::FullAccess => (Vec::new(), true),
+        };
+        Self { workspace_roots, sandbox_mode: mode, network_access }
+    }
+
     fn render(&self) -> String {
         let mut text = String::from("\n");
         for root in &self.workspace_roots {
@@ -115,6 +129,21 @@ mod tests {
             <permissions>workspace-write</permissions>\n    <network>off</network>\n  </filesystem>\n\
             </environment_context>";
         assert_eq!(sample().render(), expected);
+    }
+
+    #[test]
+    fn what_commands_may_touch_follows_the_settings() {
+        for (sandbox_mode, roots, network) in [
+            (SandboxMode::ReadOnly, vec![], false),
+            (SandboxMode::WorkspaceWrite, vec!["/w", "/more"], false),
+            (SandboxMode::FullAccess, vec![], true),
+        ] {
+            let mut settings = Settings { sandbox_mode, ..Settings::default() };
+            settings.workspace_write.writable_roots = vec!["/more".into()];
+            let found = Filesystem::of(&settings, Path::new("/w"));
+            let workspace_roots = roots.iter().map(PathBuf::from).collect();
+            assert_eq!(found, Filesystem { workspace_roots, sandbox_mode, network_access: network });
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Something wrong in a configuration file or in a `-c`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file; nothing for the command line.
+    /// The file, or "the environment"; nothing for the command line.
     pub file: Option<PathBuf>,
     /// The line, counted from one, where it is known.
     pub line: Option<usize>,

@@ -101,7 +101,7 @@ pub fn load(places: &Places, request: &Request) -> Result<Loaded, Faults> {
     let mut without_project = below.clone();
     without_project.overlay(overrides.tree.clone());
     let project = Project::find(&places.cwd, &build(&without_project), request.trust);
-    let mut tree = files.with_project(&project, below);
+    let mut tree = files.with_project(&project, below, &overrides.tree);
     tree.overlay(overrides.tree);
     let notes = files.finish(&tree)?;
     Ok(Loaded { settings: build(&tree), project, notes, tree, places: places.clone() })

@@ -208,7 +208,7 @@ fn number(item: &Item) -> Option<f64> {
     whole.or_else(|| item.as_float()).filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-fn is_address(text: &str) -> bool {
+pub(crate) fn is_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control()))
 }

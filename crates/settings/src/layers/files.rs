@@ -6,10 +6,10 @@ use super::{Note, Request, consistency};
 use crate::codex;
 use crate::fault::{Fault, Faults, Problem};
 use crate::guard::{self, Bounds, Speaker};
-use crate::keys::{PROFILE, ROOT, Table};
+use crate::keys::{PROFILE, ROOT, Shape, Table};
 use crate::places::Places;
 use crate::project::Project;
-use crate::reading::{LARGEST, Source, read};
+use crate::reading::{LARGEST, Source, is_address, read};
 use crate::small_file;
 use crate::tree::{Layer, Leaf, Node, Origin, Tree, Value};
 
@@ -44,14 +44,20 @@ impl<'p> Files<'p> {
     }
 
     /// What `OPENAI_BASE_URL` comes to.
-    pub(super) fn variable(&self, base_url: Option<&str>) -> Tree {
+    pub(super) fn variable(&mut self, base_url: Option<&str>) -> Tree {
         const NAME: &str = "OPENAI_BASE_URL";
         let mut tree = Tree::default();
-        if let Some(url) = base_url.filter(|url| !url.is_empty()) {
-            let origin = Origin { layer: Layer::Variable(NAME), file: None, line: None };
-            let path = ["model_providers", "openai", "base_url"].map(str::to_owned);
-            tree.put(&path, Leaf { value: Value::Text(url.to_owned()), origin });
+        let Some(url) = base_url.filter(|url| !url.is_empty()) else { return tree };
+        if !is_address(url) {
+            let problem =
+                Problem::WrongType { expected: Shape::Address.expected(), found: format!("{url:?}") };
+            let file = Some("the environment".into());
+            self.faults.push(Fault { file, line: None, key: NAME.to_owned(), problem });
+            return tree;
         }
+        let origin = Origin { layer: Layer::Variable(NAME), file: None, line: None };
+        let path = ["model_providers", "openai", "base_url"].map(str::to_owned);
+        tree.put(&path, Leaf { value: Value::Text(url.to_owned()), origin });
         tree
     }
 
@@ -124,12 +130,15 @@ impl<'p> Files<'p> {
         names
     }
 
-    /// Puts a trusted project's files over a tree, as far as they may say what they say.
-    pub(super) fn with_project(&mut self, project: &Project, mut tree: Tree) -> Tree {
+    /// Puts a trusted project's files over a tree, as far as they may say what they say. They are held against everything the
+    /// user says, the command line included: a server that was named there is the user's too.
+    pub(super) fn with_project(&mut self, project: &Project, mut tree: Tree, overrides: &Tree) -> Tree {
         for file in project.config_files() {
             let layer = self.file(&file, &Layer::Project);
-            let (kept, notes) =
-                guard::confine(&layer, Speaker::Project, Bounds { base: &tree, root: &project.root });
+            let mut base = tree.clone();
+            base.overlay(overrides.clone());
+            let bounds = Bounds { base: &base, root: &project.root };
+            let (kept, notes) = guard::confine(&layer, Speaker::Project, bounds);
             self.notes.extend(notes);
             tree.overlay(kept);
         }

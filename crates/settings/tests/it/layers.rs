@@ -127,6 +127,10 @@ fn the_address_of_openai_can_come_from_outside_but_files_know_better() {
     assert_eq!(loaded.settings.provider().unwrap().base_url, "http://127.0.0.1:9/v1");
     let origin = loaded.origin("model_providers.openai.base_url").unwrap();
     assert_eq!(origin.layer, Layer::Variable("OPENAI_BASE_URL"));
+    let wrong = Request { openai_base_url: Some("example.org".into()), ..Request::default() };
+    let expected = "the environment: `OPENAI_BASE_URL` must be an address that begins with `http://` or `https://`, not \
+                    \"example.org\"";
+    assert_eq!(world.faults(&wrong), [expected]);
     world.user("[model_providers.openai]\nbase_url = 'https://mine/v1'\n");
     assert_eq!(world.ask(&request).unwrap().settings.provider().unwrap().base_url, "https://mine/v1");
 }
@@ -267,6 +271,14 @@ proptest! {
             ..overriding(&[&line])
         };
         let _ = world.ask(&request);
+        world.write("project/.agents/skills/a/SKILL.md", [b"---\nname: ".as_slice(), &bytes].concat());
+        if let Ok(loaded) = world.ask(&Request { import_codex: false, profile: None, overrides: vec![], ..request.clone() }) {
+            let told = windlass_settings::instructions::find(&world.places, &loaded.project, &loaded.settings);
+            let _ = told.render(&world.places.cwd);
+            let skills = windlass_settings::skills::find(&world.places, &loaded.project);
+            prop_assert_eq!(skills.skills.len() + skills.faults.len(), 1);
+            let _ = (skills.render(), skills.mentioned(&line).len());
+        }
         world.write(files[which], &line);
         let _ = world.ask(&Request { overrides: vec![], ..request });
     }

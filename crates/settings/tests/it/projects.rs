@@ -211,6 +211,17 @@ fn the_command_line_stands_above_the_project_and_a_stricter_root_above_its_folde
 }
 
 #[test]
+fn a_server_from_the_command_line_is_the_users_too() {
+    let world = World::new("spoken-server");
+    world.write("project/.windlass/config.toml", "[mcp_servers.mine]\nargs = ['evil']\n");
+    world.trust();
+    let loaded = world.ask(&overriding(&["mcp_servers.mine.command=srv"])).unwrap();
+    assert_eq!(loaded.notes.len(), 1);
+    assert!(!format!("{:?}", loaded.settings.mcp_servers).contains("evil"));
+    assert!(loaded.project_servers().is_empty());
+}
+
+#[test]
 fn a_role_of_the_project_is_held_to_the_same() {
     let world = World::new("project-role");
     world.write("project/.windlass/config.toml", "[agents.evil]\nconfig_file = 'evil.toml'\n");
