@@ -94,9 +94,9 @@ mod tests {
     fn names_that_would_be_the_same_are_told_apart() {
         check(
             &[("a", "b.c"), ("a", "b_c"), ("a", "b/c")],
-            &["mcp__a__b_c_5a9170bc", "mcp__a__b_c", "mcp__a__b_c_2189efb5"],
+            &["mcp__a__b_c_bb3f2dc9", "mcp__a__b_c", "mcp__a__b_c_bb3a4c50"],
         );
-        check(&[("a__b", "c"), ("a", "b__c")], &["mcp__a__b__c", "mcp__a__b__c_b0a2ec88"]);
+        check(&[("a__b", "c"), ("a", "b__c")], &["mcp__a__b__c", "mcp__a__b__c_bbeb6ab7"]);
     }
 
     #[test]

@@ -272,7 +272,7 @@ mod tests {
         let part = |text: &str| json!({ "type": "text", "text": text });
         let outcome = read(json!({ "content": [part("abcd"), part("0123456789ä"), part("gone")] }));
         let shown = render(&outcome, RenderLimits { text: 10, images: 0 });
-        assert_eq!(texts(&shown)[1..], ["abcd", "012…7 bytes truncated…ä", "…4 bytes truncated…"]);
+        assert_eq!(texts(&shown)[1..], ["abcd", "012…6 bytes truncated…9ä", "…4 bytes truncated…"]);
     }
 
     #[test]

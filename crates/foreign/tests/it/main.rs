@@ -1,0 +1,11 @@
+//! The integration tests of foreign servers: one binary, one module per part.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod carrier;
+mod faults;
+mod program;
+mod questions;
+mod rig;
+mod sdk;
+mod web;
