@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn attendant() -> Attendant {
-        let (roots, notes) = (vec!["/work/a b".into()], Arc::default());
+        let (roots, notes) = (vec!["/srv/a b".into()], Arc::default());
         Attendant { server: "s".into(), roots, elicitor: None, notes, tools_changed: Notify::new() }
     }
 
@@ -106,7 +106,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_harmless_is_answered() {
         check("ping", Ok(json!({}))).await;
-        check("roots/list", Ok(json!({ "roots": [{ "uri": "file:///work/a%20b", "name": "a b" }] }))).await;
+        check("roots/list", Ok(json!({ "roots": [{ "uri": "file:///srv/a%20b", "name": "a b" }] }))).await;
         check("elicitation/create", Ok(json!({ "action": "decline" }))).await;
         check("sampling/createMessage", Err(REFUSED)).await;
         check("tasks/get", Err(crate::message::METHOD_NOT_FOUND)).await;

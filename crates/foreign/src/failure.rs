@@ -100,6 +100,31 @@ impl RequiredError {
     }
 }
 
+/// Names that a listing shows.
+const SHOWN: usize = 50;
+
 fn listing(known: &[String]) -> String {
-    if known.is_empty() { "there are none".to_owned() } else { format!("there are: {}", known.join(", ")) }
+    let shown = known[..known.len().min(SHOWN)].join(", ");
+    match known.len() {
+        0 => "there are none".to_owned(),
+        count if count > SHOWN => format!("there are: {shown} and {} more", count - SHOWN),
+        _ => format!("there are: {shown}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(count: usize, expected: &str) {
+        let known: Vec<String> = (0..count).map(|number| format!("t{number}")).collect();
+        assert!(listing(&known).ends_with(expected), "{}", listing(&known));
+    }
+
+    #[test]
+    fn what_there_is_is_named_within_bounds() {
+        check(0, "there are none");
+        check(2, "there are: t0, t1");
+        check(53, "t48, t49 and 3 more");
+    }
 }

@@ -82,10 +82,10 @@ mod tests {
             env_vars: &["API_KEY".to_owned(), "MISSING".to_owned()],
             cwd: Some(Path::new("sub")),
         };
-        let place = Place { directory: Path::new("/work"), environment: &ours, keeping: Keeping::Memory };
+        let place = Place { directory: Path::new("/srv"), environment: &ours, keeping: Keeping::Memory };
         let spec = order.spec(&place);
         let expected = [("PATH", "/bin"), ("LC_ALL", "C"), ("API_KEY", "k"), ("LANG", "en"), ("MODE", "x")];
         assert_eq!(spec.environment, expected.map(|(name, value)| (name.into(), value.into())));
-        assert_eq!((spec.directory, spec.argv), ("/work/sub".into(), vec!["serve".into(), "--fast".into()]));
+        assert_eq!((spec.directory, spec.argv), ("/srv/sub".into(), vec!["serve".into(), "--fast".into()]));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Servers`] starts what a [`ServerSpec`] describes, a program on pipes or an address on the web, and hands out
 //! [`ForeignTool`]s under names that a model can use. It knows no model, no configuration file, no environment variables and
-//! no TLS: an [`Http`] carrier is given to it. Whatever a server says or does is data here; none can end us, fill our memory or
+//! no TLS: a way to the web, [`Http`], is given to it. Whatever a server says or does is data here; none can end us, fill our memory or
 //! outlive us.
 #![forbid(unsafe_code)]
 

@@ -78,26 +78,34 @@ impl CallOutcome {
 }
 
 impl Content {
+    /// Texts may be large, so they are taken out and not copied.
     fn read(part: Value) -> Self {
-        let text = |name: &str| part.get(name).and_then(Value::as_str).map(str::to_owned);
-        match (part.get("type").and_then(Value::as_str), text("data")) {
-            (Some("text"), _) => match text("text") {
-                Some(text) => Self::Text(text),
-                None => Self::unknown(&part),
-            },
-            (Some("image"), Some(data)) => {
-                let mime = text("mimeType").unwrap_or_else(|| "image/png".to_owned());
-                Self::Image { mime, data }
+        let Value::Object(mut part) = part else { return Self::unknown(&part) };
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mime = part.get("mimeType").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = if kind == "text" { "text" } else { "data" };
+        let Some(Value::String(text)) = part.get_mut(field).map(Value::take) else {
+            return Self::without_data(&kind, &Value::Object(part));
+        };
+        match kind.as_str() {
+            "text" => Self::Text(text),
+            "image" if mime.is_empty() => Self::Image { mime: "image/png".to_owned(), data: text },
+            "image" => Self::Image { mime, data: text },
+            "audio" => {
+                Self::Described(format!("[audio: {mime}, about {} bytes, cannot be shown]", decoded(&text)))
             }
-            (Some("audio"), Some(data)) => {
-                let mime = text("mimeType").unwrap_or_else(|| "audio".to_owned());
-                Self::Described(format!("[audio: {mime}, about {} bytes, cannot be shown]", decoded(&data)))
-            }
-            (Some("resource_link"), _) => Self::Described(link(&part)),
-            (Some("resource"), _) => {
-                part.get("resource").map_or_else(|| Self::unknown(&part), Self::embedded)
-            }
-            _ => Self::unknown(&part),
+            _ => Self::Described(format!(
+                "[a part of unknown kind `{kind}`, with data of {} bytes]",
+                text.len()
+            )),
+        }
+    }
+
+    fn without_data(kind: &str, part: &Value) -> Self {
+        match (kind, part.get("resource")) {
+            ("resource_link", _) => Self::Described(link(part)),
+            ("resource", Some(resource)) => Self::embedded(resource),
+            _ => Self::unknown(part),
         }
     }
 
@@ -219,6 +227,7 @@ mod tests {
     }
 
     /// What a model is shown after the first part.
+    #[expect(clippy::needless_pass_by_value, reason = "written where it is used")]
     fn check(result: Value, expected: &[&str]) {
         let shown = render(&read(result.clone()), RenderLimits::default());
         assert_eq!(texts(&shown)[1..], *expected, "{result}");
@@ -254,6 +263,10 @@ mod tests {
             &["[resource file:///a: application/octet-stream, about 3 bytes]"],
         );
         check(json!({ "content": [{ "type": "mime" }] }), &["[a part of unknown kind: {\"type\":\"mime\"}]"]);
+        check(
+            json!({ "content": [{ "type": "video", "data": "AAAA" }] }),
+            &["[a part of unknown kind `video`, with data of 4 bytes]"],
+        );
         check(json!({ "content": [17] }), &["[a part of unknown kind: 17]"]);
         check(json!({ "content": [{ "type": "text" }] }), &["[a part of unknown kind: {\"type\":\"text\"}]"]);
     }

@@ -236,6 +236,8 @@ impl Reader {
                     }
                 }
                 Delivery::Exited(receipt) => {
+                    // Its last line may be without an end.
+                    lines.push(b"\n", |line| self.take_line(line));
                     // What it left running is ended by whoever owns the pipe, and must not be held up by us.
                     self.session.confirm(Offset::new(u64::MAX)).await;
                     return Some(receipt);

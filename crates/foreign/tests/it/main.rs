@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod carrier;
 mod faults;
+mod http;
 mod program;
 mod questions;
 mod rig;

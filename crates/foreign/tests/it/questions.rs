@@ -31,7 +31,7 @@ async fn a_server_is_told_what_is_harmless_and_refused_the_rest() {
     let rig = Rig::start("questions", vec![peer("plain")]);
     rig.ready().await;
     check(&rig, "ping", json!({}), json!({ "result": {} })).await;
-    let roots = json!({ "roots": [{ "uri": "file:///work/tree", "name": "tree" }] });
+    let roots = json!({ "roots": [{ "uri": "file:///srv/tree", "name": "tree" }] });
     check(&rig, "roots/list", json!({}), json!({ "result": roots })).await;
     let question = json!({ "message": "who?", "requestedSchema": {} });
     check(&rig, "elicitation/create", question, json!({ "result": { "action": "decline" } })).await;
@@ -75,7 +75,7 @@ async fn a_server_without_a_greeting_is_discovered_and_given_what_it_asks_for() 
         }
         other => panic!("it should be up, but is {other:?}"),
     }
-    assert_eq!(rig.text("greet", json!({})).await, "Ada file:///work/tree s1");
+    assert_eq!(rig.text("greet", json!({})).await, "Ada file:///srv/tree s1");
     rig.end().await;
 }
 
@@ -83,6 +83,6 @@ async fn a_server_without_a_greeting_is_discovered_and_given_what_it_asks_for() 
 async fn without_a_person_such_a_question_is_declined() {
     let rig = Rig::start("declined", vec![stateless()]);
     rig.ready().await;
-    assert_eq!(rig.text("greet", json!({})).await, "decline file:///work/tree s1");
+    assert_eq!(rig.text("greet", json!({})).await, "decline file:///srv/tree s1");
     rig.end().await;
 }

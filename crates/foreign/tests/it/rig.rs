@@ -50,7 +50,7 @@ impl Rig {
             http: with.http,
             directory: scratch.path().to_owned(),
             environment,
-            roots: vec!["/work/tree".into()],
+            roots: vec!["/srv/tree".into()],
             elicitor: with.elicitor,
         };
         Self { servers: Servers::start(surroundings, specs), engine, token, scratch }

@@ -7,7 +7,7 @@ use windlass_engine::{CommandSpec, Engine, EngineOptions, Session};
 use windlass_foreign::{Content, ResourceText, ServerSpec, Standing, Transport};
 use windlass_testkit::{HANG, peers};
 
-use crate::carrier::Carrier;
+use crate::http::PlainHttp;
 use crate::questions::Ada;
 use crate::rig::{Rig, With, python, within};
 
@@ -18,7 +18,7 @@ const UNGREETED: &str = include_str!("servers/ungreeted.py");
 
 /// What every one of these servers must do for us.
 async fn check(test: &str, spec: ServerSpec, protocol: &str) {
-    let with = With { http: Carrier::shared(), elicitor: Some(Arc::new(Ada::default())) };
+    let with = With { http: PlainHttp::shared(), elicitor: Some(Arc::new(Ada::default())) };
     let rig = Rig::start_with(test, vec![spec], with);
     let state = rig.ready().await;
     let Standing::Up(greeting) = &state.standing else { panic!("it should be up: {state:?}") };

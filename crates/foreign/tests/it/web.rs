@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use windlass_foreign::{Bearer, Secret, ServerSpec, Standing, Transport, Which};
 use windlass_testkit::HANG;
 
-use crate::carrier::Carrier;
+use crate::http::PlainHttp;
 use crate::rig::{Rig, With, object, within};
 
 /// A request as the server saw it.
@@ -114,11 +114,11 @@ fn accepted() -> Reply {
     Some((202, JSON, None, String::new()))
 }
 
-fn result(seen: &Seen, result: Value) -> Reply {
+fn result(seen: &Seen, result: &Value) -> Reply {
     Some((200, JSON, None, message(seen, result)))
 }
 
-fn message(seen: &Seen, result: Value) -> String {
+fn message(seen: &Seen, result: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": seen.body["id"], "result": result }).to_string()
 }
 
@@ -138,9 +138,9 @@ fn said(text: &str) -> Value {
 /// What a well-behaved server answers, in a session of this name.
 fn usual(seen: &Seen, session: Option<&'static str>) -> Reply {
     match seen.what() {
-        "initialize" => Some((200, JSON, session, message(seen, greeting(seen)))),
-        "tools/list" => result(seen, tools()),
-        "tools/call" => result(seen, said("done")),
+        "initialize" => Some((200, JSON, session, message(seen, &greeting(seen)))),
+        "tools/list" => result(seen, &tools()),
+        "tools/call" => result(seen, &said("done")),
         "GET" => Some((405, JSON, None, String::new())),
         "DELETE" => Some((200, JSON, None, String::new())),
         _ => accepted(),
@@ -148,7 +148,7 @@ fn usual(seen: &Seen, session: Option<&'static str>) -> Reply {
 }
 
 fn rig(test: &str, spec: ServerSpec) -> Rig {
-    Rig::start_with(test, vec![spec], With { http: Carrier::shared(), ..With::default() })
+    Rig::start_with(test, vec![spec], With { http: PlainHttp::shared(), ..With::default() })
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn answers_in_streams_are_taken_with_what_else_is_in_them() {
         "tools/call" => {
             let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {} });
             let question = json!({ "jsonrpc": "2.0", "id": 7, "method": "roots/list" });
-            let answer = message(seen, said("streamed"));
+            let answer = message(seen, &said("streamed"));
             let body = format!(
                 ": hello\n\nid: 1\ndata: {progress}\n\ndata: {question}\n\ndata: oops\n\ndata: {answer}\n\n"
             );
@@ -188,7 +188,7 @@ async fn answers_in_streams_are_taken_with_what_else_is_in_them() {
     assert_eq!(rig.text("echo", json!({})).await, "streamed");
     let answer = fake.asked("POST").await;
     assert_eq!(answer.body["id"], 7);
-    assert_eq!(answer.body["result"]["roots"][0]["uri"], "file:///work/tree");
+    assert_eq!(answer.body["result"]["roots"][0]["uri"], "file:///srv/tree");
     let notes = rig.servers.states()[0].notes.join("\n");
     assert!(notes.contains("it sent `oops` as an event: not JSON"), "{notes}");
     rig.end().await;
@@ -368,7 +368,7 @@ async fn changes_are_heard_on_the_stream_for_them() {
             (*listened == 1).then_some((200, EVENTS, None, body))
         }
         "tools/list" if seen.body["id"].as_u64() > Some(2) => {
-            result(seen, json!({ "tools": [{ "name": "later" }] }))
+            result(seen, &json!({ "tools": [{ "name": "later" }] }))
         }
         _ => usual(seen, None),
     })
@@ -389,7 +389,7 @@ fn stateless(seen: &Seen) -> Reply {
     let complete = |fields: Value| {
         let mut fields = object(fields);
         fields.insert("resultType".into(), "complete".into());
-        result(seen, Value::Object(fields))
+        result(seen, &Value::Object(fields))
     };
     match seen.what() {
         "initialize" => refuse(400, -32022, "unsupported protocol version"),

@@ -1,4 +1,4 @@
-//! A way to servers on the loopback address: one plain connection for each request, as an example of a carrier.
+//! A way to servers on the loopback address: one plain connection for each request.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use windlass_foreign::{BodyFuture, Http, HttpAnswer, HttpBody, HttpError, HttpFuture, HttpRequest};
 
-pub(crate) struct Carrier;
+pub(crate) struct PlainHttp;
 
-impl Carrier {
+impl PlainHttp {
     pub(crate) fn shared() -> Option<Arc<dyn Http>> {
         Some(Arc::new(Self))
     }
 }
 
-impl Http for Carrier {
+impl Http for PlainHttp {
     fn send(&self, request: HttpRequest) -> HttpFuture<'_> {
         Box::pin(async move { exchange(request).await.map_err(|error| HttpError(error.to_string())) })
     }
