@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use crate::elicit::{Elicitation, ElicitationAnswer, Elicitor};
 use crate::message::{REFUSED, Refusal};
 use crate::notes::Notes;
+use crate::patience::Open;
 
 /// Answers one server.
 pub(crate) struct Attendant {
@@ -18,6 +19,8 @@ pub(crate) struct Attendant {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     pub(crate) notes: Arc<Notes>,
+    /// Questions that are before the person.
+    pub(crate) open: Open,
     /// Told when the server says that its tools are others now.
     pub(crate) tools_changed: Notify,
 }
@@ -66,6 +69,7 @@ impl Attendant {
             schema: params.get("requestedSchema").cloned().unwrap_or_else(|| json!({})),
             url: text("url"),
         };
+        let _asking = self.open.ask();
         elicitor.elicit(question).await
     }
 }
@@ -95,7 +99,8 @@ mod tests {
 
     fn attendant() -> Attendant {
         let (roots, notes) = (vec!["/srv/a b".into()], Arc::default());
-        Attendant { server: "s".into(), roots, elicitor: None, notes, tools_changed: Notify::new() }
+        let (open, tools_changed) = (Open::default(), Notify::new());
+        Attendant { server: "s".into(), roots, elicitor: None, notes, open, tools_changed }
     }
 
     async fn check(method: &str, expected: Result<Value, i64>) {

@@ -1,9 +1,9 @@
 //! Tools that other programs serve over the Model Context Protocol: started or reached, listed, called, and ended with us.
 //!
 //! [`Servers`] starts what a [`ServerSpec`] describes, a program on pipes or an address on the web, and hands out
-//! [`ForeignTool`]s under names that a model can use. It knows no model, no configuration file, no environment variables and
-//! no TLS: a way to the web, [`Http`], is given to it. Whatever a server says or does is data here; none can end us, fill our memory or
-//! outlive us.
+//! [`ForeignTool`]s under names that a model can use. It knows no model, no configuration file, no environment variables
+//! and no TLS: a way to the web, [`Http`], is given to it. Whatever a server says or does is data here; none can end us,
+//! fill our memory or outlive us.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -22,6 +22,7 @@ mod message;
 mod names;
 mod notes;
 mod outcome;
+mod patience;
 mod pipe;
 mod resource;
 mod secret;

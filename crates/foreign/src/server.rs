@@ -106,8 +106,7 @@ impl Server {
             None => (self.bring_up().await?, true),
         };
         loop {
-            // timer: a call has an end even if the server never answers it.
-            let asked = tokio::time::timeout(limit, errand.run(&up.link)).await;
+            let asked = up.link.attendant().open.wait(limit, errand.run(&up.link)).await;
             match asked.unwrap_or(Err(Fault::TimedOut(limit))) {
                 Ok(answer) => return Ok(answer),
                 Err(fault) if fault.left_undone() && !is_fresh => {

@@ -20,6 +20,7 @@ use crate::http::Http;
 use crate::names::full_names;
 use crate::notes::Notes;
 use crate::outcome::CallOutcome;
+use crate::patience::Open;
 use crate::resource::{Resource, ResourceContent, Template};
 use crate::server::{Generation, Level, Server, Stage};
 use crate::spec::ServerSpec;
@@ -267,6 +268,7 @@ fn prepare(
         roots: surroundings.roots.clone(),
         elicitor: surroundings.elicitor.clone(),
         notes: Arc::clone(&notes),
+        open: Open::default(),
         tools_changed: Notify::new(),
     };
     let stage = if spec.enabled { Stage::Starting } else { Stage::Off };

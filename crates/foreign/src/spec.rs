@@ -20,7 +20,7 @@ pub struct ServerSpec {
     pub required: bool,
     /// How long it may take until its tools are known.
     pub startup_timeout: Duration,
-    /// How long one call may take.
+    /// How long one call may take, not counting the time in which a person is asked.
     pub tool_timeout: Duration,
     /// Which of its tools are offered.
     pub tools: ToolFilter,
