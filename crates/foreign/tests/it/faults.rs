@@ -230,7 +230,8 @@ async fn a_call_that_waits_when_all_is_ended_is_told_so() {
 
 #[tokio::test]
 async fn when_the_last_handle_goes_so_do_the_servers() {
-    let Rig { servers, engine, token, scratch: _scratch } = Rig::start("handle", vec![peer("stubborn")]);
+    let Rig { leash: _leash, servers, engine, token, scratch: _scratch } =
+        Rig::start("handle", vec![peer("stubborn")]);
     within(servers.ready()).await;
     let session = engine.sessions().pop().expect("the server is a session");
     drop(servers);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::future::Future;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +20,25 @@ const STATELESS: &str = include_str!("servers/stateless.py");
 
 /// Servers and all they are made of. Ends them, and looks that nothing is left.
 pub(crate) struct Rig {
+    /// First, so that it is the first to go when a test fails.
+    pub(crate) leash: Leash,
     pub(crate) servers: Servers,
     pub(crate) engine: Engine,
     pub(crate) token: String,
     pub(crate) scratch: Scratch,
+}
+
+/// Kills what an engine still runs when a test fails: nobody is left then to end it in peace.
+pub(crate) struct Leash(pub(crate) Engine);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        let processes = self.0.sessions().into_iter().flat_map(|session| session.processes());
+        for process in processes {
+            // One that is gone by now is what we want.
+            let _ = Command::new("kill").args(["-KILL", &process.pid.to_string()]).status();
+        }
+    }
 }
 
 /// What a rig is made of beside servers.
@@ -53,7 +69,8 @@ impl Rig {
             roots: vec!["/srv/tree".into()],
             elicitor: with.elicitor,
         };
-        Self { servers: Servers::start(surroundings, specs), engine, token, scratch }
+        let leash = Leash(engine.clone());
+        Self { leash, servers: Servers::start(surroundings, specs), engine, token, scratch }
     }
 
     /// How the only server stands, once it does.

@@ -9,7 +9,7 @@ use windlass_testkit::{HANG, peers};
 
 use crate::http::PlainHttp;
 use crate::questions::Ada;
-use crate::rig::{Rig, With, python, within};
+use crate::rig::{Leash, Rig, With, python, within};
 
 const GREETED: &str = "2025-11-25";
 const SDK: &str = include_str!("servers/sdk.py");
@@ -52,6 +52,7 @@ fn program(version: &str) -> ServerSpec {
 
 /// A server on the web, run by an engine of its own.
 struct Site {
+    _leash: Leash,
     engine: Engine,
     url: String,
 }
@@ -59,13 +60,14 @@ struct Site {
 impl Site {
     async fn start(version: &str, mode: &str) -> Self {
         let engine = Engine::new(EngineOptions::default()).expect("an engine");
+        let leash = Leash(engine.clone());
         let python = peers::python(version);
         let mut spec =
             CommandSpec::new([python.as_os_str(), "-c".as_ref(), SDK.as_ref(), mode.as_ref()], "/");
         spec.environment = std::env::vars_os().collect();
         let session = engine.start(spec).expect("it starts");
         let url = format!("{}/mcp", within(address(&session)).await);
-        Self { engine, url }
+        Self { _leash: leash, engine, url }
     }
 
     fn spec(&self) -> ServerSpec {
