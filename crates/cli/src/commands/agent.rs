@@ -11,7 +11,6 @@ mod threads;
 mod tools;
 mod watch;
 
-
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
 use windlass_agent::{Beginning, Team, ThreadId};

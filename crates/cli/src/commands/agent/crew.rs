@@ -128,7 +128,7 @@ fn roles(configured: &Configured) -> Vec<Role> {
             eprintln!("windlass: the role {name} cannot be used: {faults}");
             continue;
         }
-        let of_file = settings.ok();
+        let of_file = settings.ok().map(|role| role.settings);
         roles.retain(|role| role.name != *name);
         roles.push(Role {
             name: name.clone(),
