@@ -119,11 +119,11 @@ fn paired(entries: Vec<Entry>) -> Vec<Entry> {
             Content::Output { .. } | Content::Reasoning { .. } | Content::Other { .. } => {}
             // Somebody speaks: what is open now was never answered.
             Content::Message { role: Role::Assistant, .. } => {}
-            Content::Message { .. } => kept.extend(open.drain(..).map(aborted)),
+            Content::Message { .. } => kept.extend(open.drain(..).map(|call| aborted(&call))),
         }
         kept.push(entry);
     }
-    kept.extend(open.drain(..).map(aborted));
+    kept.extend(open.drain(..).map(|call| aborted(&call)));
     kept
 }
 
@@ -133,8 +133,8 @@ fn close(open: &mut VecDeque<Call>, id: &CallId) -> bool {
     place.map(|place| open.remove(place)).is_some()
 }
 
-fn aborted(call: Call) -> Entry {
-    Entry { origin: Origin::Tool, item: Item::output(&call, vec![Part::Text(ABORTED.into())]) }
+fn aborted(call: &Call) -> Entry {
+    Entry { origin: Origin::Tool, item: Item::output(call, vec![Part::Text(ABORTED.into())]) }
 }
 
 #[cfg(test)]

@@ -220,7 +220,7 @@ impl Team {
         let depth = cradle.facts.depth;
         let mut member = Member {
             id: id.clone(),
-            nickname: cradle.facts.nickname.clone().unwrap_or_else(|| "root".to_owned()),
+            nickname: cradle.facts.nickname.clone().unwrap_or_else(|| "lead".to_owned()),
             role: cradle.facts.role.clone(),
             parent: cradle.parent.clone(),
             depth,
@@ -415,24 +415,22 @@ impl Team {
     }
 
     /// Waits until one of these is final, or until any sub-agent has news, or until time is up.
-    pub(crate) async fn wait(
-        &self,
-        parent: &ThreadId,
-        targets: &[ThreadId],
-        deadline: Instant,
-    ) -> Vec<(ThreadId, Status)> {
+    pub(crate) async fn wait(&self, parent: &ThreadId, targets: &[ThreadId], deadline: Instant) -> Waited {
         let mut changes = self.inner.changes.subscribe();
         loop {
             changes.mark_unchanged();
             let found =
                 if targets.is_empty() { self.lock().take_news(parent) } else { self.take_final(targets) };
             if !found.is_empty() {
-                return found;
+                return Waited::News(found);
+            }
+            if targets.is_empty() && self.busy_children(parent).is_empty() {
+                return Waited::Nothing;
             }
             // timer: the caller says how long it waits.
             let changed = tokio::time::timeout_at(deadline.into(), changes.changed()).await;
             if !matches!(changed, Ok(Ok(()))) {
-                return Vec::new();
+                return Waited::TimedOut;
             }
         }
     }
@@ -506,6 +504,17 @@ impl Team {
             .map(listed)
             .collect()
     }
+}
+
+/// What came of waiting.
+#[derive(Debug)]
+pub(crate) enum Waited {
+    /// These have something to say.
+    News(Vec<(ThreadId, Status)>),
+    /// Nobody is at work, and everything was told already.
+    Nothing,
+    /// Time is up.
+    TimedOut,
 }
 
 /// An agent in a list.

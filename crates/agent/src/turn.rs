@@ -189,6 +189,8 @@ impl Turn {
 
     fn item(&mut self, item: Item, orders: &mut Vec<Order>) {
         let Some(call) = item.as_call().cloned() else { return self.loose.push(item) };
+        // Its answer is in the conversation already, which the model is shown again.
+        self.called = true;
         if self.run.contains(&call) {
             return;
         }
@@ -197,7 +199,6 @@ impl Turn {
         orders.push(Order::Start(call.clone()));
         self.run.push(call.clone());
         self.slots.push(Slot { call, answer: None });
-        self.called = true;
     }
 
     fn completed(&mut self, usage: Usage, orders: &mut Vec<Order>) {

@@ -104,7 +104,7 @@ struct Inner {
     engine: Engine,
     options: ToolboxOptions,
     tools: Vec<Tool>,
-    logins: LoginEnvironments,
+    logins: Arc<LoginEnvironments>,
     held: Mutex<BTreeMap<Number, Arc<Held>>>,
     kept: Kept,
     events: broadcast::Sender<Event>,
@@ -133,12 +133,31 @@ impl Toolbox {
     pub fn new(engine: Engine, options: ToolboxOptions) -> Self {
         let inner = Inner {
             tools: tool::catalogue(options.profile),
-            logins: LoginEnvironments::new(engine.clone(), options.environment.clone(), options.login_bound),
+            logins: Arc::new(LoginEnvironments::new(
+                engine.clone(),
+                options.environment.clone(),
+                options.login_bound,
+            )),
             held: Mutex::default(),
             kept: Kept::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             engine,
             options,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The same tools for another caller, who has sessions of its own. What a login gave is found out only once.
+    #[must_use]
+    pub fn for_another_caller(&self) -> Self {
+        let inner = Inner {
+            tools: self.inner.tools.clone(),
+            logins: Arc::clone(&self.inner.logins),
+            held: Mutex::default(),
+            kept: Kept::default(),
+            events: broadcast::Sender::new(EVENT_QUEUE),
+            engine: self.inner.engine.clone(),
+            options: self.inner.options.clone(),
         };
         Self { inner: Arc::new(inner) }
     }

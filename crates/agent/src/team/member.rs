@@ -95,7 +95,7 @@ impl Members {
         found
     }
 
-    /// Names from the root down, as in `/root/Alder`.
+    /// Names from the first agent down, as in `/lead/Alder`.
     pub(super) fn path(&self, id: &ThreadId) -> String {
         let mut names = Vec::new();
         let mut at = Some(id);

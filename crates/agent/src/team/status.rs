@@ -32,11 +32,6 @@ impl Status {
         !matches!(self, Self::PendingInit | Self::Running)
     }
 
-    /// Whether it worked and does nothing at present.
-    pub fn is_settled_after_work(&self) -> bool {
-        self.is_settled()
-    }
-
     /// As models and programs read it.
     pub fn json(&self) -> Value {
         match self {

@@ -11,7 +11,7 @@ use super::Surroundings;
 use crate::crew::Crew;
 use crate::event::{EventKind, Reporter};
 use crate::history::Entry;
-use crate::team::{Status, Team, Wanted};
+use crate::team::{Status, Team, Waited, Wanted};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Running, Tool, typed};
 
@@ -213,7 +213,10 @@ impl Shared {
             return Err(Output::refused("there are no sub-agents to wait for; spawn_agent starts one"));
         }
         self.tell(call, "wait", Collab { others: targets.clone(), ..Collab::default() }).await;
-        let found = self.team.wait(&self.me, &targets, Instant::now() + patience).await;
+        let waited = self.team.wait(&self.me, &targets, Instant::now() + patience).await;
+        let timed_out = matches!(waited, Waited::TimedOut);
+        let nothing = matches!(waited, Waited::Nothing);
+        let found = if let Waited::News(found) = waited { found } else { Vec::new() };
         let limit = self.team.most_report() / found.len().max(1);
         let found: Vec<(ThreadId, Status)> =
             found.into_iter().map(|(id, status)| (id, status.cut(limit))).collect();
@@ -221,8 +224,11 @@ impl Shared {
         self.tell(call, "wait", told).await;
         let statuses: Map<String, Value> =
             found.iter().map(|(id, status)| (id.to_string(), status.json())).collect();
-        let mut answer = json!({ "status": statuses, "timed_out": found.is_empty() });
-        if found.is_empty() {
+        let mut answer = json!({ "status": statuses, "timed_out": timed_out });
+        if nothing {
+            answer["message"] = "no sub-agent is at work, and you were told of every end".into();
+        }
+        if timed_out {
             let running = self.team.busy_children(&self.me);
             answer["still_running"] = running.into();
         }
@@ -347,7 +353,7 @@ impl Shared {
                 "Tells a sub-agent something. It hears it when its present step is done, or at once with interrupt=true, \
                  which also ends what it is running. One that had finished goes on."
                     .into(),
-                object(json!({
+                object(&json!({
                     "target": target_schema(),
                     "message": { "type": "string" },
                     "items": items_schema(),
@@ -359,7 +365,7 @@ impl Shared {
                  any of them has news. You are also told of every end without waiting, so wait only when there is nothing \
                  else to do."
                     .into(),
-                object(json!({
+                object(&json!({
                     "targets": { "type": "array", "items": { "type": "string" }, "description": "ids or nicknames" },
                     "timeout_ms": { "type": "integer", "description": "default 30000; 10000 to 3600000" }
                 }), &[]),
@@ -368,15 +374,15 @@ impl Shared {
                 "Ends a sub-agent, its own sub-agents and everything they run. Close those you no longer need: open ones \
                  count towards the limit."
                     .into(),
-                object(json!({ "target": target_schema() }), &["target"]),
+                object(&json!({ "target": target_schema() }), &["target"]),
             ),
             Verb::Resume => (
                 "Reopens a sub-agent that was closed, with all it knew; then tell it what to do with send_input.".into(),
-                object(json!({ "id": target_schema() }), &["id"]),
+                object(&json!({ "id": target_schema() }), &["id"]),
             ),
             Verb::List => (
                 "Lists your sub-agents with their ids, names, tasks and states.".into(),
-                object(json!({}), &[]),
+                object(&json!({}), &[]),
             ),
         }
     }
@@ -399,7 +405,7 @@ impl Shared {
 
 fn spawn_parameters() -> Value {
     object(
-        json!({
+        &json!({
             "message": { "type": "string", "description": "the task" },
             "items": items_schema(),
             "agent_type": { "type": "string" },
@@ -423,6 +429,6 @@ fn items_schema() -> Value {
     })
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object(properties: &Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

@@ -41,7 +41,8 @@ struct Borrowed {
 
 impl Tool for Borrowed {
     fn name(&self) -> &str {
-        &self.tool.full_name
+        let ForeignTool { full_name, .. } = &self.tool;
+        full_name
     }
 
     fn spec(&self) -> ToolSpec {

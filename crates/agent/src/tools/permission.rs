@@ -82,8 +82,8 @@ impl Permissions {
             words.push("use the network".to_owned());
         }
         let files = self.file_system.clone().unwrap_or_default();
-        words.extend(files.read.iter().map(|path| format!("read {}", path)));
-        words.extend(files.write.iter().map(|path| format!("write {}", path)));
+        words.extend(files.read.iter().map(|path| format!("read {path}")));
+        words.extend(files.write.iter().map(|path| format!("write {path}")));
         words.join(", ")
     }
 
@@ -156,7 +156,7 @@ impl Tool for RequestPermissions {
                 Err(refusal) => return refusal,
             };
             if let Some(path) = permissions.relative() {
-                return Output::refused(format!("{} is no absolute path; nothing was granted", path));
+                return Output::refused(format!("{path} is no absolute path; nothing was granted"));
             }
             let what = permissions.words();
             if what.is_empty() {

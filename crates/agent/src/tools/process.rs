@@ -135,7 +135,7 @@ impl Bench {
             self.report.tell(EventKind::CommandStarted(note.clone())).await;
         }
         let unfinished = Unfinished { note: note.clone(), report: self.report.clone() };
-        let reply = self.toolbox.call(self.tool_call(tool, call, arguments, sandbox)).await;
+        let reply = self.toolbox.call(self.tool_call(call, (tool, arguments), sandbox)).await;
         unfinished.finished();
         let reply = reply.unwrap_or_else(Reply::error);
         if let Some(note) = note {
@@ -151,7 +151,12 @@ impl Bench {
         self.patches.apply(&call.id.0, heredoc.patch, &directory).await
     }
 
-    fn tool_call(&self, tool: &str, call: &Call, arguments: Map<String, Value>, sandbox: Policy) -> ToolCall {
+    fn tool_call(
+        &self,
+        call: &Call,
+        (tool, arguments): (&str, Map<String, Value>),
+        sandbox: Policy,
+    ) -> ToolCall {
         let (report, id) = (self.report.clone(), call.id.0.clone());
         let progress = move |progress: Progress| {
             let Progress { elapsed, last_line, .. } = progress;

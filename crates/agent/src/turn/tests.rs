@@ -130,7 +130,7 @@ fn a_call_that_a_second_stream_repeats_is_not_run_again() {
             "ask",
             "",
             "",
-            "keep ok, listen false",
+            "keep ok, listen true",
         ],
     );
 }

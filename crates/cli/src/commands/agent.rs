@@ -91,7 +91,7 @@ async fn until_done(team: &Team, root: &ThreadId, signals: &mut Signals) -> Outc
                 Told::Resized => {}
                 Told::Interrupt(signal) | Told::End(signal) => return Outcome::Signal(signal),
             },
-            settled = status.wait_for(windlass_agent::Status::is_settled_after_work) => {
+            settled = status.wait_for(windlass_agent::Status::is_settled) => {
                 return settled.map_or(Outcome::Gone, |status| Outcome::Settled(status.clone()));
             }
         }

@@ -99,10 +99,17 @@ fn wrong_directions(manifest: &File) -> Vec<Finding> {
     };
     let wrong = |dependency: &Dependency<'_>| {
         let used = room_of(dependency.name)?;
-        let for_tests = used == TESTKIT && dependency.kind == Kind::Dev;
+        // Tests put together what a room is handed: they may reach further down, never up.
+        let for_tests = dependency.kind == Kind::Dev && (used == TESTKIT || stands_on(room, used));
         (!for_tests && !may_use.contains(&used)).then(|| direction(manifest, dependency, used))
     };
     dependencies(&manifest.text).iter().filter_map(wrong).collect()
+}
+
+/// Whether a room uses another one, itself or through those it uses.
+fn stands_on(room: &str, used: &str) -> bool {
+    let below = lookup(MAY_USE, room).unwrap_or_default();
+    below.contains(&used) || below.iter().any(|room| stands_on(room, used))
 }
 
 fn direction(manifest: &File, dependency: &Dependency<'_>, used: &str) -> Finding {
@@ -184,9 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn the_direction_holds_for_tests_too_but_they_may_use_testkit() {
+    fn the_direction_holds_for_tests_too_but_they_may_reach_further_down() {
         let dev = "[dev-dependencies]\nwindlass-testkit.workspace = true\nwindlass-engine.workspace = true\n";
         check_directions("crates/sys/Cargo.toml", dev, &["crates/sys/Cargo.toml:3: direction"]);
+        check_directions("crates/agent/Cargo.toml", dev, &[]);
     }
 
     #[test]

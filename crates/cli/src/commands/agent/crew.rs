@@ -37,21 +37,22 @@ impl Workshop {
         let engine = tools::engine(config)?;
         let foreign = foreign(configured, config, &engine).await?;
         let toolbox_options = tools::options(configured, config)?;
+        let sandbox = toolbox_options.sandbox.clone();
+        let toolbox = Toolbox::new(engine.clone(), toolbox_options);
         let responses = client.provider().wire == WireKind::Responses;
         let manners = Manners {
             voice: voice(settings, model),
             context: context::entries(configured, config, false)?,
             output_schema: schema(options)?,
-            sandbox: toolbox_options.sandbox.clone(),
+            sandbox,
             approval: context::approval(configured),
             free_text: responses,
             web_search: responses && settings.web_search != WebSearch::Disabled,
             ..manners(configured, config)
         };
-        let making = engine.clone();
         let crew = Crew {
             speaker: Arc::new(client),
-            toolbox: Box::new(move || Toolbox::new(making.clone(), toolbox_options.clone())),
+            toolbox: Box::new(move || toolbox.for_another_caller()),
             foreign: foreign.clone(),
             threads: threads(settings, options, config),
             clock: windlass_sys::clock::wall,

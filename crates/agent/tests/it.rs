@@ -1,0 +1,8 @@
+//! Teams of agents with a scripted speaker, over real commands.
+#![forbid(unsafe_code)]
+
+mod it {
+    mod stage;
+    mod teams;
+    mod turns;
+}

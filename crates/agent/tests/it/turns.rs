@@ -1,0 +1,183 @@
+//! One agent and its turns.
+
+use serde_json::json;
+use windlass_agent::{Beginning, EventKind, Status};
+use windlass_model::{Failure, Remedy, Role};
+
+use super::stage::{Setting, Stage, call, calls, done, has_heard, heard, message, outputs, run, say};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_run_beside_each_other_and_answer_in_their_order() {
+    // Each waits for the other: they only end if they run at the same time.
+    let first = "mkfifo a b 2>/dev/null; echo one > a; cat b";
+    let second = "until test -p a -a -p b; do :; done; cat a; echo two > b";
+    let mut stage = Stage::playing(vec![
+        calls(&[("1", "exec_command", run(first)), ("2", "exec_command", run(second))]),
+        say("done"),
+    ]);
+    assert_eq!(stage.work("go").await, Status::Completed(Some("done".into())));
+    let outputs = outputs(&stage.asked(1));
+    assert!(outputs[0].contains("two") && outputs[1].contains("one"), "{outputs:?}");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_failure_of_a_tool_is_an_answer() {
+    let mut stage = Stage::playing(vec![
+        calls(&[
+            ("1", "exec_command", json!([])),
+            ("2", "nope", json!({})),
+            ("3", "read_file", json!({ "file_path": "missing" })),
+            ("4", "update_plan", json!({ "plan": 3 })),
+        ]),
+        say("done"),
+    ]);
+    stage.work("go").await;
+    let outputs = outputs(&stage.asked(1));
+    let expected =
+        ["must be a JSON object", "there is no tool `nope`", "no such file", "arguments of update_plan"];
+    for (output, expected) in outputs.iter().zip(expected) {
+        assert!(output.contains(expected), "{output}");
+    }
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_stream_runs_no_call_twice_and_shows_no_message_twice() {
+    let cut = || Err(Failure::passing("cut"));
+    let counted = run("echo x >> count; wc -l < count");
+    let mut stage = Stage::playing(vec![
+        vec![Ok(message("first words")), cut()],
+        vec![Ok(message("first words")), Ok(call("1", "exec_command", &counted)), Ok(message("lost")), cut()],
+        vec![Ok(call("1", "exec_command", &counted)), done()],
+        say("done"),
+    ]);
+    assert_eq!(stage.work("go").await, Status::Completed(Some("done".into())));
+    let messages: Vec<&EventKind> = stage
+        .seen
+        .iter()
+        .map(|event| &event.kind)
+        .filter(|kind| matches!(kind, EventKind::Message(_)))
+        .collect();
+    let expected = ["first words", "done"].map(|text| EventKind::Message(text.into()));
+    assert_eq!(messages, expected.iter().collect::<Vec<_>>());
+    let last = stage.asked(stage.requests() - 1);
+    assert_eq!(outputs(&last).len(), 1);
+    let count = std::fs::read_to_string(stage.scratch.path().join("home/count")).unwrap();
+    assert_eq!(count, "x\n");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tries_end_and_what_cannot_pass_ends_at_once() {
+    let mut stage = Stage::answering(|_| vec![Err(Failure::passing("overloaded"))]);
+    assert_eq!(stage.work("go").await, Status::Errored("overloaded".into()));
+    assert_eq!(stage.requests(), 3);
+    stage.end().await;
+    let mut stage = Stage::answering(|_| vec![Err(Failure::lasting("no such model"))]);
+    assert_eq!(stage.work("go").await, Status::Errored("no such model".into()));
+    assert_eq!(stage.requests(), 1);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overflow_is_summed_up_and_the_users_words_stay() {
+    let mut overflowed = false;
+    let mut stage = Stage::answering(move |request| {
+        if has_heard(request, "is about to be replaced") {
+            return say("half of it is done");
+        }
+        if std::mem::replace(&mut overflowed, true) {
+            return say("done");
+        }
+        vec![Err(Failure { remedy: Remedy::Shorten, message: "too long".into() })]
+    });
+    assert_eq!(stage.work("make it so").await, Status::Completed(Some("done".into())));
+    let last = stage.asked(2);
+    assert_eq!(heard(&last)[0], "make it so");
+    assert!(has_heard(&last, "half of it is done") && !has_heard(&last, "is about to be replaced"));
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_command_wakes_an_agent_that_has_nothing_else_to_do() {
+    let mut stage = Stage::playing(vec![
+        calls(&[("1", "exec_command", json!({ "cmd": "read x < gate", "yield_time_ms": 250 }))]),
+        say("it runs; I wait"),
+        say("now it is over"),
+    ]);
+    let gate = stage.scratch.path().join("home/gate");
+    rustix::fs::mknodat(rustix::fs::CWD, &gate, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    stage.say("go").await;
+    stage.until(|event| matches!(event.kind, EventKind::Waiting(_))).await;
+    std::fs::write(&gate, "go on\n").unwrap();
+    stage.until(|event| matches!(event.kind, EventKind::TurnCompleted { .. })).await;
+    assert_eq!(stage.last_message().as_deref(), Some("now it is over"));
+    let told = heard(&stage.asked(2)).iter().filter(|text| text.contains("<session_notification>")).count();
+    assert_eq!(told, 1);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_ends_the_command_and_leaves_the_conversation_whole() {
+    let mut stage = Stage::playing(vec![
+        calls(&[(
+            "1",
+            "exec_command",
+            json!({ "cmd": "echo up > up; exec sleep 1000", "yield_time_ms": 30000 }),
+        )]),
+        say("as you wish"),
+    ]);
+    stage.say("go").await;
+    stage.until(|event| matches!(event.kind, EventKind::CommandStarted(_))).await;
+    assert!(stage.team.interrupt(&stage.root).await);
+    stage.until(|event| matches!(event.kind, EventKind::TurnInterrupted)).await;
+    assert_eq!(stage.work("and now?").await, Status::Completed(Some("as you wish".into())));
+    let last = stage.asked(1);
+    assert!(outputs(&last)[0].contains("aborted by user"));
+    assert!(has_heard(&last, "<turn_aborted>"));
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_where_it_was_left() {
+    let mut stage = Stage::playing(vec![say("first answer")]);
+    stage.work("first").await;
+    let (root, first) = (stage.root.clone(), stage.asked(0));
+    let scratch = stage.end().await;
+    let setting = Setting { beginning: Beginning::Resume(root.clone()), scratch, ..Setting::default() };
+    let mut stage = Stage::set(setting, |_| say("second answer"));
+    assert_eq!(stage.root, root);
+    stage.work("second").await;
+    let second = stage.asked(0);
+    let texts: Vec<&str> = second.items.iter().map(windlass_model::Item::json).collect();
+    assert_eq!(texts[0], first.items[0].json());
+    assert_eq!(second.items[1].words_of(Role::Assistant).as_deref(), Some("first answer"));
+    let scratch = stage.end().await;
+    let setting = Setting { beginning: Beginning::Fork(root.clone()), scratch, ..Setting::default() };
+    let mut stage = Stage::set(setting, |_| say("another answer"));
+    assert_ne!(stage.root, root);
+    stage.work("third").await;
+    assert_eq!(stage.asked(0).items.len(), 5);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_call_the_other_tools() {
+    let source = "const r = await tools.exec_command({cmd: 'echo from a command'}); text(r); text(1 + 1);";
+    let mut stage = Stage::playing(vec![calls(&[("1", "exec", json!({ "input": source }))]), say("done")]);
+    stage.work("go").await;
+    let output = &outputs(&stage.asked(1))[0];
+    assert!(output.contains("Script completed") && output.contains("from a command"), "{output}");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_in_a_script_is_applied_without_a_shell() {
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new.txt\n+text\n*** End Patch\nEOF\n";
+    let mut stage = Stage::playing(vec![calls(&[("1", "exec_command", run(patch))]), say("done")]);
+    stage.work("go").await;
+    assert!(outputs(&stage.asked(1))[0].contains("Success. Updated the following files:\nA new.txt"));
+    assert_eq!(std::fs::read_to_string(stage.scratch.path().join("home/new.txt")).unwrap(), "text\n");
+    stage.end().await;
+}
