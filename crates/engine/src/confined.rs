@@ -1,7 +1,7 @@
 //! What a session has of its sandbox: who watches it, and what it was refused so far.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use windlass_sandbox::{Denial, Line};
+use windlass_sandbox::{Denial, Line, Operation};
 use windlass_sys::mark::Brand;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
@@ -42,23 +42,36 @@ struct Rest {
     hold: Option<Process>,
     line: Option<Line>,
     told: Vec<Denial>,
+    /// How much was refused that is not listed, by the watcher's count and by ours.
+    beyond: (u32, u32),
 }
 
 impl Rest {
     fn add(&mut self, denial: Denial, counted: impl Fn(u32, u32) -> u32) {
+        if denial.operation == Operation::More {
+            self.beyond.0 = self.beyond.0.max(denial.times);
+            return;
+        }
         let same = |it: &Denial| it.operation == denial.operation && it.target == denial.target;
         match self.told.iter().position(same) {
             Some(place) => self.told[place].times = counted(self.told[place].times, denial.times),
             None if self.told.len() < MOST_REFUSALS => self.told.push(denial),
-            None => {}
+            None => self.beyond.1 = self.beyond.1.saturating_add(1),
         }
+    }
+
+    /// Each thing once and, last, how much there was beside.
+    fn all(&self) -> Vec<Denial> {
+        let beyond = self.beyond.0.saturating_add(self.beyond.1);
+        let more = (beyond > 0).then(|| Denial::more(beyond));
+        self.told.iter().cloned().chain(more).collect()
     }
 }
 
 impl Confined {
     /// A command that runs, with who watches it and where that one tells of refusals.
     pub(crate) fn new(watcher: Option<Process>, line: Line) -> Self {
-        let rest = Rest { line: Some(line), told: Vec::new(), hold: None };
+        let rest = Rest { line: Some(line), ..Rest::default() };
         Self { watcher: watcher.as_ref().map(Process::pid), rest: Mutex::new(Rest { hold: watcher, ..rest }) }
     }
 
@@ -67,7 +80,7 @@ impl Confined {
         self.watcher
     }
 
-    /// Everything that was refused, each thing once.
+    /// Everything that was refused, each thing once; of what is too much to list, the number.
     pub(crate) fn denials(&self) -> Vec<Denial> {
         let mut rest = self.rest();
         let news = rest.line.as_mut().map(Line::take).unwrap_or_default();
@@ -75,7 +88,7 @@ impl Confined {
             // The watcher counts, and tells how often by now.
             rest.add(denial, u32::max);
         }
-        rest.told.clone()
+        rest.all()
     }
 
     /// Something was refused elsewhere than by the watcher, once more.

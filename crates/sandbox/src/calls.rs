@@ -25,6 +25,8 @@ pub(crate) enum Subject {
     Descriptor { argument: usize },
     /// An address: its argument, and that of its length.
     Address { argument: usize },
+    /// An address that a socket gets, likewise.
+    Bound { argument: usize },
     /// A kind of socket.
     Family { argument: usize },
 }
@@ -171,6 +173,7 @@ const OLD_CHANGES: &[Told] = &[];
 const ADDRESSES: &[Told] = &[
     told(n::CONNECT, Operation::Connect, Subject::Address { argument: 1 }),
     told(n::SENDTO, Operation::Send, Subject::Address { argument: 4 }),
+    told(n::BIND, Operation::MakeNode, Subject::Bound { argument: 1 }),
 ];
 const SOCKETS: Told = told(n::SOCKET, Operation::Socket, Subject::Family { argument: 0 });
 
@@ -191,6 +194,8 @@ pub(crate) struct Wanted {
     pub(crate) reads: bool,
     /// Whether there are namespaces, in which nobody else's processes are.
     pub(crate) namespaces: bool,
+    /// Whether there are names that must not come into being.
+    pub(crate) names_kept: bool,
 }
 
 /// The rules of the filter.
@@ -202,9 +207,24 @@ pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
     }
     add_network(wanted, &mut rules);
     if wanted.supervised {
+        add_carried_out(wanted, &mut rules);
         add_told(wanted, &mut rules);
     }
     rules
+}
+
+/// Calls that are carried out in the caller's place are not bound by what it binds itself by. It is told that it cannot,
+/// rather than that it has. Calls that nobody carries out have older ones that somebody does.
+fn add_carried_out(wanted: Wanted, rules: &mut Vec<Rule>) {
+    const BINDING: [i64; 3] = [n::LANDLOCK_CREATE_RULESET, n::LANDLOCK_ADD_RULE, n::LANDLOCK_RESTRICT_SELF];
+    const RECENT: [i64; 3] = [n::SETXATTRAT, n::REMOVEXATTRAT, n::FILE_SETATTR];
+    let not_there = |number| Rule::always(number, Verdict::Fail(Errno::NOSYS));
+    if wanted.names_kept || !wanted.namespaces {
+        rules.extend(BINDING.map(not_there));
+    }
+    if !wanted.namespaces {
+        rules.extend(RECENT.map(not_there));
+    }
 }
 
 fn add_refused(rules: &mut Vec<Rule>) {
@@ -267,7 +287,8 @@ fn add_refused(rules: &mut Vec<Rule>) {
     rules.extend(FORBIDDEN.iter().map(|number| Rule::always(*number, PERM)));
     rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], PERM));
     rules.push(Rule::when(n::UNSHARE, [Test::HasAny { argument: 0, bits: NEW_SPACES | NEW_TIME }], PERM));
-    for command in [TIOCSTI, TIOCLINUX, TIOCSETD, SETFLAGS, SETFLAGS_EXTENDED] {
+    let terminals = [TIOCSTI, TIOCLINUX, TIOCSETD];
+    for command in terminals.into_iter().chain([SETFLAGS, SETFLAGS_EXTENDED]).chain(SUBVOLUMES) {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
     }
     // Limits of others: whoever lowers the watcher's makes it blind.
@@ -380,6 +401,8 @@ const RLIMIT_LOCKS: u32 = 10;
 /// Attributes of files such as "immutable", which can be set through a descriptor that is open for reading only.
 const SETFLAGS: u32 = 0x4008_6602;
 const SETFLAGS_EXTENDED: u32 = 0x401c_5820;
+/// Making volumes within a volume of btrfs and bcachefs: directories whose names are in memory, and nobody would be asked.
+const SUBVOLUMES: [u32; 5] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418, 0x4020_bc10];
 
 fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     const UNIX: u32 = 1;
@@ -427,6 +450,7 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     ));
     if wanted.supervised {
         rules.push(Rule::always(n::CONNECT, Verdict::Tell));
+        rules.push(Rule::always(n::BIND, Verdict::Tell));
         rules.push(Rule::when(n::SENDTO, [Test::IsGiven { argument: 4 }], Verdict::Tell));
     }
 }
@@ -459,7 +483,14 @@ mod tests {
     use windlass_sys::lockdown::filter::Program;
 
     fn wanted(network: NetworkKind, own_network: bool) -> Wanted {
-        Wanted { network, own_network, supervised: true, reads: true, namespaces: own_network }
+        Wanted {
+            network,
+            own_network,
+            supervised: true,
+            reads: true,
+            namespaces: own_network,
+            names_kept: true,
+        }
     }
 
     #[test]

@@ -16,6 +16,14 @@ pub struct Denial {
     pub times: u32,
 }
 
+impl Denial {
+    /// So much that is listed nowhere else was refused.
+    pub fn more(times: u32) -> Self {
+        let target = "what came after the first different refusals, which are listed".to_owned();
+        Self { operation: Operation::More, target, rule: "each its own".to_owned(), times }
+    }
+}
+
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
         /// What a command can be kept from.
@@ -70,6 +78,8 @@ operations! {
     Send = "send",
     /// Making a socket.
     Socket = "socket",
+    /// Anything that was refused after there were too many different things to list.
+    More = "more",
 }
 
 impl Operation {
@@ -90,6 +100,9 @@ impl Operation {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.operation == Operation::More {
+            return write!(f, "{} more, after too many different ones to list", self.times);
+        }
         write!(f, "{} {}", self.operation.name(), Plain(&self.target))?;
         if self.times > 1 {
             write!(f, " ({} times)", self.times)?;
@@ -151,5 +164,6 @@ mod tests {
             times: 2,
         };
         assert_eq!(denial.to_string(), "write /etc/hosts (2 times) [read-only: everything else]");
+        assert_eq!(Denial::more(44).to_string(), "44 more, after too many different ones to list");
     }
 }

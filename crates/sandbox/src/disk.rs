@@ -1,8 +1,10 @@
 //! The real tree of files.
 
 use crate::files::{Files, Kind};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The tree that this process sees.
@@ -25,9 +27,9 @@ impl Files for Disk {
         fs::canonicalize(path).ok()
     }
 
-    fn names(&self, directory: &Path) -> Vec<String> {
+    fn names(&self, directory: &Path) -> Vec<OsString> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        entries.map(|entry| entry.file_name()).collect()
     }
 
     fn text(&self, file: &Path) -> Option<String> {
@@ -39,8 +41,7 @@ impl Files for Disk {
 
     fn sockets(&self) -> Vec<PathBuf> {
         let table = fs::read("/proc/net/unix").unwrap_or_default();
-        let table = String::from_utf8_lossy(&table);
-        let mut found: Vec<PathBuf> = table.lines().filter_map(socket).collect();
+        let mut found: Vec<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(socket).collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -48,9 +49,9 @@ impl Files for Disk {
 }
 
 /// `Num: RefCount Protocol Flags Type St Inode Path`, where the path is the rest of the line.
-fn socket(line: &str) -> Option<PathBuf> {
-    let path = &line[line.find(" /")? + 1..];
-    Some(PathBuf::from(path))
+fn socket(line: &[u8]) -> Option<PathBuf> {
+    let start = line.windows(2).position(|pair| pair == b" /")? + 1;
+    Some(PathBuf::from(OsStr::from_bytes(&line[start..])))
 }
 
 #[cfg(test)]
@@ -59,10 +60,10 @@ mod tests {
 
     #[test]
     fn a_line_of_the_table_of_sockets_names_its_path() {
-        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a socket";
-        assert_eq!(socket(line), Some(PathBuf::from("/run/a socket")));
-        let abstract_one = "0000000000000000: 00000002 00000000 00010000 0001 01 12345 @name";
+        let line = b"0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a socket\xff";
+        assert_eq!(socket(line), Some(PathBuf::from(OsStr::from_bytes(b"/run/a socket\xff"))));
+        let abstract_one = b"0000000000000000: 00000002 00000000 00010000 0001 01 12345 @name";
         assert_eq!(socket(abstract_one), None);
-        assert_eq!(socket("Num       RefCount Protocol Flags    Type St Inode Path"), None);
+        assert_eq!(socket(b"Num       RefCount Protocol Flags    Type St Inode Path"), None);
     }
 }

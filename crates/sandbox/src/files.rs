@@ -1,5 +1,6 @@
 //! What a plan has to know about the tree of files, so that plans can be made of a tree that exists only in a test.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What is at a path.
@@ -22,7 +23,7 @@ pub trait Files {
     fn real(&self, path: &Path) -> Option<PathBuf>;
 
     /// The names in a directory. One that cannot be read has none.
-    fn names(&self, directory: &Path) -> Vec<String>;
+    fn names(&self, directory: &Path) -> Vec<OsString>;
 
     /// The beginning of a small file, as text.
     fn text(&self, file: &Path) -> Option<String>;

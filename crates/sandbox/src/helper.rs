@@ -5,8 +5,12 @@
 //! and is told of its end; the helper is gone by then. What stays is the watcher, which is the init of the command's own
 //! process namespace where there is one, and answers for the supervised system calls.
 
+mod caller;
+mod deed;
 mod ground;
 mod judge;
+mod memory;
+mod place;
 mod rules;
 mod view;
 mod watcher;

@@ -89,7 +89,7 @@ impl Machine {
         said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
         said.push(
             "modes, owners and times of files outside, and protected places inside writable ones, are kept by \
-             supervision alone: a program that races against it can get past; sockets of others at paths likewise"
+             supervision alone; sockets of others at paths likewise, and a program that races for one can reach it"
                 .to_owned(),
         );
         if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {

@@ -1,6 +1,9 @@
 //! Patterns over paths: `*` and `?` within one name, `[a-z]` for one character, `**` for any number of directories. A
-//! pattern without any of these is a plain path.
+//! pattern without any of these is a plain path. Names of files are bytes: one that is no text fits as if each byte of it that
+//! makes no sense were one character.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A path, absolute or from the workspace on, in which names may be patterns.
@@ -51,13 +54,11 @@ impl Pattern {
         if self.plain {
             return (workspace.join(&self.text), Vec::new());
         }
-        let text = match (self.text.strip_prefix('~'), home) {
-            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-                format!("{}{rest}", home.display())
-            }
-            _ => self.text.clone(),
+        let (mut start, text) = match (self.text.strip_prefix('~'), home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => (home.to_owned(), rest),
+            _ if self.text.starts_with('/') => (PathBuf::from("/"), self.text.as_str()),
+            _ => (workspace.to_owned(), self.text.as_str()),
         };
-        let mut start = if text.starts_with('/') { PathBuf::from("/") } else { workspace.to_owned() };
         let mut steps: Vec<Step> =
             text.split('/').filter(|name| !matches!(*name, "" | ".")).map(Step::of).collect();
         let plain = steps.iter().take_while(|step| matches!(step, Step::Name(_))).count();
@@ -82,15 +83,22 @@ impl Step {
     }
 
     /// Whether a name fits this one step.
-    pub(crate) fn fits(&self, name: &str) -> bool {
+    pub(crate) fn fits(&self, name: &OsStr) -> bool {
         match self {
-            Self::Name(exactly) => exactly == name,
-            Self::Fitting(pattern) => {
-                fits(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
-            }
+            Self::Name(exactly) => OsStr::new(exactly) == name,
+            Self::Fitting(pattern) => fits(&pattern.chars().collect::<Vec<_>>(), &characters(name)),
             Self::AnyDepth => true,
         }
     }
+}
+
+fn characters(name: &OsStr) -> Vec<char> {
+    let mut all = Vec::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        all.extend(chunk.valid().chars());
+        all.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    all
 }
 
 /// Goes back to the last star on a mismatch: never more than the product of both lengths.
@@ -157,7 +165,7 @@ mod tests {
     #[test]
     fn names_fit_or_do_not() {
         let check = |pattern: &str, name: &str, expected: bool| {
-            assert_eq!(Step::of(pattern).fits(name), expected, "{pattern} {name}");
+            assert_eq!(Step::of(pattern).fits(OsStr::new(name)), expected, "{pattern} {name}");
         };
         check("*.pem", "key.pem", true);
         check("*.pem", "key.pem.txt", false);
@@ -170,6 +178,19 @@ mod tests {
         check("*a*b", "xxaxx", false);
         check("**", "anything", true);
         check(".env", ".env", true);
+    }
+
+    #[test]
+    fn names_that_are_no_text_fit_byte_by_byte() {
+        let check = |pattern: &str, name: &[u8], expected: bool| {
+            assert_eq!(Step::of(pattern).fits(OsStr::from_bytes(name)), expected, "{pattern} {name:?}");
+        };
+        check("*.pem", b"cl\xe9.pem", true);
+        check("cl?.pem", b"cl\xe9.pem", true);
+        check("cl??.pem", b"cl\xe9\xff.pem", true);
+        check("*", b"\xff\xfe", true);
+        check("[!a]", b"\xff", true);
+        check("cl\u{e9}.pem", b"cl\xe9.pem", false);
     }
 
     #[test]
@@ -190,15 +211,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_pattern_and_no_name_is_too_strange(pattern in "\\PC{0,40}", name in "\\PC{0,40}") {
-            let _ = Step::of(&pattern).fits(&name);
+        fn no_pattern_and_no_name_is_too_strange(pattern in "\\PC{0,40}", name in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = Step::of(&pattern).fits(OsStr::from_bytes(&name));
             let _ = Pattern::new(pattern).split(Path::new("/w"), None);
         }
 
         #[test]
         fn a_name_without_special_characters_fits_itself_alone(name in "[a-z.]{1,20}", other in "[a-z.]{1,20}") {
-            prop_assert!(Step::Fitting(name.clone()).fits(&name));
-            prop_assert_eq!(Step::Fitting(name.clone()).fits(&other), name == other);
+            prop_assert!(Step::Fitting(name.clone()).fits(OsStr::new(&name)));
+            prop_assert_eq!(Step::Fitting(name.clone()).fits(OsStr::new(&other)), name == other);
         }
     }
 }

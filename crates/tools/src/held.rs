@@ -2,12 +2,12 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use windlass_engine::sandbox::Denial;
+use windlass_engine::sandbox::{Denial, Operation};
 use windlass_engine::{Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until};
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
 
@@ -29,6 +29,8 @@ pub(crate) struct Held {
     attended: AtomicUsize,
     /// How many of the things that its sandbox refused were told.
     refusals_told: AtomicUsize,
+    /// How many more there were when that was told last.
+    unlisted_told: AtomicU32,
     /// What has been counted of the unread output while it was printed.
     tally: Mutex<Option<Tally>>,
 }
@@ -120,8 +122,9 @@ impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
         let place = Mutex::new(Place { unread: Offset::ZERO, full_screen: false, exit: Telling::Untold });
         let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
-        let (tally, refusals_told) = (Mutex::default(), AtomicUsize::new(0));
-        Self { number, session, command, removed, place, turn, attended, refusals_told, tally }
+        let (refusals_told, unlisted_told) = (AtomicUsize::new(0), AtomicU32::new(0));
+        let tally = Mutex::default();
+        Self { number, session, command, removed, place, turn, attended, refusals_told, unlisted_told, tally }
     }
 
     /// Processes of this session, named so that a reader knows them.
@@ -138,8 +141,14 @@ impl Held {
     /// What its sandbox refused and the caller has not been told; now it has.
     pub(crate) fn untold_refusals(&self) -> Vec<Denial> {
         let mut denials = self.session.denials();
+        let more = denials.pop_if(|last| last.operation == Operation::More);
         let told = self.refusals_told.swap(denials.len(), Ordering::Relaxed);
-        denials.split_off(told.min(denials.len()))
+        let mut untold = denials.split_off(told.min(denials.len()));
+        // How many there are that are not listed is told again when there are more.
+        let times = more.as_ref().map_or(0, |more| more.times);
+        let is_news = self.unlisted_told.swap(times, Ordering::Relaxed) != times;
+        untold.extend(more.filter(|_| is_news));
+        untold
     }
 
     /// What the caller has not read yet.

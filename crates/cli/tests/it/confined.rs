@@ -371,3 +371,128 @@ fn the_layers_that_keep_a_session_are_in_its_record() {
         );
     }
 }
+
+#[test]
+fn refusals_beyond_those_that_are_listed_are_counted() {
+    let quarters = Quarters::new("many");
+    let outside = quarters.outside("file");
+    let script =
+        format!("i=0; while [ $i -lt 270 ]; do mkdir '{outside}'$i; i=$((i+1)); done 2>/dev/null; true");
+    let words = ["--", "sh", "-c", script.as_str()];
+    for layers in LAYERS {
+        let seen = quarters.json(layers, "workspace-write", &words);
+        let denials = seen["denials"].as_array().unwrap();
+        assert_eq!(denials.len(), 257, "{layers}: {seen}");
+        assert_eq!(denials[255]["target"], format!("{outside}255"), "{layers}");
+        assert_eq!(
+            (&denials[256]["operation"], &denials[256]["times"]),
+            (&json!("more"), &json!(14)),
+            "{layers}"
+        );
+        let said = quarters.run(layers, "workspace-write", &words).stderr;
+        assert!(
+            said.contains("the sandbox refused 251 more, which --json lists, and 14 beside"),
+            "{layers}: {said}"
+        );
+    }
+}
+
+/// What a supervisor does in a program's place comes out as if the program had done it.
+#[test]
+fn files_are_made_as_without_a_sandbox() {
+    let quarters = Quarters::new("made");
+    let script = r#"
+        umask 027; echo text > file; mkdir -p dir/inner/; umask 0; echo x > open; mkfifo pipe
+        (exec 9> file; umask 077; echo y >> file)
+        stat -c '%n %a' file dir open pipe
+        (echo through > pipe) & cat pipe; wait
+        echo out > /dev/stdout; ln -s missing link; echo made > link; cat missing
+        mkdir / 2>&1 || true; : > dir/ 2>/dev/null || echo directory
+        ln file second; mv second third; rm third; ls -d [a-z]*
+        exec 8>> file; ls -l /proc/self/fd/8 | sed 's/.*-> .*work/work/'
+        (ulimit -n 5; exec 5< file; : > many) 2>/dev/null || echo no number left
+    "#;
+    let bare =
+        quarters.home.seen(&["run", "-C", quarters.work.to_str().unwrap(), "--", "bash", "-c", script]);
+    assert_eq!(bare.code, 0, "{bare:?}");
+    for layers in LAYERS {
+        fs::remove_dir_all(&quarters.work).unwrap();
+        fs::create_dir(&quarters.work).unwrap();
+        let seen = quarters.run(layers, "workspace-write", &["--", "bash", "-c", script]);
+        assert_eq!(seen.stdout, bare.stdout, "{layers}: {seen:?}");
+        assert_eq!(seen.code, 0, "{layers}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_keeps_nobody_else_waiting() {
+    let quarters = Quarters::new("pipe");
+    let script = "mkfifo pipe; (echo > pipe) & echo next > file; kill -9 $!; wait; cat file";
+    for layers in LAYERS {
+        let _ = fs::remove_file(quarters.work.join("pipe"));
+        let seen = quarters.run(layers, "workspace-write", &["--", "sh", "-c", script]);
+        assert_eq!(seen.stdout, "next\n", "{layers}: {seen:?}");
+    }
+}
+
+#[test]
+fn the_terminal_of_a_program_is_its_own_also_when_it_is_opened_to_be_made() {
+    let quarters = Quarters::new("tty");
+    for layers in LAYERS {
+        let script = "echo one > /dev/tty; setsid sh -c ': > /dev/tty' 2>&1 | grep -c address";
+        let seen = quarters.run(layers, "workspace-write", &["--tty", "--", "sh", "-c", script]);
+        assert_eq!(seen.stdout.replace('\r', ""), "one\n1\n", "{layers}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_directory_with_a_workspace_in_it_cannot_be_moved_away() {
+    let quarters = Quarters::new("around");
+    let around = quarters.outside("around");
+    let inner = format!("{around}/work");
+    fs::create_dir_all(&inner).unwrap();
+    let script =
+        format!("mv '{around}' '{around}2' && mkdir '{around}2/work/.git'; mv '{around}2' '{around}'");
+    let outside = quarters.outside.to_str().unwrap();
+    for layers in LAYERS {
+        let more = ["--writable", outside, "--writable", &inner, "--", "sh", "-c", &script];
+        let seen = quarters.run(layers, "workspace-write", &more);
+        assert!(
+            seen.stderr.contains(&format!("the sandbox refused: rename {around} ")),
+            "{layers}: {seen:?}"
+        );
+        assert!(!Path::new(&inner).join(".git").exists(), "{layers}");
+    }
+}
+
+/// A command that could not be executed was the runtime's child for a moment, and stayed behind as a zombie once.
+#[test]
+fn starts_that_fail_leave_no_zombies() {
+    for layers in LAYERS {
+        let quarters = Quarters::new("zombies");
+        let words =
+            ["mcp", "--profile", "classic", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+        let mut command = quarters.home.windlass(&words);
+        let mut served = Served::of(command.current_dir(&quarters.work));
+        served.greet();
+        let file = quarters.work.join("no-program");
+        fs::write(&file, "neither a script nor a program").unwrap();
+        for program in ["/no/such/program", file.to_str().unwrap()].into_iter().cycle().take(24) {
+            let call = json!({ "name": "shell", "arguments": { "command": [program] } });
+            let answer = served.ask("call", "tools/call", &call);
+            assert_eq!(answer["result"]["isError"], true, "{layers}: {answer}");
+        }
+        assert_eq!(zombies_of(served.child.id()), Vec::<String>::new(), "{layers}");
+    }
+}
+
+/// What the kernel says of children that have ended and that nobody has collected.
+fn zombies_of(parent: u32) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let is_zombie = |line: &String| {
+        let fields = line.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
+        fields.starts_with(&format!("Z {parent} "))
+    };
+    lines.filter(is_zombie).collect()
+}

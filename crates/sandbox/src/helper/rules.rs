@@ -15,6 +15,7 @@ pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
         own_network: order.own_network,
         supervised: order.supervisor,
         namespaces: order.namespaces,
+        names_kept: !order.unborn.is_empty(),
         reads: order.rulings.iter().any(|ruling| ruling.access == Access::Deny),
     })
 }
@@ -74,7 +75,7 @@ const OWN_PLACES: [(&str, Rights); 4] = [
 
 /// Places that everybody shares. Terminals of others are not among them, nor is the table of processes, through which others
 /// could be changed.
-const COMMON_PLACES: [(&str, Rights); 8] = [
+pub(super) const COMMON_PLACES: [(&str, Rights); 8] = [
     ("/dev/null", Rights::WRITE_INTO),
     ("/dev/zero", Rights::WRITE_INTO),
     ("/dev/full", Rights::WRITE_INTO),

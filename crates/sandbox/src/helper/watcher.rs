@@ -2,10 +2,16 @@
 //! fall to and with which everything ends; everywhere it answers for the calls that are asked about.
 //!
 //! It holds no descriptor of the command's, has one thread, cannot be looked into, and ends by itself when nobody is left
-//! who could ask. It only ever says no, or leaves the decision to the kernel: whoever got the better of it would gain nothing.
+//! who could ask. It says no, leaves the decision to the kernel, or does what was asked for in the caller's place and with the
+//! caller's rights; it never waits for anybody but the next caller.
 
+mod waiting;
+
+use self::waiting::{Wait, Waiters};
 use super::World;
 use super::at;
+use super::caller::Caller;
+use super::deed::{Deed, Opened};
 use super::judge::{Answer, Judge};
 use crate::denial::{Denial, Operation};
 use crate::order::{Failure, Order, Report, Stage, Task};
@@ -19,7 +25,7 @@ use std::process::exit;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::lockdown::mount;
-use windlass_sys::lockdown::notice::Listener;
+use windlass_sys::lockdown::notice::{Listener, Notice};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::signal::{self, Signal};
 
@@ -92,9 +98,39 @@ struct Watch<'a> {
     /// Which directory a watch of births is about, by its number.
     cradles: HashMap<i32, usize>,
     told: HashMap<(u8, String), u32>,
+    /// How much was refused after that.
+    beyond: Beyond,
+    waiters: Waiters,
 }
 
-/// More different denials than anybody reads; what comes after them is refused without being told.
+/// What was refused and is not listed.
+#[derive(Default)]
+struct Beyond {
+    times: u32,
+    told: u32,
+}
+
+impl Beyond {
+    /// How often by now, if that is worth a message: a few are counted exactly, many to a sixteenth.
+    fn one_more(&mut self) -> Option<u32> {
+        self.times = self.times.saturating_add(1);
+        (self.times - self.told > self.told / 16).then(|| {
+            self.told = self.times;
+            self.told
+        })
+    }
+}
+
+/// Whether a deed came to an end.
+enum Carried {
+    Out,
+    /// It has to be judged again.
+    Not,
+}
+
+/// Whoever changes a name more often than this while it is opened is told that there are too many links.
+const MOST_JUDGEMENTS: usize = 16;
+/// More different denials than anybody reads; of what comes after them only the number is told.
 const MOST_TOLD: usize = 256;
 /// A message has to fit.
 const LONGEST_TARGET: usize = 1500;
@@ -110,7 +146,16 @@ impl<'a> Watch<'a> {
                 cradles.insert(watch, place);
             }
         }
-        Self { judge: Judge { order }, channel, listener, births, cradles, told: HashMap::new() }
+        Self {
+            judge: Judge { order },
+            channel,
+            listener,
+            births,
+            cradles,
+            told: HashMap::new(),
+            beyond: Beyond::default(),
+            waiters: Waiters::default(),
+        }
     }
 
     /// Until nobody is left who could ask.
@@ -118,12 +163,14 @@ impl<'a> Watch<'a> {
         loop {
             let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
             fds.extend(self.births.as_ref().map(|births| PollFd::new(births, PollFlags::IN)));
+            fds.extend(self.waiters.awaited());
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return,
             }
             let asked = fds[0].revents();
-            let born = fds.get(1).is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+            let born = self.births.is_some() && fds[1].revents().contains(PollFlags::IN);
+            self.waiters.dismiss();
             if asked.contains(PollFlags::IN) {
                 self.answer();
             } else if asked.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
@@ -137,15 +184,49 @@ impl<'a> Watch<'a> {
 
     fn answer(&mut self) {
         let Ok(Some(notice)) = self.listener.next() else { return };
-        match self.judge.answer(&notice) {
-            // Its number may be another's by now, and what was read another's too.
-            Answer::Refuse(errno, denial) if self.listener.still_asks(&notice) => {
-                self.tell(denial);
-                self.listener.refuse(&notice, errno);
+        for _ in 0..MOST_JUDGEMENTS {
+            match self.judge.answer(&notice) {
+                Answer::GoOn => return self.listener.go_on(&notice),
+                // Its number may be another's by now, and what was read another's too.
+                _ if !self.listener.still_asks(&notice) => return,
+                Answer::Refuse(errno, denial) => {
+                    self.tell(denial);
+                    return self.listener.refuse(&notice, errno);
+                }
+                Answer::Fail(errno) => return self.listener.refuse(&notice, errno),
+                Answer::CarryOut(deed) => {
+                    if let Carried::Out = self.carry_out(&notice, *deed) {
+                        return;
+                    }
+                }
             }
-            Answer::Refuse(..) => {}
-            Answer::GoOn => self.listener.go_on(&notice),
         }
+        self.listener.refuse(&notice, Errno::LOOP);
+    }
+
+    fn carry_out(&mut self, notice: &Notice, deed: Deed) -> Carried {
+        let done = Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller)?)));
+        match (done, deed) {
+            (Ok((_, Opened::Nothing)), _) => self.listener.done(notice),
+            (Ok((_, Opened::File(file, heirs))), _) => {
+                if let Err(errno) = self.listener.give(notice, file.as_fd(), heirs) {
+                    self.listener.refuse(notice, errno);
+                }
+            }
+            (Ok((caller, Opened::Later)), Deed::Open(opening)) => {
+                self.waiters.send(&Wait {
+                    listener: &self.listener,
+                    notice,
+                    caller: &caller,
+                    opening: &opening,
+                });
+            }
+            // The name has become a link after it was judged.
+            (Err(Errno::LOOP), Deed::Open(_)) => return Carried::Not,
+            (Err(errno), _) => self.listener.refuse(notice, errno),
+            (Ok((_, Opened::Later)), _) => self.listener.refuse(notice, Errno::INVAL),
+        }
+        Carried::Out
     }
 
     /// Tells the runtime, before the caller knows: when the command has ended, everything was told. Of what happens again
@@ -153,20 +234,27 @@ impl<'a> Watch<'a> {
     fn tell(&mut self, denial: Denial) {
         let key = (denial.operation.code(), denial.target.clone());
         if self.told.len() >= MOST_TOLD && !self.told.contains_key(&key) {
+            if let Some(times) = self.beyond.one_more() {
+                self.report(Denial::more(times));
+            }
             return;
         }
         let times = self.told.entry(key).or_insert(0);
         *times = times.saturating_add(1);
         if times.is_power_of_two() {
             let target: String = denial.target.chars().take(LONGEST_TARGET).collect();
-            let report = Report::Denied(Denial { times: *times, target, ..denial });
-            // A runtime that does not read has more urgent things to do than we have.
-            let _ = channel::send(self.channel.as_fd(), &report.write(), &[], Waiting::No);
+            let denial = Denial { times: *times, target, ..denial };
+            self.report(denial);
         }
     }
 
-    /// A protected name has come into being although nobody was let make it: somebody outside did, or somebody inside won
-    /// a race against us. Which of the two cannot be told, so it is reported and left alone.
+    fn report(&self, denial: Denial) {
+        // A runtime that does not read has more urgent things to do than we have.
+        let _ = channel::send(self.channel.as_fd(), &Report::Denied(denial).write(), &[], Waiting::No);
+    }
+
+    /// A protected name has come into being although nobody was let make it: somebody outside did. It is reported and left
+    /// alone.
     fn look_at_births(&mut self) {
         let Some(births) = &self.births else { return };
         let mut space = [MaybeUninit::uninit(); 4096];
@@ -181,10 +269,7 @@ impl<'a> Watch<'a> {
             born.extend(found.map(|unborn| Denial {
                 operation: Operation::Create,
                 target: directory.join(&name).display().to_string(),
-                rule: format!(
-                    "{}; it has come into being all the same, from outside or by a race",
-                    unborn.origin
-                ),
+                rule: format!("{}; it has come into being all the same, from outside", unborn.origin),
                 times: 1,
             }));
         }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::pattern::Pattern;
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 /// A tree of files that exists only here: paths that end with `/` are directories, with `->` links.
 struct Tree {
@@ -53,9 +55,9 @@ impl Files for Tree {
         }
     }
 
-    fn names(&self, directory: &Path) -> Vec<String> {
+    fn names(&self, directory: &Path) -> Vec<OsString> {
         let inside = self.entries.keys().filter(|path| path.parent() == Some(directory));
-        inside.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
+        inside.filter_map(|path| path.file_name().map(OsString::from)).collect()
     }
 
     fn text(&self, file: &Path) -> Option<String> {
@@ -103,6 +105,16 @@ fn unborn(plan: &Plan) -> Vec<String> {
 }
 
 use Access::{Deny, Read, Write};
+
+#[test]
+fn a_pattern_covers_names_that_are_no_text() {
+    let mut tree = Tree::of(&["/w/", "/tmp/"]);
+    let secret = PathBuf::from(OsStr::from_bytes(b"/w/cl\xe9/\xff.pem"));
+    tree.entries.insert(secret.parent().unwrap().to_owned(), Entry::Directory);
+    tree.entries.insert(secret.clone(), Entry::File(String::new()));
+    let plan = planned(&write().with(Pattern::new("**/*.pem"), Deny), &tree);
+    assert_eq!(plan.ruling_at(&secret).unwrap().access, Deny);
+}
 
 #[test]
 fn read_only_lets_nothing_be_written() {

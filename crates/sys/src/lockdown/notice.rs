@@ -1,8 +1,8 @@
 //! System calls that are asked about: reading who wants to do what, and answering.
 //!
 //! While a call is asked about, its caller stands still, but other threads of it do not: what its pointers lead to may
-//! change after it was read. An answer that refuses is therefore sound, one that lets a call go on is only an opinion, and
-//! whatever must be kept from happening is kept by something else.
+//! change after it was read, and so may the tree of files. An answer that refuses is therefore sound, and so is one that
+//! says what came of the call when it was carried out by whoever was asked; one that lets a call go on is only an opinion.
 
 use super::call::{call, last_errno};
 use crate::process::Pid;
@@ -23,6 +23,15 @@ pub struct Notice {
     pub number: i64,
     /// Its arguments as they are in the registers.
     pub arguments: [u64; 6],
+}
+
+/// Who has an open file after the next `exec`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heirs {
+    /// The program that is executed.
+    Programs,
+    /// Nobody: it is closed.
+    Nobody,
 }
 
 impl From<OwnedFd> for Listener {
@@ -57,6 +66,30 @@ impl Listener {
         self.answer(notice, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32);
     }
 
+    /// Says that a call has been carried out, and that it answered nothing but that.
+    pub fn done(&self, notice: &Notice) {
+        self.answer(notice, 0, 0);
+    }
+
+    /// Says that a file was opened for the caller, who gets it under a number of its own. Refused with the caller's reason,
+    /// such as `MFILE`; then it still waits for an answer.
+    pub fn give(&self, notice: &Notice, file: BorrowedFd<'_>, heirs: Heirs) -> Result<(), Errno> {
+        let gift = libc::seccomp_notif_addfd {
+            id: notice.id,
+            flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
+            srcfd: file.as_raw_fd().unsigned_abs(),
+            newfd: 0,
+            newfd_flags: match heirs {
+                Heirs::Programs => 0,
+                Heirs::Nobody => libc::O_CLOEXEC.unsigned_abs(),
+            },
+        };
+        // SAFETY: the structure is complete, and the kernel only reads it.
+        let answer =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const gift) };
+        if answer >= 0 { Ok(()) } else { Err(last_errno()) }
+    }
+
     /// Lets a call fail.
     pub fn refuse(&self, notice: &Notice, errno: Errno) {
         self.answer(notice, -errno.raw_os_error(), 0);
@@ -89,9 +122,12 @@ impl AsFd for Listener {
 pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
+    // The last argument goes over the stack, where a narrower number would leave half of its place as it was.
+    let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
     // SAFETY: the local piece is ours and of that length; the remote address is only ever used in the other process.
     let read = unsafe {
-        call!(libc::SYS_process_vm_readv, pid.raw(), &raw const local, 1, &raw const remote, 1, 0)
+        let (local, remote) = (&raw const local, &raw const remote);
+        call!(libc::SYS_process_vm_readv, pid.raw(), local, one, remote, one, no_flags)
     }?;
     Ok(usize::try_from(read).unwrap_or(0))
 }

@@ -16,7 +16,7 @@ numbers! {
     FCHMOD = SYS_fchmod, FCHMODAT = SYS_fchmodat, FCHMODAT2 = SYS_fchmodat2, FCHOWN = SYS_fchown,
     FCHOWNAT = SYS_fchownat, UTIMENSAT = SYS_utimensat, SETXATTR = SYS_setxattr, LSETXATTR = SYS_lsetxattr,
     FSETXATTR = SYS_fsetxattr, REMOVEXATTR = SYS_removexattr, LREMOVEXATTR = SYS_lremovexattr,
-    FREMOVEXATTR = SYS_fremovexattr, CONNECT = SYS_connect, SENDTO = SYS_sendto, SOCKET = SYS_socket, IOCTL = SYS_ioctl,
+    FREMOVEXATTR = SYS_fremovexattr, CONNECT = SYS_connect, BIND = SYS_bind, SENDTO = SYS_sendto, SOCKET = SYS_socket, IOCTL = SYS_ioctl,
     CLONE = SYS_clone, CLONE3 = SYS_clone3, UNSHARE = SYS_unshare, SETNS = SYS_setns, PRLIMIT64 = SYS_prlimit64,
     MOUNT = SYS_mount, UMOUNT2 = SYS_umount2, PIVOT_ROOT = SYS_pivot_root, CHROOT = SYS_chroot,
     OPEN_TREE = SYS_open_tree, MOVE_MOUNT = SYS_move_mount, FSOPEN = SYS_fsopen, FSCONFIG = SYS_fsconfig,
@@ -36,6 +36,8 @@ numbers! {
     SCHED_SETSCHEDULER = SYS_sched_setscheduler, SCHED_SETPARAM = SYS_sched_setparam, SCHED_SETATTR = SYS_sched_setattr,
     SCHED_SETAFFINITY = SYS_sched_setaffinity, IOPRIO_SET = SYS_ioprio_set, PROCESS_MADVISE = SYS_process_madvise,
     MIGRATE_PAGES = SYS_migrate_pages, MOVE_PAGES = SYS_move_pages,
+    LANDLOCK_CREATE_RULESET = SYS_landlock_create_ruleset, LANDLOCK_ADD_RULE = SYS_landlock_add_rule,
+    LANDLOCK_RESTRICT_SELF = SYS_landlock_restrict_self,
 }
 
 /// `setxattrat`, newer than the list of names.

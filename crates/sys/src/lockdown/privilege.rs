@@ -17,6 +17,11 @@ impl Capabilities {
     /// Reading the memory of other processes.
     pub const OF_LOOKING: Self = Self(1 << SYS_PTRACE);
 
+    /// As the kernel writes a set down, for example in `/proc/self/status`.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -42,6 +47,11 @@ pub fn keep_only(kept: Capabilities) -> Result<(), Errno> {
     }
     clear_ambient()?;
     set(kept)
+}
+
+/// From now on, and until it is said otherwise, only these capabilities count, and of these only what this process has.
+pub fn act_with(capabilities: Capabilities) -> Result<(), Errno> {
+    change(|had, shift| Half { effective: capabilities.half(shift) & had.permitted, ..had })
 }
 
 /// From now on no program that is executed gets more rights than this process has: a setuid bit means nothing.
@@ -95,17 +105,28 @@ struct Half {
 }
 
 fn set(kept: Capabilities) -> Result<(), Errno> {
+    change(|had, shift| {
+        let both = kept.half(shift) & had.permitted;
+        Half { effective: both, permitted: both, inheritable: 0 }
+    })
+}
+
+impl Capabilities {
+    /// 32 of them, from this number on.
+    fn half(self, shift: u32) -> u32 {
+        (self.0 >> shift) as u32
+    }
+}
+
+/// Gives this process other capabilities, made of those that it had.
+fn change(new: impl Fn(Half, u32) -> Half) -> Result<(), Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     let header = Header { version: VERSION_3, pid: 0 };
     let none = Half { effective: 0, permitted: 0, inheritable: 0 };
     let mut had = [none; 2];
     // SAFETY: version 3 reads a header and fills two halves, which both are.
     unsafe { call!(libc::SYS_capget, &raw const header, had.as_mut_ptr()) }?;
-    let half = |shift: u32, had: Half| {
-        let both = (kept.0 >> shift) as u32 & had.permitted;
-        Half { effective: both, permitted: both, inheritable: 0 }
-    };
-    let halves = [half(0, had[0]), half(32, had[1])];
+    let halves = [new(had[0], 0), new(had[1], 32)];
     // SAFETY: as above, with two halves to read.
     unsafe { call!(libc::SYS_capset, &raw const header, halves.as_ptr()) }.map(drop)
 }

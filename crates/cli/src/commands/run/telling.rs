@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
+use windlass_engine::sandbox::Operation;
 use windlass_engine::{Cause, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
 use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
@@ -110,12 +111,18 @@ impl Telling<'_> {
 
     fn remark_on_refusals(&self) {
         const SHOWN: usize = 5;
-        let denials = self.session.denials();
+        let mut denials = self.session.denials();
+        let unlisted = denials.pop_if(|last| last.operation == Operation::More).map_or(0, |more| more.times);
         for denial in denials.iter().take(SHOWN) {
             say(&format!("the sandbox refused: {denial}"));
         }
-        if let Some(more) = denials.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-            say(&format!("the sandbox refused {more} more; --json lists them all"));
+        let listed = denials.len().saturating_sub(SHOWN);
+        match (listed, unlisted) {
+            (0, 0) => {}
+            (more, 0) => say(&format!("the sandbox refused {more} more; --json lists them all")),
+            (more, unlisted) => {
+                say(&format!("the sandbox refused {more} more, which --json lists, and {unlisted} beside"));
+            }
         }
     }
 

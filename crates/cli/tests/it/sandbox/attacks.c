@@ -257,21 +257,28 @@ static void *flipping(void *unused) {
     return unused;
 }
 
-void race(void (*flip)(void), int (*attack)(void)) {
+int raced(void (*flip)(void), int (*attack)(void)) {
     pthread_t thread;
     race_flip = flip;
     if (pthread_create(&thread, NULL, flipping, NULL)) untried("no second thread");
     struct timespec start, now;
     clock_gettime(CLOCK_MONOTONIC, &start);
+    // Where nothing stops us we win in the end, however busy the machine is.
+    long milliseconds = bare() ? 10000 : 400;
     int won = 0, rounds = 0;
     do {
         won = attack();
         rounds++;
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (!won && (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < 400);
+    } while (!won && (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < milliseconds);
     race_over = 1;
     pthread_join(thread, NULL);
-    if (won) escaped("won the race in round %d", rounds);
+    return won ? rounds : 0;
+}
+
+void race(void (*flip)(void), int (*attack)(void)) {
+    int rounds = raced(flip, attack);
+    if (rounds) escaped("won the race in round %d", rounds);
 }
 
 void own_mounts(void) {

@@ -77,6 +77,7 @@ pid_t victim(void);
 unsigned long victim_address(void);
 
 // Two threads: one calls `flip` again and again, the other `attack` until it returns true or time is over.
+int raced(void (*flip)(void), int (*attack)(void)); // in which round that was; 0: never
 void race(void (*flip)(void), int (*attack)(void));
 
 // A world of our own mounts, so that nothing is mounted where others see it. Failing to make one is no reason to stop.

@@ -27,22 +27,9 @@ pub(crate) enum Layers {
     Landlock,
 }
 
-/// What every sandbox says beforehand (docs/sandbox.md) that it does not stop: a name that must not come into being is read
-/// by the supervisor before it is read by the kernel.
-const RACES: &[&str] = &["new_repository_race"];
-
-/// What one without namespaces says beside that (`windlass sandbox explain`): races against the supervisor, the sight of others,
+/// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others,
 /// and memory that everybody shares.
-const ADMITTED: &[&str] = &[
-    "race_path_in_memory_chmod",
-    "hook_race_of_path_in_memory",
-    "victim_seen",
-    "network_table_read",
-    "posix_shared_memory_written",
-];
-
-/// Where those races leave their traces.
-const RACED: &[&str] = &["/race_path_in_memory_chmod/", "/.git/hooks/fsmonitor-watchman"];
+const ADMITTED: &[&str] = &["victim_seen", "network_table_read", "posix_shared_memory_written"];
 
 /// One sandbox to hold to account.
 #[derive(Debug, Clone, Copy)]
@@ -84,20 +71,9 @@ impl Confinement {
         flags
     }
 
-    /// Whether this sandbox promises that nobody changes a place outside.
-    pub(crate) fn keeps(self, path: &str) -> bool {
-        // What a race has made cannot be removed from inside.
-        let raced = path.ends_with("/work2/.git");
-        !raced && (self.layers == Layers::All || !RACED.iter().any(|raced| path.contains(raced)))
-    }
-
     /// Whether this sandbox promises to stop an attempt.
     pub(crate) fn must_stop(self, attempt: &Attempt) -> bool {
-        let admitted = match self.layers {
-            Layers::All => RACES,
-            Layers::Landlock => ADMITTED,
-        };
-        if RACES.iter().chain(admitted).any(|name| *name == attempt.name) {
+        if self.layers == Layers::Landlock && ADMITTED.contains(&attempt.name.as_str()) {
             return false;
         }
         match attempt.stopped_by.as_str() {

@@ -22,6 +22,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("kernel.c", include_str!("kernel.c")),
     ("namespaces.c", include_str!("namespaces.c")),
     ("processes.c", include_str!("processes.c")),
+    ("races.c", include_str!("races.c")),
     ("rings.c", include_str!("rings.c")),
     ("secrets.c", include_str!("secrets.c")),
     ("sockets.c", include_str!("sockets.c")),
@@ -130,6 +131,18 @@ impl Stage {
     /// A path on the stage.
     pub(crate) fn path(&self, name: &str) -> String {
         self.scratch.path().join(name).display().to_string()
+    }
+
+    /// A directory on the stage, made with those above it if need be. It belongs to the stage's owner.
+    pub(crate) fn directory(&self, names: &[&str]) -> String {
+        let mut path = self.scratch.path().to_owned();
+        for name in names {
+            path.push(name);
+            if std::fs::create_dir(&path).is_ok() && self.owner == Owner::Nobody {
+                chown(&path, Some(NOBODY), Some(NOBODY)).expect("root may give a directory away");
+            }
+        }
+        path.display().to_string()
     }
 
     /// The program of the attempts.

@@ -74,8 +74,7 @@ fn outcome(stage: &Stage, prefix: &[String], task: &Task) -> Outcome {
     if let Some(missing) = task.needs.iter().find(|program| !is_here(stage, program)) {
         return Outcome::Untried(format!("no {missing}"));
     }
-    let here = stage.path(&format!("work/tasks/{}", task.name));
-    std::fs::create_dir_all(&here).expect("a directory for the task can be made");
+    let here = stage.directory(&["work", "tasks", task.name]);
     let script = ["bash", "-eu", "-o", "pipefail", "-c", task.script].map(str::to_owned);
     let words: Vec<_> = prefix.iter().cloned().chain(script).collect();
     if let Err(why) = succeeds(stage, &here, &words) {

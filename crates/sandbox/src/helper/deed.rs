@@ -1,0 +1,112 @@
+//! Calls that are carried out in the caller's place, about what was judged and nothing else.
+//!
+//! Between a judgement and the kernel's own look at a path, another thread can change the path and another process the tree.
+//! Where only the judgement keeps something, the kernel therefore never gets to look: the watcher does what was asked for,
+//! with the directory that it holds, the name that it read, and the caller's own rights.
+
+mod opening;
+pub(super) mod wish;
+
+pub(super) use self::opening::{Opened, Opening, Patience, What};
+
+use super::caller::Caller;
+use super::place::{Entry, Seen};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, XattrFlags, chmodat, chownat,
+    ftruncate, linkat, mkdirat, mknodat, open, removexattr, renameat_with, setxattr, symlinkat, unlinkat,
+    utimensat,
+};
+use rustix::io::Errno;
+use std::ffi::OsString;
+
+/// Something to be done, and what with.
+#[derive(Debug)]
+pub(super) enum Deed {
+    Make { entry: Entry, what: Made },
+    Remove { entry: Entry, flags: AtFlags },
+    Move { from: Entry, to: Entry, flags: RenameFlags },
+    Link { from: Seen, to: Entry },
+    Change { seen: Seen, how: Change },
+    Open(Opening),
+}
+
+/// What comes under a new name.
+#[derive(Debug)]
+pub(super) enum Made {
+    Directory(Mode),
+    Node { kind: FileType, mode: Mode, device: u64 },
+    Link { target: OsString },
+}
+
+/// What becomes of a file that is there.
+#[derive(Debug)]
+pub(super) enum Change {
+    Length(u64),
+    Mode(Mode),
+    Owner(Option<Uid>, Option<Gid>),
+    Times(Timestamps),
+    Attribute { name: OsString, value: Vec<u8>, flags: XattrFlags },
+    NoAttribute { name: OsString },
+}
+
+impl Deed {
+    /// As the caller would do it.
+    pub(super) fn perform(&self, caller: &Caller) -> Result<Opened, Errno> {
+        match self {
+            Self::Open(opening) => opening.perform(caller, Patience::None),
+            Self::Change { how: Change::Length(length), .. }
+                if caller.longest_file()?.is_some_and(|longest| *length > longest) =>
+            {
+                Err(Errno::FBIG)
+            }
+            _ => caller.act(|| self.change()).map(|()| Opened::Nothing),
+        }
+    }
+
+    fn change(&self) -> Result<(), Errno> {
+        match self {
+            Self::Make { entry, what } => make(entry, what),
+            Self::Remove { entry, flags } => unlinkat(entry.directory.hold(), &entry.given, *flags),
+            Self::Move { from, to, flags } => {
+                renameat_with(from.directory.hold(), &from.given, to.directory.hold(), &to.given, *flags)
+            }
+            Self::Link { from, to } => {
+                linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
+            }
+            Self::Change { seen, how } => change(seen, how),
+            Self::Open(_) => Ok(()),
+        }
+    }
+}
+
+fn make(entry: &Entry, what: &Made) -> Result<(), Errno> {
+    let directory = entry.directory.hold();
+    match what {
+        Made::Directory(mode) => mkdirat(directory, &entry.given, *mode),
+        Made::Node { kind, mode, device } => mknodat(directory, &entry.given, *kind, *mode, *device),
+        Made::Link { target } => symlinkat(target, directory, &entry.given),
+    }
+}
+
+fn change(seen: &Seen, how: &Change) -> Result<(), Errno> {
+    let link = seen.link();
+    match how {
+        Change::Length(length) => truncate(seen, *length),
+        Change::Mode(mode) => chmodat(CWD, link, *mode, AtFlags::empty()),
+        Change::Owner(user, group) => chownat(CWD, link, *user, *group, AtFlags::empty()),
+        Change::Times(times) => utimensat(CWD, link, times, AtFlags::empty()),
+        Change::Attribute { name, value, flags } => setxattr(link, name, value, *flags),
+        Change::NoAttribute { name } => removexattr(link, name),
+    }
+}
+
+fn truncate(seen: &Seen, length: u64) -> Result<(), Errno> {
+    match (seen.is_directory(), seen.is_regular()) {
+        (true, _) => Err(Errno::ISDIR),
+        (false, false) => Err(Errno::INVAL),
+        (false, true) => {
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            ftruncate(open(seen.link(), flags, Mode::empty())?, length)
+        }
+    }
+}

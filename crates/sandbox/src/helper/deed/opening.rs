@@ -1,0 +1,102 @@
+//! Opening a file in the caller's place. The watcher itself never waits for anything: where an open would wait, as that of a
+//! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
+
+use crate::helper::caller::Caller;
+use crate::helper::place::{Entry, Seen};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open, openat};
+use rustix::io::Errno;
+use std::path::PathBuf;
+use windlass_sys::lockdown::notice::Heirs;
+
+/// A file to be opened.
+#[derive(Debug)]
+pub(in crate::helper) struct Opening {
+    pub(in crate::helper) what: What,
+    /// As the caller gave them.
+    pub(in crate::helper) flags: OFlags,
+    pub(in crate::helper) mode: Mode,
+}
+
+/// Which file.
+#[derive(Debug)]
+pub(in crate::helper) enum What {
+    /// The one of this name, or a new one.
+    Named(Entry),
+    /// This one.
+    Held(Seen),
+    /// The terminal of the caller.
+    Terminal(PathBuf),
+}
+
+/// Whether an open may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::helper) enum Patience {
+    None,
+    Endless,
+}
+
+/// What came of a deed.
+#[derive(Debug)]
+pub(in crate::helper) enum Opened {
+    /// It was not about an open file.
+    Nothing,
+    /// This file, for these.
+    File(OwnedFd, Heirs),
+    /// It would have to be waited for.
+    Later,
+}
+
+impl Opening {
+    pub(in crate::helper) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
+        let waits = patience == Patience::None && !self.flags.contains(OFlags::NONBLOCK);
+        let file = match caller.act(|| self.open(patience)) {
+            // Nobody is at the other end of a pipe, or somebody has a lease on the file.
+            Err(Errno::NXIO) if waits && self.is_pipe() => return Ok(Opened::Later),
+            Err(Errno::AGAIN) if waits => return Ok(Opened::Later),
+            answer => answer?,
+        };
+        if waits {
+            let reads = self.flags & OFlags::RWMODE == OFlags::RDONLY;
+            if reads && is_pipe(&file) {
+                return Ok(Opened::Later);
+            }
+            fcntl_setfl(&file, self.flags & CHANGEABLE)?;
+        }
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+        Ok(Opened::File(file, heirs))
+    }
+
+    fn open(&self, patience: Patience) -> Result<OwnedFd, Errno> {
+        let waiting = if patience == Patience::None { OFlags::NONBLOCK } else { OFlags::empty() };
+        // A terminal must not become ours.
+        let flags = self.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let there = flags - (OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW);
+        match &self.what {
+            // What was judged is not a link. If it is one by now, it is judged again.
+            What::Named(entry) => {
+                openat(entry.directory.hold(), &entry.given, flags | OFlags::NOFOLLOW, self.mode)
+            }
+            What::Held(_) if flags.contains(OFlags::CREATE | OFlags::EXCL) => Err(Errno::EXIST),
+            What::Held(seen) if seen.is_directory() && flags.contains(OFlags::CREATE) => Err(Errno::ISDIR),
+            What::Held(seen) => open(seen.link(), there, Mode::empty()),
+            What::Terminal(path) => open(path.as_path(), there, Mode::empty()),
+        }
+    }
+
+    fn is_pipe(&self) -> bool {
+        match &self.what {
+            What::Named(entry) => entry.look().is_ok_and(|seen| seen.is_fifo()),
+            What::Held(seen) => seen.is_fifo(),
+            What::Terminal(_) => false,
+        }
+    }
+}
+
+fn is_pipe(file: &OwnedFd) -> bool {
+    fstat(file).is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::Fifo)
+}
+
+/// Of the flags of an open file, those that can be changed afterwards.
+const CHANGEABLE: OFlags =
+    OFlags::APPEND.union(OFlags::NONBLOCK).union(OFlags::DIRECT).union(OFlags::NOATIME);

@@ -1,0 +1,162 @@
+//! Files that are opened.
+
+use super::{Answer, Judge, Judged, WRITING};
+use crate::calls::Place;
+use crate::denial::Operation;
+use crate::helper::caller::Caller;
+use crate::helper::deed::{Deed, Opening, What, wish};
+use crate::helper::memory::Missing;
+use crate::helper::place::{End, Entry, Located, Seen};
+use rustix::fs::{FileType, Mode, OFlags, makedev};
+use rustix::io::Errno;
+use windlass_sys::lockdown::notice::Notice;
+
+/// An open that is asked about.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    notice: &'a Notice,
+    flags: OFlags,
+    mode: Mode,
+}
+
+impl Judge<'_> {
+    /// Whether an open is carried out here. One without a name (`O_PATH`, `O_TMPFILE`) makes none and writes nowhere.
+    pub(super) fn carries_open(&self, flags: OFlags) -> bool {
+        let nameless = flags.contains(OFlags::PATH) || flags.bits() & UNNAMED != 0;
+        !nameless
+            && (flags.contains(OFlags::CREATE) && self.carries_names()
+                || flags.bits() & WRITING != 0 && self.is_alone())
+    }
+
+    pub(super) fn opened(&self, notice: &Notice, place: Place) -> Judged {
+        let (flags, mode) = wish::opening(notice);
+        let wish = Wish { notice, flags, mode };
+        let located = Located::of(notice, place)?;
+        let follows = !flags.intersects(OFlags::NOFOLLOW) && !flags.contains(OFlags::CREATE | OFlags::EXCL);
+        if self.carries_open(flags) {
+            return self.opened_by_us(located.end(notice, follows)?, wish);
+        }
+        match located.look(follows) {
+            Ok(seen) => Ok(self.opened_there(&seen, flags).unwrap_or(Answer::GoOn)),
+            Err(Missing::Hidden) if flags.bits() & WRITING != 0 => Err(Missing::Hidden),
+            Err(Missing::Hidden) => Ok(Answer::GoOn),
+            Err(Missing::Fails(_)) => match (located.end(notice, follows), flags.contains(OFlags::CREATE)) {
+                (Ok(End::Name(entry)), false) => {
+                    Ok(self.denied_to_read(&entry.path()).unwrap_or(Answer::GoOn))
+                }
+                (Ok(End::Name(entry)), true) => {
+                    Ok(self.made(Operation::Create, &entry).unwrap_or(Answer::GoOn))
+                }
+                (Err(Missing::Hidden), true) => Err(Missing::Hidden),
+                _ => Ok(Answer::GoOn),
+            },
+        }
+    }
+
+    fn opened_by_us(&self, end: End, wish: Wish<'_>) -> Judged {
+        match end {
+            End::Open(seen) => self.opened_again(seen, wish),
+            End::Name(entry) => match entry.look() {
+                Ok(seen) => self.opened_by_name(entry, seen, wish),
+                Err(Missing::Fails(Errno::NOENT)) => self.opened_new(entry, wish),
+                Err(missing) => Err(missing),
+            },
+        }
+    }
+
+    fn opened_new(&self, entry: Entry, wish: Wish<'_>) -> Judged {
+        if !wish.flags.contains(OFlags::CREATE) {
+            return Ok(self.denied_to_read(&entry.path()).unwrap_or(Answer::Fail(Errno::NOENT)));
+        }
+        let refused = self.made(Operation::Create, &entry);
+        Ok(refused.unwrap_or_else(|| wish.carried_out(What::Named(entry))))
+    }
+
+    /// A file that is there. Its name may stand for another by the time it is opened, or for none: in a place where nothing
+    /// may be made, and under a name that must not come into being, exactly this file is opened.
+    fn opened_by_name(&self, entry: Entry, seen: Seen, wish: Wish<'_>) -> Judged {
+        if is_link(&seen) {
+            return Ok(Answer::Fail(match wish.flags.contains(OFlags::EXCL) {
+                true => Errno::EXIST,
+                false => Errno::LOOP,
+            }));
+        }
+        let refused = self.opened_there(&seen, wish.flags).or_else(|| self.out_of_reach(&seen, wish));
+        if let Some(refused) = refused {
+            return Ok(refused);
+        }
+        if is_everybodys_terminal(&seen) {
+            return Ok(wish.carried_out(What::Terminal(Caller::of(wish.notice.pid)?.terminal()?)));
+        }
+        let fixed = self.unborn(&entry).is_some() || self.is_kept(&entry.directory);
+        Ok(wish.carried_out(if fixed { What::Held(seen) } else { What::Named(entry) }))
+    }
+
+    fn opened_again(&self, seen: Seen, wish: Wish<'_>) -> Judged {
+        let refused = self.opened_there(&seen, wish.flags).or_else(|| self.out_of_reach(&seen, wish));
+        Ok(refused.unwrap_or_else(|| wish.carried_out(What::Held(seen))))
+    }
+
+    fn opened_there(&self, seen: &Seen, flags: OFlags) -> Option<Answer> {
+        if let Some(refused) = self.denied_to_read(&seen.path) {
+            return Some(refused);
+        }
+        let unnamed = flags.bits() & UNNAMED != 0;
+        let changes = flags & OFlags::RWMODE != OFlags::RDONLY || flags.contains(OFlags::TRUNC);
+        let can_be_changed = if seen.is_directory() { unnamed } else { seen.is_regular() };
+        if !changes || !can_be_changed || !self.is_kept(seen) {
+            return None;
+        }
+        let operation = if unnamed { Operation::Create } else { Operation::Write };
+        // Who could not write to the file anyway is not refused by a rule.
+        Some(match seen.owner_lets_write() {
+            true => self.refused(operation, &seen.path),
+            false => Answer::Fail(Errno::ACCESS),
+        })
+    }
+
+    /// What we could open, and the caller could not: for us the kernel asks other questions in a table of processes, and
+    /// without namespaces we are not bound by what binds the caller.
+    fn out_of_reach(&self, seen: &Seen, wish: Wish<'_>) -> Option<Answer> {
+        let reachable = if self.is_alone() {
+            self.is_common(seen, wish)
+        } else {
+            let own = format!("/proc/{}", std::process::id());
+            !seen.is_of_processes() || !(seen.path.starts_with(own) || seen.path.ends_with("mem"))
+        };
+        (!reachable).then_some(Answer::Fail(Errno::ACCESS))
+    }
+
+    fn is_common(&self, seen: &Seen, Wish { notice, flags, .. }: Wish<'_>) -> bool {
+        if seen.is_of_processes() {
+            return false;
+        }
+        let reads = flags & OFlags::RWMODE == OFlags::RDONLY && !flags.contains(OFlags::TRUNC);
+        let harmless = reads && (seen.is_regular() || seen.is_directory());
+        // A pipe, or something else that never had a path, belongs to whoever holds it.
+        let has_path = seen.path.is_absolute();
+        let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal());
+        harmless
+            || !has_path
+            || self.is_writable_by_rule(&seen.path)
+            || terminal().is_ok_and(|path| path == seen.path)
+    }
+}
+
+impl Wish<'_> {
+    fn carried_out(self, what: What) -> Answer {
+        Answer::carry_out(Deed::Open(Opening { what, flags: self.flags, mode: self.mode }))
+    }
+}
+
+/// What tells `O_TMPFILE` from `O_DIRECTORY`.
+const UNNAMED: u32 = 0o20_000_000;
+
+fn is_link(seen: &Seen) -> bool {
+    seen.kind() == FileType::Symlink
+}
+
+/// `/dev/tty`, which is another terminal for everybody who opens it.
+fn is_everybodys_terminal(seen: &Seen) -> bool {
+    seen.kind() == FileType::CharacterDevice && seen.about.st_rdev == makedev(5, 0)
+}

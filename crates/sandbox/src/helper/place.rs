@@ -1,0 +1,345 @@
+//! Where a caller's path leads, as its caller would find it: from its own root, directory or open descriptor.
+//!
+//! What is found is held, so that what was judged is what is used, whatever becomes of the path meanwhile.
+
+use super::memory::{Missing, path_at};
+use crate::calls::Place;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{
+    Access, AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, Stat, StatVfsMountFlags,
+    accessat, fstat, fstatfs, fstatvfs, open, openat2, readlinkat, statat,
+};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use windlass_sys::lockdown::notice::Notice;
+
+/// A path, and where it begins for the caller.
+#[derive(Debug)]
+pub(super) struct Located {
+    /// The caller's root, working directory or open descriptor, in the table of processes.
+    base: String,
+    /// As it was given; nothing: the base itself is meant.
+    rest: OsString,
+}
+
+/// Something that is there.
+#[derive(Debug)]
+pub(super) struct Seen {
+    hold: OwnedFd,
+    pub(super) path: PathBuf,
+    pub(super) about: Stat,
+}
+
+/// A name in a directory, whether or not there is something of that name.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) directory: Seen,
+    pub(super) name: OsString,
+    /// The name with the slash after it that its caller gave, to which the kernel has things to say.
+    pub(super) given: OsString,
+}
+
+/// Where a path that is opened ends.
+#[derive(Debug)]
+pub(super) enum End {
+    /// At a name in a directory.
+    Name(Entry),
+    /// At what is open already: there is no name to speak of.
+    Open(Seen),
+}
+
+/// `AT_FDCWD` as it stands in a register.
+const WORKING_DIRECTORY: i32 = -100;
+/// The kernel follows no more links than this either.
+const MOST_LINKS: usize = 40;
+
+impl Located {
+    pub(super) fn of(notice: &Notice, place: Place) -> Result<Self, Missing> {
+        if let (0, Some(argument)) = (notice.arguments[place.path], place.directory) {
+            // No path at all: it is about the descriptor itself.
+            return Ok(Self::descriptor(notice, argument));
+        }
+        let text = path_at(notice, notice.arguments[place.path])?;
+        if text.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        let descriptor = place.directory.map(|argument| notice.arguments[argument] as i32);
+        let path = Path::new(OsStr::from_bytes(&text));
+        Ok(match descriptor.filter(|descriptor| *descriptor != WORKING_DIRECTORY) {
+            Some(descriptor) if !path.is_absolute() => {
+                Self { base: format!("/proc/{}/fd/{descriptor}", notice.pid), rest: path.into() }
+            }
+            _ => Self::from_working_directory(notice, path),
+        })
+    }
+
+    pub(super) fn from_working_directory(notice: &Notice, path: &Path) -> Self {
+        let pid = notice.pid.to_string();
+        match path.is_absolute() {
+            true => absolute(path, &pid),
+            false => Self { base: format!("/proc/{pid}/cwd"), rest: path.into() },
+        }
+    }
+
+    pub(super) fn descriptor(notice: &Notice, argument: usize) -> Self {
+        let base = match (notice.pid, notice.arguments[argument] as i32) {
+            (pid, WORKING_DIRECTORY) => format!("/proc/{pid}/cwd"),
+            (pid, descriptor) => format!("/proc/{pid}/fd/{descriptor}"),
+        };
+        Self { base, rest: OsString::new() }
+    }
+
+    /// Whether nothing but the base is meant: an open descriptor.
+    pub(super) fn is_base(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// What is there, a link at the end followed or not.
+    pub(super) fn look(&self, follow: bool) -> Result<Seen, Missing> {
+        let base = self.open_base()?;
+        if self.is_base() {
+            return Seen::of(base);
+        }
+        let links = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        Seen::below(&base, &self.rest, links)
+    }
+
+    fn open_base(&self) -> Result<OwnedFd, Missing> {
+        open(self.base.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| match errno {
+            // There is no descriptor of that number.
+            Errno::NOENT => Missing::Fails(Errno::BADF),
+            errno => missing(errno),
+        })
+    }
+
+    /// The directory and the name in it.
+    pub(super) fn entry(&self) -> Result<Entry, Missing> {
+        let (parent, given) = split(self.rest.as_bytes());
+        let base = self.open_base()?;
+        let directory = if parent.is_empty() {
+            Seen::of(base)?
+        } else {
+            Seen::below(&base, OsStr::from_bytes(parent), OFlags::DIRECTORY)?
+        };
+        if !directory.is_directory() {
+            return Err(Errno::NOTDIR.into());
+        }
+        let end = given.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+        let (name, given) = (OsStr::from_bytes(&given[..end]), OsStr::from_bytes(given));
+        Ok(Entry { directory, name: name.to_owned(), given: given.to_owned() })
+    }
+
+    /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not here.
+    pub(super) fn end(&self, notice: &Notice, follow: bool) -> Result<End, Missing> {
+        if self.is_base() {
+            return self.look(true).map(End::Open);
+        }
+        let mut entry = self.entry()?;
+        for _ in 0..MOST_LINKS {
+            let Some(target) = entry.link_target().filter(|_| follow) else { return Ok(End::Name(entry)) };
+            entry.check_link()?;
+            let next = match Path::new(&target).is_absolute() {
+                true => absolute(Path::new(&target), &notice.pid.to_string()),
+                false => Self { base: own_link(&entry.directory.hold), rest: target },
+            };
+            if next.is_base() {
+                return next.look(true).map(End::Open);
+            }
+            entry = next.entry()?;
+        }
+        Err(Errno::LOOP.into())
+    }
+}
+
+/// The directories of a path and its last name, both as they were given.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    path.split_at(start)
+}
+
+/// What the caller means by itself is the caller, not whoever looks.
+fn absolute(path: &Path, pid: &str) -> Located {
+    const OWN: [(&str, &str); 6] = [
+        ("/proc/self", ""),
+        ("/proc/thread-self", ""),
+        ("/dev/fd", "/fd"),
+        ("/dev/stdin", "/fd/0"),
+        ("/dev/stdout", "/fd/1"),
+        ("/dev/stderr", "/fd/2"),
+    ];
+    for (prefix, own) in OWN {
+        if let Ok(rest) = path.strip_prefix(prefix) {
+            let mut base = format!("/proc/{pid}{own}");
+            let mut names = rest.components();
+            // The first names below lead through links that only the kernel can follow; those of the caller are meant.
+            let through = match (own, rest.starts_with("fd")) {
+                ("", true) => 2,
+                ("" | "/fd", _) => 1,
+                _ => 0,
+            };
+            for name in names.by_ref().take(through) {
+                base = format!("{base}/{}", name.as_os_str().to_string_lossy());
+            }
+            return Located { base, rest: names.as_path().into() };
+        }
+    }
+    let bytes = path.as_os_str().as_bytes();
+    let rest = match bytes.iter().position(|byte| *byte != b'/') {
+        Some(start) => OsStr::from_bytes(&bytes[start..]),
+        None => OsStr::new("."),
+    };
+    Located { base: format!("/proc/{pid}/root"), rest: rest.to_owned() }
+}
+
+/// Why nothing was found: because there is nothing, or because it cannot be seen.
+fn missing(errno: Errno) -> Missing {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::BADF | Errno::NAMETOOLONG => {
+            Missing::Fails(errno)
+        }
+        _ => Missing::Hidden,
+    }
+}
+
+impl Seen {
+    /// From a place that is held, through ordinary links only: others would lead us where they would lead somebody else.
+    fn below(base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Self, Missing> {
+        let how = ResolveFlags::NO_MAGICLINKS;
+        let hold = openat2(base, rest, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty(), how);
+        Self::of(hold.map_err(missing)?)
+    }
+
+    fn of(hold: OwnedFd) -> Result<Self, Missing> {
+        let (Ok(about), Ok(path)) = (fstat(&hold), std::fs::read_link(own_link(&hold))) else {
+            return Err(Missing::Hidden);
+        };
+        Ok(Self { hold, path, about })
+    }
+
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.about.st_mode)
+    }
+
+    pub(super) fn is_directory(&self) -> bool {
+        self.kind() == FileType::Directory
+    }
+
+    pub(super) fn is_regular(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
+    pub(super) fn is_fifo(&self) -> bool {
+        self.kind() == FileType::Fifo
+    }
+
+    /// The kernel's own word on whether anything here can be changed.
+    pub(super) fn is_on_read_only_mount(&self) -> bool {
+        fstatvfs(&self.hold).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY))
+    }
+
+    /// Whether it is part of a table of processes, where the kernel asks who opens a file and not only what it may.
+    pub(super) fn is_of_processes(&self) -> bool {
+        fstatfs(&self.hold).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+    }
+
+    /// Whether its owner lets us write: the kernel asks that first, and says afterwards that the place is read-only.
+    pub(super) fn owner_lets_write(&self) -> bool {
+        let answer = accessat(CWD, self.link(), Access::WRITE_OK, AtFlags::empty());
+        matches!(answer, Ok(()) | Err(Errno::ROFS))
+    }
+
+    /// Whether it belongs to our user, or we are root. Where only one user has a number, everybody else's files bear that of
+    /// nobody, which may be ours: the kernel lets only the owner read without a trace.
+    pub(super) fn is_own(&self) -> bool {
+        let own = rustix::process::geteuid();
+        if own.is_root() || own.as_raw() != self.about.st_uid {
+            return own.is_root();
+        }
+        let untraced = OFlags::RDONLY | OFlags::NOATIME | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let can_be_asked = self.is_regular() || self.is_directory();
+        !can_be_asked || !matches!(open(self.link(), untraced, Mode::empty()), Err(Errno::PERM))
+    }
+
+    /// A name by which we reach exactly this.
+    pub(super) fn link(&self) -> String {
+        own_link(&self.hold)
+    }
+
+    pub(super) fn hold(&self) -> &OwnedFd {
+        &self.hold
+    }
+}
+
+impl Entry {
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path.join(&self.name)
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        statat(&self.directory.hold, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// What is there under the name; a link is not followed.
+    pub(super) fn look(&self) -> Result<Seen, Missing> {
+        Seen::below(&self.directory.hold, &self.name, OFlags::NOFOLLOW)
+    }
+
+    fn link_target(&self) -> Option<OsString> {
+        let target = readlinkat(&self.directory.hold, &self.name, Vec::new()).ok()?;
+        Some(OsStr::from_bytes(target.as_bytes()).to_owned())
+    }
+
+    /// In a directory where everybody leaves things, the kernel follows nobody's links but the caller's own and those of the
+    /// directory's owner (`fs.protected_symlinks`).
+    fn check_link(&self) -> Result<(), Missing> {
+        const EVERYBODYS: u32 = 0o1002;
+        let link = statat(&self.directory.hold, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let directory = &self.directory.about;
+        let own = [rustix::process::geteuid().as_raw(), directory.st_uid].contains(&link.st_uid);
+        match directory.st_mode & EVERYBODYS == EVERYBODYS && !own {
+            true => Err(Errno::ACCESS.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+fn own_link(hold: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", hold.as_raw_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_caller_means_by_itself_is_the_caller() {
+        let check = |path: &str, base: &str, rest: &str| {
+            let Located { base: found, rest: left } = absolute(Path::new(path), "7");
+            assert_eq!((found.as_str(), left), (base, OsString::from(rest)), "{path}");
+        };
+        check("/etc/hosts", "/proc/7/root", "etc/hosts");
+        check("/proc/self/cwd/x/y", "/proc/7/cwd", "x/y");
+        check("/proc/self/fd/3/a/b", "/proc/7/fd/3", "a/b");
+        check("/dev/fd/3/a", "/proc/7/fd/3", "a");
+        check("/dev/stdout", "/proc/7/fd/1", "");
+        check("/", "/proc/7/root", ".");
+        check("//a/./b/", "/proc/7/root", "a/./b/");
+    }
+
+    #[test]
+    fn a_path_is_its_directories_and_a_name_as_they_were_given() {
+        let check = |path: &str, parent: &str, name: &str| {
+            assert_eq!(split(path.as_bytes()), (parent.as_bytes(), name.as_bytes()), "{path}");
+        };
+        check("name", "", "name");
+        check("a/b", "a/", "b");
+        check("a//b//", "a//", "b//");
+        check("a/..", "a/", "..");
+        check("a/.", "a/", ".");
+        check("..", "", "..");
+        check("", "", "");
+    }
+}

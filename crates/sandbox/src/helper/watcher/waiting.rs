@@ -1,0 +1,87 @@
+//! Opens that have to be waited for, such as that of a pipe with nobody at its other end. A copy of the watcher does the
+//! waiting, hands the file over and is gone. One whose caller has gone first is ended.
+
+use crate::helper::caller::Caller;
+use crate::helper::deed::{Opened, Opening, Patience};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::process::set_parent_process_death_signal;
+use std::process::exit;
+use windlass_sys::lockdown::notice::{Listener, Notice};
+use windlass_sys::lockdown::{Twin, fork};
+use windlass_sys::process::Process;
+use windlass_sys::signal::Signal;
+
+/// Those who wait.
+#[derive(Default)]
+pub(super) struct Waiters(Vec<Waiter>);
+
+struct Waiter {
+    itself: Process,
+    caller: Process,
+}
+
+/// More than any command has that means well.
+const MOST: usize = 256;
+
+/// What is waited for, and by whom.
+pub(super) struct Wait<'a> {
+    pub(super) listener: &'a Listener,
+    pub(super) notice: &'a Notice,
+    pub(super) caller: &'a Caller,
+    pub(super) opening: &'a Opening,
+}
+
+impl Waiters {
+    pub(super) fn send(&mut self, wait: &Wait<'_>) {
+        match if self.0.len() < MOST { wait.send() } else { Err(Errno::AGAIN) } {
+            Ok(waiter) => self.0.push(waiter),
+            // It has come and gone.
+            Err(Errno::SRCH) => {}
+            Err(errno) => wait.listener.refuse(wait.notice, errno),
+        }
+    }
+
+    /// What tells that somebody need no longer wait.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let both = self.0.iter().flat_map(|waiter| [&waiter.itself, &waiter.caller]);
+        both.map(|process| PollFd::new(process, PollFlags::IN))
+    }
+
+    /// Ends those whose caller is gone, and forgets those who are gone themselves.
+    pub(super) fn dismiss(&mut self) {
+        self.0.retain(|waiter| {
+            if !waiter.caller.is_alive() {
+                // One that is gone already needs no signal.
+                let _ = waiter.itself.signal(Signal::KILL);
+                return false;
+            }
+            waiter.itself.is_alive()
+        });
+    }
+}
+
+impl Wait<'_> {
+    fn send(&self) -> Result<Waiter, Errno> {
+        let caller = Process::open(self.caller.process)?;
+        match fork()? {
+            Twin::Parent(itself) => Ok(Waiter { itself, caller }),
+            Twin::Child => self.carry_out(),
+        }
+    }
+
+    fn carry_out(&self) -> ! {
+        // Whoever ends the watcher ends us.
+        let _ = set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        let given = match self.opening.perform(self.caller, Patience::Endless) {
+            Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file.as_fd(), heirs),
+            Ok(Opened::Nothing | Opened::Later) => Err(Errno::INVAL),
+            Err(errno) => Err(errno),
+        };
+        if let Err(errno) = given {
+            self.listener.refuse(self.notice, errno);
+        }
+        exit(0)
+    }
+}
