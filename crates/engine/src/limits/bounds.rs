@@ -3,7 +3,7 @@
 
 use super::rate::Rate;
 use super::{Amount, Crossed, Enforced, Limits, Means, Peaks, Resource, Scope};
-use crate::Cause;
+use crate::{Cause, Session};
 use rustix::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,6 +50,8 @@ pub(crate) struct Held<'a> {
 pub(super) struct Measured {
     peaks: Peaks,
     rate: Rate,
+    /// The same, as far as somebody looks: for what all sessions print together.
+    looked_at: Rate,
 }
 
 impl Bounds {
@@ -83,6 +85,12 @@ impl Bounds {
         measured.peaks.note(Resource::OutputRate, Amount(rate));
         let amounts = [(Resource::Output, Amount(bytes)), (Resource::OutputRate, Amount(rate))];
         amounts.into_iter().find_map(|(resource, used)| self.exceeded(resource, used, Means::Reader))
+    }
+
+    /// How fast a session prints, by what it has printed by now.
+    pub(super) fn rate_of(&self, session: &Session) -> u64 {
+        let (now, sum) = (session.started().elapsed(), session.journal().end().get());
+        self.measured().looked_at.note(now, sum)
     }
 
     /// Whether the session's own limit is below this.

@@ -7,12 +7,17 @@ use std::time::Duration;
 pub(super) const FASTEST: Duration = Duration::from_millis(20);
 /// However far away every limit is, somebody looks this often.
 pub(super) const SLOWEST: Duration = Duration::from_secs(1);
+/// A rate is taken over seconds, however near its limit is.
+const RATE: Duration = Duration::from_millis(250);
 /// Looking may take one part in so many of a processor.
 const SHARE: u32 = 20;
 
 /// How long to wait before the next look, given what was used at this one and how long it took.
 pub(super) fn pause(limits: &Limits, used: &Peaks, processors: u64, cost: Duration) -> Duration {
     let soonest = limits.iter().map(|(resource, limit)| {
+        if resource == Resource::OutputRate {
+            return RATE;
+        }
         let left = limit.0.saturating_sub(used.of(resource).unwrap_or(Amount(0)).0);
         Duration::from_millis(left.saturating_mul(1000) / fastest_growth(resource, processors).max(1))
     });
@@ -37,7 +42,7 @@ fn fastest_growth(resource: Resource, processors: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{Bytes, Count};
+    use crate::limits::{Bytes, BytesPerSecond, Count};
 
     fn check(limits: Limits, (resource, used): (Resource, u64), cost: u64, expected: u64) {
         let mut peaks = Peaks::default();
@@ -56,6 +61,8 @@ mod tests {
         check(cpu, (Resource::CpuTime, 0), 0, 1000);
         check(cpu, (Resource::CpuTime, 59_000_000_000), 0, 500);
         check(Limits::default(), (Resource::Disk, 0), 0, 1000);
+        let rate = Limits { output_rate: Some(BytesPerSecond(1)), ..Limits::default() };
+        check(rate, (Resource::OutputRate, 5), 0, 250);
     }
 
     #[test]

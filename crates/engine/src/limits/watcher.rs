@@ -265,6 +265,7 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
     };
     let memory = || memory(entry, members, usage.resident);
     let printed = || entry.session.upgrade().map_or(0, |session| session.journal().end().get());
+    let rate = || entry.session.upgrade().map_or(0, |session| entry.bounds.rate_of(&session));
     for (resource, _) in wanted.iter() {
         let amount = match resource {
             Resource::Memory => Amount(memory()),
@@ -273,7 +274,7 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
             Resource::OpenFiles => Amount(usage.files),
             Resource::Disk => Amount(usage.written),
             Resource::Output => Amount(printed()),
-            Resource::OutputRate => continue,
+            Resource::OutputRate => Amount(rate()),
         };
         used.note(resource, amount);
     }

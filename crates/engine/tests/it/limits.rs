@@ -192,6 +192,25 @@ async fn all_sessions_together_have_limits_and_the_largest_goes() {
     }
 }
 
+/// Who prints most of it goes, and who prints little stays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_all_sessions_print_in_a_second_has_a_limit_together() {
+    let limits = Limits { output_rate: Some(BytesPerSecond(MIB)), ..Limits::default() };
+    let together = RuntimeLimits { limits, watching: Watching::WhereNeeded };
+    let engine = Engine::new(EngineOptions { together, ..options() }).unwrap();
+    let quiet = engine.start(with_stdin(sh("exec cat"), Stdin::Open)).unwrap();
+    let slow = engine.start(puppet(&["fill", "x", "1000000"])).unwrap();
+    assert_eq!(receipt(&slow).await.cause, Cause::Itself);
+    let flood = engine.start(puppet(&["fill", "x", "100000000000"])).unwrap();
+    let receipt = receipt(&flood).await;
+    let Cause::Limit(crossed) = receipt.cause else { panic!("{receipt:?}") };
+    assert_eq!((crossed.resource, crossed.scope), (Resource::OutputRate, Scope::Runtime), "{receipt:?}");
+    assert!(crossed.limit == Amount(MIB) && crossed.peak > Amount(MIB), "{receipt:?}");
+    quiet.write("still here\n").await.unwrap();
+    printed(&quiet, "still here").await;
+    engine.shutdown().await;
+}
+
 /// Without any limit: the disk is not filled, and another session's answer is there at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_gigabytes_of_output_do_not_hold_up_another_session() {
