@@ -253,8 +253,8 @@ impl<'a> Watch<'a> {
         let _ = channel::send(self.channel.as_fd(), &Report::Denied(denial).write(), &[], Waiting::No);
     }
 
-    /// A protected name has come into being although nobody was let make it: somebody outside did. It is reported and left
-    /// alone.
+    /// A protected name has come into being although nobody was let make it: somebody outside did, or somebody inside gave it
+    /// to a socket in a race. It is reported and left alone.
     fn look_at_births(&mut self) {
         let Some(births) = &self.births else { return };
         let mut space = [MaybeUninit::uninit(); 4096];
@@ -269,7 +269,10 @@ impl<'a> Watch<'a> {
             born.extend(found.map(|unborn| Denial {
                 operation: Operation::Create,
                 target: directory.join(&name).display().to_string(),
-                rule: format!("{}; it has come into being all the same, from outside", unborn.origin),
+                rule: format!(
+                    "{}; it has come into being all the same, from outside or as a socket",
+                    unborn.origin
+                ),
                 times: 1,
             }));
         }
