@@ -147,17 +147,17 @@ export interface ExecParams {
   tty: boolean;
   /** The name the program sees itself under, where it is not `argv[0]`. */
   arg0?: string | null;
-  /** Whether its network is to be controlled, which is refused until it can be. Default: `false`. */
+  /** Whether its network is to be controlled. Without `managedNetwork`, it has none. Default: `false`. */
   enforceManagedNetwork?: boolean;
   /** Which variables of the server it has, before `env` is laid over them. Left out or null: none. */
   envPolicy?: ExecEnvPolicy | null;
-  /** How its network is to be controlled. Refused unless null. */
-  managedNetwork?: unknown;
+  /** How its network is to be controlled. */
+  managedNetwork?: ManagedNetwork | null;
   /** A proxy to start for it. Refused unless null. */
   networkProxy?: unknown;
   /** Whether its input stays open for `process/write`. A terminal's always does. Default: `false`. */
   pipeStdin?: boolean;
-  /** What it is to be kept from. Anything but full access is refused until it can be enforced. */
+  /** What it is to be kept from. What cannot be enforced is refused. */
   sandbox?: SandboxContext | null;
   /** The terminal's first size; 24 rows of 80 columns, if it is left out. Added by Windlass. */
   size?: TerminalSize | null;
@@ -417,12 +417,34 @@ export interface ListedProcess {
 export type ManagedFileSystem =
   /** Those of a list. */
   | {
+    /** The most specific one counts; of two for the same place, `deny` before `write` before `read`. */
+    entries: PermissionEntry[];
     type: "restricted";
   }
   /** All that the user may touch. */
   | {
     type: "unrestricted";
   };
+
+/** How a process's network is controlled. */
+export interface ManagedNetwork {
+  /** Whether it may listen on, and connect to, 127.0.0.1 of its own network. Default: `false`. */
+  allowLocalBinding?: boolean;
+  /** Sockets at paths that it may connect to. Refused unless empty. Default: `[]`. */
+  allowUnixSockets?: string[];
+  /** Whether it may connect to any of them. Refused unless false. Default: `false`. */
+  dangerouslyAllowAllUnixSockets?: boolean;
+  /**
+   * Ports of the server's own machine that it may connect to. Refused unless empty: its network is another
+   * one. Default: `[]`.
+   */
+  loopbackPorts?: number[];
+}
+
+/** What becomes of an entry about a place that is not there. */
+export type MissingPath =
+  /** Nothing. */
+  | "skip";
 
 /** Whether the network may be used. */
 export type NetworkPermission =
@@ -436,6 +458,46 @@ export interface NoParams {}
 
 /** An absolute path, written as a `file:` URI. */
 export type PathUri = string;
+
+/** What may be done. */
+export type PermissionAccess =
+  /** Reading. */
+  | "read"
+  /** Reading and changing. */
+  | "write"
+  /** Nothing. */
+  | "deny";
+
+/** What may be done at one place and below. */
+export interface PermissionEntry {
+  /** What may be done there. */
+  access: PermissionAccess;
+  /** The place. */
+  path: PermissionPath;
+  /** What becomes of the entry where there is no such place. */
+  missing_path_behavior?: MissingPath | null;
+}
+
+/** A place. */
+export type PermissionPath =
+  /** This one. */
+  | {
+    /** Where it is. */
+    path: PathUri;
+    type: "path";
+  }
+  /** All that fit. */
+  | {
+    /** `*`, `?`, `[…]` within a name, `**` for any folders. */
+    pattern: string;
+    type: "glob_pattern";
+  }
+  /** One that is called by what it is for. */
+  | {
+    type: "special";
+    /** What for. */
+    value: SpecialPath;
+  };
 
 /** Who keeps to what. */
 export type Permissions =
@@ -527,16 +589,22 @@ export interface ResizeParams {
   size: TerminalSize;
 }
 
-/** What may be touched. Members that are not named here say where, and are read by nobody yet. */
+/** What may be touched. Members that are not named here concern other systems. */
 export interface SandboxContext {
   /** Who keeps to what. */
   permissions: Permissions;
+  /** The folder that the permissions are about, if not that of the process. */
+  cwd?: PathUri | null;
+  /** The folders of the project, if there are others than that. Default: `[]`. */
+  workspaceRoots?: PathUri[];
 }
 
 /** What keeps a process from what it may not touch. */
 export type SandboxType =
   /** Nothing. */
-  | "none";
+  | "none"
+  /** A sandbox of this machine. */
+  | "linuxSeccomp";
 
 /** Who serves. */
 export interface ServerInfo {
@@ -561,6 +629,39 @@ export interface SignalParams {
   /** Which signal. */
   signal: ProcessSignal;
 }
+
+/** A place that is called by what it is for. */
+export type SpecialPath =
+  /** Everything. */
+  | {
+    kind: "root";
+  }
+  /** What programs need to run at all. */
+  | {
+    kind: "minimal";
+  }
+  /** The folders of the project. */
+  | {
+    kind: "project_roots";
+    /** A place below each of them. */
+    subpath?: string | null;
+  }
+  /** The user's folder for temporary files. */
+  | {
+    kind: "tmpdir";
+  }
+  /** `/tmp`. */
+  | {
+    kind: "slash_tmp";
+  }
+  /** Something that the client knows and did not explain. */
+  | {
+    kind: "unknown";
+    /** Its name. */
+    path: string;
+    /** A place below it. */
+    subpath?: string | null;
+  };
 
 /** The size of a terminal. */
 export interface TerminalSize {

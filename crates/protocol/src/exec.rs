@@ -28,7 +28,10 @@ pub use self::process::{
     ListedProcess, ProcessOutputChunk, ProcessSignal, ReadParams, ReadResponse, ResizeParams, SandboxType,
     SignalParams, TerminalSize, TerminateParams, TerminateResponse, WriteParams, WriteResponse, WriteStatus,
 };
-pub use self::sandbox::{ManagedFileSystem, NetworkPermission, Permissions, SandboxContext};
+pub use self::sandbox::{
+    ManagedFileSystem, ManagedNetwork, MissingPath, NetworkPermission, PermissionAccess, PermissionEntry,
+    PermissionPath, Permissions, SandboxContext, SpecialPath,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

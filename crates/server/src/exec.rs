@@ -11,6 +11,7 @@ mod environment;
 mod errands;
 mod files;
 mod follow;
+mod permissions;
 mod process;
 mod read;
 mod reply;
@@ -45,6 +46,8 @@ pub struct Place {
     pub directory: PathBuf,
     /// The folder for temporary files.
     pub temporary: PathBuf,
+    /// Where the runtime keeps its records, which no process may change that is kept from anything.
+    pub state_directory: PathBuf,
 }
 
 /// A server of the dialect, whatever its connections come through. Clones share the sessions.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::args::{DialectCommand, ListenWords, ServerLimitWords};
+use crate::args::{DialectCommand, LayersName, ListenWords, ServerLimitWords};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXEC_SERVER_EXAMPLES)]
@@ -23,11 +23,15 @@ pub(crate) struct ExecServe {
 
     #[command(flatten)]
     pub(crate) limits: ServerLimitWords,
+
+    /// Which of the machine's means to use for sandboxes
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    pub(crate) sandbox_layers: LayersName,
 }
 
 const EXEC_SERVER_EXAMPLES: &str = "\
 Without --listen it serves WebSockets on a free port of 127.0.0.1. The first line on standard output
-is the address to connect to. Commands may touch whatever this user may.
+is the address to connect to. Commands may touch whatever this user may, unless their clients say less.
 
 Examples:
   windlass exec-server

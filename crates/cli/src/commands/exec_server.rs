@@ -10,11 +10,12 @@ use windlass_engine::{Engine, EngineOptions, Guard, RegistryLimits, Store, WhenF
 use windlass_server::exec::{ExecServer, Place};
 use windlass_server::listen::Listen;
 
-use crate::args::{ExecServe, ServerLimitWords};
+use crate::args::ExecServe;
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
+use crate::confinement;
 use crate::failure::Exit;
 use crate::{listening, printing};
 
@@ -28,33 +29,39 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let listener = listening::bind(&order.listening, anywhere).await?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, &order.limits)?;
+    let engine = engine(store, &order)?;
     let server = ExecServer::new(engine.clone(), place(&config)?);
     if let Some(url) = listener.url() {
         printing::print(format!("{url}\n"))?;
-        eprintln!("windlass: serving; commands may touch whatever this user may");
+        eprintln!(
+            "windlass: serving; commands may touch whatever this user may, unless their clients say less"
+        );
     }
     server.serve(listener, signals.told_to_end()).await;
     engine.shutdown().await;
     Ok(Exit::SUCCESS)
 }
 
-fn engine(store: Option<Store>, words: &ServerLimitWords) -> Result<Engine> {
-    let (each, together) = (words.each(), words.together());
+fn engine(store: Option<Store>, order: &ExecServe) -> Result<Engine> {
+    let (each, together) = (order.limits.each(), order.limits.together());
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    Ok(Engine::new(EngineOptions { store, guard, limits, each, together, ..EngineOptions::default() })?)
+    let grounds = Some(confinement::grounds(order.sandbox_layers));
+    let options = EngineOptions { store, guard, limits, each, together, grounds, ..EngineOptions::default() };
+    Ok(Engine::new(options)?)
 }
 
 fn place(config: &Config) -> Result<Place> {
     let path = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = Config::working_directory()?;
     Ok(Place {
         variables: config.environment.clone(),
         shell: shell(&config.shell),
         home: path("HOME"),
-        directory: Config::working_directory()?,
         temporary: path("TMPDIR").unwrap_or_else(|| "/tmp".into()),
+        state_directory: directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/"))),
+        directory,
     })
 }
 

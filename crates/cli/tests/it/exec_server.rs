@@ -100,6 +100,111 @@ fn lines_that_are_no_messages_cost_only_themselves() {
     exec.end();
 }
 
+/// Permissions as a client sends them that lets a project be changed, without the network.
+fn project_only(more: &[Value]) -> Value {
+    let special = |kind: &str| json!({ "type": "special", "value": { "kind": kind } });
+    let mut entries = vec![
+        json!({ "path": special("root"), "access": "read" }),
+        json!({ "path": special("project_roots"), "access": "write" }),
+    ];
+    entries.extend_from_slice(more);
+    let files = json!({ "type": "restricted", "entries": entries });
+    json!({ "permissions": { "type": "managed", "file_system": files, "network": "restricted" } })
+}
+
+#[test]
+fn a_process_is_kept_from_what_its_client_says() {
+    let mut exec = Exec::start("sandbox");
+    let outside = windlass_testkit::Scratch::below(std::path::Path::new("/var/tmp"), "exec-outside");
+    let place = outside.path().display();
+    // Where the server keeps its records nobody may write, and that is the home itself here.
+    let project = exec.home.path().join("project");
+    std::fs::create_dir_all(project.join("kept")).expect("it can be made");
+    let secret = project.join("secret");
+    std::fs::write(&secret, "hush").expect("it can be written");
+    let script =
+        format!("echo in > in; cat in; echo out > '{place}/out'; cat secret; mkdir sub; echo no > kept/x");
+    let mut params = exec.params("kept", &["/bin/sh", "-c", &script]);
+    params["cwd"] = json!(format!("file://{}", project.display()));
+    let below = json!({ "type": "special", "value": { "kind": "project_roots", "subpath": "kept" } });
+    let hidden = json!({ "type": "path", "path": format!("file://{}", secret.display()) });
+    params["sandbox"] = project_only(&[
+        json!({ "path": below, "access": "read" }),
+        json!({ "path": hidden, "access": "none" }),
+    ]);
+    let answer = exec.wire.request("process/start", &params).expect("it answers").expect("it starts");
+    assert_eq!(answer["sandboxType"], "linuxSeccomp");
+    let exited = |message: &Message| message.notice("process/exited").is_some();
+    let message = exec.wire.wait_for(exited).expect("it ends");
+    assert_eq!(
+        message.notice("process/exited").map(|params| params["sandboxDenied"].clone()),
+        Some(json!(true))
+    );
+    let said = exec.wire.request("process/read", &json!({ "processId": "kept" })).expect("it answers");
+    let chunks = said.expect("it is known")["chunks"].as_array().cloned().unwrap_or_default();
+    let text: Vec<u8> = chunks
+        .iter()
+        .flat_map(|chunk| base64::decode(chunk["chunk"].as_str().unwrap_or("").as_bytes()).expect("base64"))
+        .collect();
+    assert!(!String::from_utf8_lossy(&text).contains("hush"), "{}", String::from_utf8_lossy(&text));
+    assert!(project.join("sub").is_dir() && !project.join("kept/x").exists());
+    assert_eq!(outside.names(), Vec::<String>::new());
+    exec.end();
+}
+
+/// What could not be enforced is refused with its reason, and nothing runs.
+#[test]
+fn what_has_no_equal_here_is_refused() {
+    let mut exec = Exec::start("no-equal");
+    let managed = |files: Value, network: &str| json!({ "permissions": { "type": "managed", "file_system": files, "network": network } });
+    let restricted = |entries: Value| json!({ "type": "restricted", "entries": entries });
+    let root = json!({ "type": "special", "value": { "kind": "root" } });
+    let unknown = json!({ "type": "special", "value": { "kind": "unknown", "path": ":elsewhere" } });
+    let glob = json!({ "type": "glob_pattern", "pattern": "/**/*.rs" });
+    for (member, value, expected) in [
+        (
+            "sandbox",
+            managed(restricted(json!([])), "restricted"),
+            "everything can be read that is not denied",
+        ),
+        ("sandbox", managed(json!({ "type": "unrestricted" }), "restricted"), "lists what may be changed"),
+        (
+            "sandbox",
+            managed(restricted(json!([{ "path": root, "access": "write" }])), "enabled"),
+            "lists what may be changed",
+        ),
+        ("sandbox", project_only(&[json!({ "path": unknown, "access": "read" })]), "`:elsewhere`"),
+        ("sandbox", project_only(&[json!({ "path": glob, "access": "write" })]), "can only be denied"),
+        ("enforceManagedNetwork", json!(true), "only together with its files"),
+        ("managedNetwork", json!({ "loopbackPorts": [3128] }), "no port of this machine"),
+        ("networkProxy", json!({}), "no proxy is started"),
+    ] {
+        let mut params = exec.params("p", &["/bin/touch", "ran"]);
+        params[member] = value;
+        let refused =
+            exec.wire.request("process/start", &params).expect("it answers").expect_err("it is refused");
+        assert!(refused.to_string().contains(expected), "{member}: {refused}");
+    }
+    assert!(!exec.home.path().join("ran").exists());
+    exec.end();
+}
+
+#[test]
+fn a_network_that_is_managed_is_the_processs_own() {
+    let mut exec = Exec::start("network");
+    let script = "grep -c lo: /proc/net/dev; grep -v -c lo: /proc/net/dev";
+    for (process, managed) in [("off", json!(null)), ("own", json!({ "allowLocalBinding": true }))] {
+        let mut params = exec.params(process, &["/bin/sh", "-c", script]);
+        params["sandbox"] = project_only(&[]);
+        params["enforceManagedNetwork"] = json!(true);
+        params["managedNetwork"] = managed;
+        exec.begin(&params);
+        // The two other lines are the heading.
+        assert_eq!(exec.printed(process, ("", 0)), "1\n2\n", "{process}");
+    }
+    exec.end();
+}
+
 #[test]
 fn a_thousand_starts_in_one_burst_all_run() {
     let mut exec = Exec::start("burst");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{PathUri, SandboxContext};
+use super::{ManagedNetwork, PathUri, SandboxContext};
 
 /// `process/start`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,15 +31,15 @@ pub struct ExecParams {
     /// The name the program sees itself under, where it is not `argv[0]`.
     #[serde(default)]
     pub arg0: Option<String>,
-    /// What it is to be kept from. Anything but full access is refused until it can be enforced.
+    /// What it is to be kept from. What cannot be enforced is refused.
     #[serde(default)]
     pub sandbox: Option<SandboxContext>,
-    /// Whether its network is to be controlled, which is refused until it can be.
+    /// Whether its network is to be controlled. Without `managedNetwork`, it has none.
     #[serde(default)]
     pub enforce_managed_network: bool,
-    /// How its network is to be controlled. Refused unless null.
+    /// How its network is to be controlled.
     #[serde(default)]
-    pub managed_network: Option<Value>,
+    pub managed_network: Option<ManagedNetwork>,
     /// A proxy to start for it. Refused unless null.
     #[serde(default)]
     pub network_proxy: Option<Value>,
@@ -92,6 +92,8 @@ pub struct ExecResponse {
 pub enum SandboxType {
     /// Nothing.
     None,
+    /// A sandbox of this machine.
+    LinuxSeccomp,
 }
 
 /// The size of a terminal.

@@ -1,13 +1,24 @@
-//! What a client wants a process or a file operation to be kept from. Read so that it can be refused, never ignored.
+//! What a client wants a process or a file operation to be kept from. What is not understood is refused, never ignored.
+
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What may be touched. Members that are not named here say where, and are read by nobody yet.
+use super::PathUri;
+
+/// What may be touched. Members that are not named here concern other systems.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SandboxContext {
     /// Who keeps to what.
     pub permissions: Permissions,
+    /// The folder that the permissions are about, if not that of the process.
+    #[serde(default)]
+    pub cwd: Option<PathUri>,
+    /// The folders of the project, if there are others than that.
+    #[serde(default)]
+    pub workspace_roots: Vec<PathUri>,
 }
 
 /// Who keeps to what.
@@ -33,9 +44,95 @@ pub enum Permissions {
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ManagedFileSystem {
     /// Those of a list.
-    Restricted {},
+    Restricted {
+        /// The most specific one counts; of two for the same place, `deny` before `write` before `read`.
+        entries: Vec<PermissionEntry>,
+    },
     /// All that the user may touch.
     Unrestricted,
+}
+
+/// What may be done at one place and below.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PermissionEntry {
+    /// The place.
+    pub path: PermissionPath,
+    /// What may be done there.
+    pub access: PermissionAccess,
+    /// What becomes of the entry where there is no such place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_path_behavior: Option<MissingPath>,
+}
+
+/// What becomes of an entry about a place that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingPath {
+    /// Nothing.
+    Skip,
+}
+
+/// What may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionAccess {
+    /// Reading.
+    Read,
+    /// Reading and changing.
+    Write,
+    /// Nothing.
+    #[serde(alias = "none")]
+    Deny,
+}
+
+/// A place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PermissionPath {
+    /// This one.
+    Path {
+        /// Where it is.
+        path: PathUri,
+    },
+    /// All that fit.
+    GlobPattern {
+        /// `*`, `?`, `[…]` within a name, `**` for any folders.
+        pattern: String,
+    },
+    /// One that is called by what it is for.
+    Special {
+        /// What for.
+        value: SpecialPath,
+    },
+}
+
+/// A place that is called by what it is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SpecialPath {
+    /// Everything.
+    Root,
+    /// What programs need to run at all.
+    Minimal,
+    /// The folders of the project.
+    #[serde(alias = "current_working_directory")]
+    ProjectRoots {
+        /// A place below each of them.
+        #[serde(default)]
+        subpath: Option<PathBuf>,
+    },
+    /// The user's folder for temporary files.
+    Tmpdir,
+    /// `/tmp`.
+    SlashTmp,
+    /// Something that the client knows and did not explain.
+    Unknown {
+        /// Its name.
+        path: String,
+        /// A place below it.
+        #[serde(default)]
+        subpath: Option<PathBuf>,
+    },
 }
 
 /// Whether the network may be used.
@@ -47,6 +144,24 @@ pub enum NetworkPermission {
     Restricted,
     /// It may.
     Enabled,
+}
+
+/// How a process's network is controlled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ManagedNetwork {
+    /// Ports of the server's own machine that it may connect to. Refused unless empty: its network is another one.
+    #[serde(default)]
+    pub loopback_ports: Vec<u16>,
+    /// Whether it may listen on, and connect to, 127.0.0.1 of its own network.
+    #[serde(default)]
+    pub allow_local_binding: bool,
+    /// Sockets at paths that it may connect to. Refused unless empty.
+    #[serde(default)]
+    pub allow_unix_sockets: Vec<String>,
+    /// Whether it may connect to any of them. Refused unless false.
+    #[serde(default)]
+    pub dangerously_allow_all_unix_sockets: bool,
 }
 
 impl SandboxContext {

@@ -16,7 +16,7 @@ use windlass_protocol::envelope::{
 };
 use windlass_protocol::exec::{
     CloseStdinParams, Done, EnvironmentStatus, EnvironmentStatusResponse, ExecParams, ExecResponse,
-    InitializeParams, InitializeResponse, ListResponse, ProcessSignal, ReadParams, ResizeParams, SandboxType,
+    InitializeParams, InitializeResponse, ListResponse, ProcessSignal, ReadParams, ResizeParams,
     SignalParams, TerminateParams, TerminateResponse, WriteParams, WriteResponse, WriteStatus,
 };
 
@@ -211,7 +211,7 @@ impl Connection {
         // A client may count on the files it asked for before.
         self.errands.idle().await;
         let process = start::start(&self.server, &session, params)?;
-        let (process_id, sandbox_type) = (process.id().to_owned(), SandboxType::None);
+        let (process_id, sandbox_type) = (process.id().to_owned(), process.sandbox_type());
         answer(reply, ExecResponse { process_id, sandbox_type })?;
         process.begin(&session);
         Ok(())

@@ -138,6 +138,7 @@ mod tests {
             home: None,
             directory: "/".into(),
             temporary: "/tmp".into(),
+            state_directory: "/nobody/state".into(),
         }
     }
 

@@ -31,8 +31,8 @@ pub(super) fn check_sandbox(sandbox: Option<&SandboxContext>) -> Result<(), Refu
     if sandbox.is_none_or(SandboxContext::is_full_access) {
         return Ok(());
     }
-    let message = "sandbox: this build of windlass does not enforce permissions of type `managed` yet; \
-                   have the client ask for full access, or run the server where a sandbox of yours holds it";
+    let message = "sandbox: file operations are not kept from anything here, only processes are; \
+                   have the client ask for full access to files, or work on them by processes";
     Err(Refusal::new(INVALID_REQUEST, message))
 }
 

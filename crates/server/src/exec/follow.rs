@@ -97,7 +97,7 @@ impl Teller<'_> {
         let batch = self.process.collect(Wanted { after: self.told, most: TURN });
         let Some(last) = batch.last() else { return Turn::Done };
         for event in &batch.events {
-            push(peer, self.process.id(), event);
+            push(peer, self.process, event);
         }
         self.told = last;
         if batch.reached.since(self.confirmed) >= CONFIRMED {
@@ -130,7 +130,8 @@ async fn attached(attachment: &mut watch::Receiver<Attachment>) -> Result<Peer, 
     }
 }
 
-fn push(peer: &Peer, id: &str, event: &Event) {
+fn push(peer: &Peer, process: &Process, event: &Event) {
+    let id = process.id();
     match event {
         Event::Output(output) => peer.push(output_message(id, output)),
         Event::Exited(exited) => {
@@ -140,7 +141,7 @@ fn push(peer: &Peer, id: &str, event: &Event) {
                 seq,
                 exit_code: exited.exit.code(),
                 signal: signal(exited.exit),
-                sandbox_denied: false,
+                sandbox_denied: process.was_denied(),
             };
             peer.notify("process/exited", &params);
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windlass_engine::{Offset, Session};
-use windlass_protocol::exec::ListedProcess;
+use windlass_protocol::exec::{ListedProcess, SandboxType};
 
 use super::control::{Controls, Input};
 use super::follow;
@@ -36,6 +36,19 @@ impl Process {
 
     pub(super) fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// What keeps it from what it may not touch.
+    pub(super) fn sandbox_type(&self) -> SandboxType {
+        match self.session.facts().sandbox {
+            Some(_) => SandboxType::LinuxSeccomp,
+            None => SandboxType::None,
+        }
+    }
+
+    /// Whether that has kept it from something.
+    pub(super) fn was_denied(&self) -> bool {
+        self.session.facts().sandbox.is_some() && !self.session.denials().is_empty()
     }
 
     /// Whether anything of it may still be running: itself, or what it left.

@@ -94,7 +94,7 @@ fn answer(process: &Process, params: &ReadParams) -> ReadResponse {
         signal: exit.and_then(signal),
         closed,
         failure,
-        sandbox_denied: false,
+        sandbox_denied: process.was_denied(),
     }
 }
 

@@ -8,7 +8,7 @@ use windlass_protocol::exec::{ExecParams, TerminalSize};
 
 use super::control::Input;
 use super::environment;
-use super::files::check_sandbox;
+use super::permissions;
 use super::process::Process;
 use super::sessions::ExecSession;
 use super::{Place, Shared};
@@ -29,8 +29,9 @@ pub(super) fn start(
         return Err(Refusal::new(INVALID_REQUEST, message));
     }
     let input = if params.tty || params.pipe_stdin { Input::Open } else { Input::None };
+    let sandbox = permissions::plan(server, &params)?;
     let (id, command) = command(&server.place, params)?;
-    let session = launch(&server.engine, command)?;
+    let session = launch(&server.engine, CommandSpec { sandbox, ..command })?;
     let process = Process::new(id, session, input, exec);
     exec.add(Arc::clone(&process));
     Ok(process)
@@ -40,12 +41,6 @@ pub(super) fn start(
 fn check(params: &ExecParams) -> Result<(), Refusal> {
     if params.argv.is_empty() {
         return Err(Refusal::new(INVALID_PARAMS, "argv must not be empty"));
-    }
-    check_sandbox(params.sandbox.as_ref())?;
-    if params.enforce_managed_network || params.managed_network.is_some() || params.network_proxy.is_some() {
-        let message = "this build of windlass does not control a process's network yet: send no managedNetwork, no \
-                       networkProxy, and enforceManagedNetwork: false";
-        return Err(Refusal::new(INVALID_REQUEST, message));
     }
     if params.size.is_some() && !params.tty {
         return Err(Refusal::new(INVALID_PARAMS, "process/start size requires tty: true"));

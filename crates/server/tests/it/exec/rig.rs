@@ -40,6 +40,7 @@ impl Bench {
             home: Some("/nobody/home".into()),
             directory: scratch.path().into(),
             temporary: "/tmp".into(),
+            state_directory: "/nobody/state".into(),
         };
         let server = ExecServer::with_grace(engine.clone(), place, grace);
         Self { scratch, token: survivors::token(name), server, engine }

@@ -1,0 +1,153 @@
+//! What a client lets a process touch, in the words of this dialect, and what becomes of it here. What has no equal is
+//! refused: a process that is kept from less than its client believes is worse than none.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings};
+use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
+use windlass_protocol::exec::{
+    ExecParams, ManagedFileSystem, ManagedNetwork, MissingPath, NetworkPermission, PermissionAccess,
+    PermissionEntry, PermissionPath, Permissions, SandboxContext, SpecialPath,
+};
+
+use super::{Place, Shared};
+
+/// What a process is kept from; `None`: from nothing.
+pub(super) fn plan(server: &Shared, params: &ExecParams) -> Result<Option<Arc<Plan>>, Refusal> {
+    let refused = |why: String| Refusal::new(INVALID_REQUEST, format!("sandbox: {why}"));
+    let network = managed_network(params).map_err(refused)?;
+    let Some(context) = params.sandbox.as_ref().filter(|context| !context.is_full_access()) else {
+        return match network {
+            None => Ok(None),
+            Some(_) => Err(refused(NETWORK_ALONE.to_owned())),
+        };
+    };
+    let directory = context.cwd.as_ref().unwrap_or(&params.cwd).path();
+    let confined = confined(context, directory, &server.place).map_err(refused)?;
+    let confined = confined.with_network(network.unwrap_or_else(|| network_of(context)));
+    let surroundings = surroundings(directory, &server.place);
+    let plan = server.engine.confine(&Policy::Confined(confined), &surroundings);
+    plan.map_err(|error| refused(error.to_string()))
+}
+
+const NETWORK_ALONE: &str = "a process's network is controlled here only together with its files: send a `sandbox` with \
+                             restricted permissions";
+const EVERYTHING: &str = "it is not enforced here that everything may be changed and the network not be used: send a \
+                          `sandbox` that lists what may be changed";
+const PARTLY_READABLE: &str = "here everything can be read that is not denied, and these permissions do not let the root \
+                               be read: add an entry that does, and deny what must not be read";
+
+fn surroundings(directory: &Path, place: &Place) -> Surroundings {
+    Surroundings {
+        workspace: directory.to_owned(),
+        temporary: None,
+        home: place.home.clone(),
+        kept: vec![place.state_directory.clone()],
+        doors: vec![place.state_directory.join(crate::keeper::DOORS)],
+    }
+}
+
+/// The network as it is controlled beside the permissions; `None`: it is not.
+fn managed_network(params: &ExecParams) -> Result<Option<Network>, String> {
+    if params.network_proxy.is_some() {
+        return Err("no proxy is started for a process here: send no networkProxy".to_owned());
+    }
+    match &params.managed_network {
+        None if params.enforce_managed_network => Ok(Some(Network::Off)),
+        None => Ok(None),
+        Some(ManagedNetwork { loopback_ports, .. }) if !loopback_ports.is_empty() => {
+            Err("a process's network is its own here, and no port of this machine can be reached from it: send no \
+                 loopbackPorts"
+                .to_owned())
+        }
+        Some(managed) if managed.dangerously_allow_all_unix_sockets || !managed.allow_unix_sockets.is_empty() => {
+            Err("sockets at paths cannot be allowed one by one here: send no allowUnixSockets".to_owned())
+        }
+        Some(ManagedNetwork { allow_local_binding: true, .. }) => Ok(Some(Network::Loopback)),
+        Some(_) => Ok(Some(Network::Off)),
+    }
+}
+
+fn network_of(context: &SandboxContext) -> Network {
+    match context.permissions {
+        Permissions::Managed { network: NetworkPermission::Restricted, .. } => Network::Off,
+        _ => Network::On,
+    }
+}
+
+fn confined(context: &SandboxContext, directory: &Path, place: &Place) -> Result<Confined, String> {
+    let Permissions::Managed { file_system: ManagedFileSystem::Restricted { entries }, .. } =
+        &context.permissions
+    else {
+        return Err(EVERYTHING.to_owned());
+    };
+    let is_root =
+        |entry: &&PermissionEntry| entry.path == PermissionPath::Special { value: SpecialPath::Root };
+    match entries.iter().filter(is_root).map(|entry| entry.access).max() {
+        Some(PermissionAccess::Read) => {}
+        Some(PermissionAccess::Write) => return Err(EVERYTHING.to_owned()),
+        Some(PermissionAccess::Deny) | None => return Err(PARTLY_READABLE.to_owned()),
+    }
+    let mut sorted: Vec<&PermissionEntry> = entries.iter().filter(|entry| !is_root(entry)).collect();
+    // Of two for one place the later one counts.
+    sorted.sort_by_key(|entry| entry.access);
+    let roots = Roots { context, directory, place };
+    sorted.into_iter().try_fold(Confined::new(Base::ReadOnly), |confined, entry| roots.add(confined, entry))
+}
+
+/// Where special places are.
+struct Roots<'a> {
+    context: &'a SandboxContext,
+    directory: &'a Path,
+    place: &'a Place,
+}
+
+impl Roots<'_> {
+    fn add(&self, confined: Confined, entry: &PermissionEntry) -> Result<Confined, String> {
+        let access = match entry.access {
+            PermissionAccess::Read => Access::Read,
+            PermissionAccess::Write => Access::Write,
+            PermissionAccess::Deny => Access::Deny,
+        };
+        if let PermissionPath::GlobPattern { pattern } = &entry.path {
+            return match access {
+                Access::Deny => Ok(confined.with(Pattern::new(pattern.clone()), access)),
+                Access::Read | Access::Write => Err(format!("the pattern `{pattern}` can only be denied")),
+            };
+        }
+        let skips = entry.missing_path_behavior == Some(MissingPath::Skip);
+        let places = self.places(&entry.path)?.into_iter().filter(|path| !skips || path.exists());
+        Ok(places.fold(confined, |confined, path| confined.with(Pattern::plain(&path), access)))
+    }
+
+    fn places(&self, path: &PermissionPath) -> Result<Vec<PathBuf>, String> {
+        let special = match path {
+            PermissionPath::Path { path } => return Ok(vec![path.path().to_owned()]),
+            PermissionPath::GlobPattern { .. } => return Ok(Vec::new()),
+            PermissionPath::Special { value } => value,
+        };
+        match special {
+            // Everything can be read anyway.
+            SpecialPath::Root | SpecialPath::Minimal => Ok(Vec::new()),
+            SpecialPath::Tmpdir => Ok(vec![self.place.temporary.clone()]),
+            SpecialPath::SlashTmp => Ok(vec![PathBuf::from("/tmp")]),
+            SpecialPath::ProjectRoots { subpath: None } => Ok(self.project()),
+            SpecialPath::ProjectRoots { subpath: Some(below) } => {
+                if !below.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+                    return Err(format!("`{}` is not below a project", below.display()));
+                }
+                Ok(self.project().into_iter().map(|root| root.join(below)).collect())
+            }
+            SpecialPath::Unknown { path, .. } => Err(format!("nobody here knows where `{path}` is")),
+        }
+    }
+
+    fn project(&self) -> Vec<PathBuf> {
+        let named = &self.context.workspace_roots;
+        if named.is_empty() {
+            return vec![self.directory.to_owned()];
+        }
+        named.iter().map(|root| root.path().to_owned()).collect()
+    }
+}
