@@ -102,6 +102,7 @@ fn session_and_terminal(line: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_caller_is_known_by_what_the_kernel_writes_of_it() {
@@ -131,5 +132,13 @@ mod tests {
         check("7 (a) b) S 1 7 9 34819 7 4194304", Some((9, 3)));
         check("7 (sh) S 1 7 2 0 -1 4194304", None);
         check("7 (sh) S 1 7 2 1025 -1 4194304", None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_of_the_kernel_is_too_strange(text in "\\PC{0,80}") {
+            let _ = Caller::parse(Pid::new(1), &text);
+            let _ = session_and_terminal(&text);
+        }
     }
 }

@@ -313,6 +313,7 @@ fn own_link(hold: &OwnedFd) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn what_a_caller_means_by_itself_is_the_caller() {
@@ -341,5 +342,23 @@ mod tests {
         check("a/.", "a/", ".");
         check("..", "", "..");
         check("", "", "");
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_that_is_taken_apart_is_still_all_there(path in prop::collection::vec(any::<u8>(), 0..64)) {
+            let (parent, name) = split(&path);
+            prop_assert_eq!([parent, name].concat(), path.clone());
+            prop_assert!(parent.is_empty() || parent.ends_with(b"/"));
+            let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+            prop_assert!(!name[..end].contains(&b'/'));
+        }
+
+        #[test]
+        fn no_absolute_path_is_too_strange(path in prop::collection::vec(any::<u8>(), 0..64)) {
+            let path = [b"/", path.as_slice()].concat();
+            let located = absolute(Path::new(OsStr::from_bytes(&path)), "7");
+            prop_assert!(located.base.starts_with("/proc/7"));
+        }
     }
 }

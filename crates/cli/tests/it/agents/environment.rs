@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use serde_json::json;
 use windlass_sys::signal::Signal;
 use windlass_testkit::codex::Configuration;
 use windlass_testkit::model::{Model, Reply, Request, ToolName, Turn, always, turn};
-use windlass_testkit::survivors;
+use windlass_testkit::{Scratch, survivors};
 
 use super::{Agent, CONCLUSION, Quarters, TYPED, session_in};
 use crate::rig::{Doomed, Running, WINDLASS, held, nothing_survives};
@@ -50,18 +51,25 @@ fn codex_goes_on_in_its_environment_after_its_connection_was_lost() {
 }
 
 #[test]
-fn codex_that_wants_a_sandbox_hears_that_there_is_none_and_nothing_runs() {
+fn codex_that_wants_a_sandbox_gets_one() {
     let stage = Stage::new("codex-sandbox");
+    // The usual place for temporary files is one that Codex lets commands write to.
+    let outside = Scratch::below(Path::new("/var/tmp"), "codex-outside");
+    let command = format!("touch ran; touch '{}/ran' || echo kept from it", outside.path().display());
     let model = Model::playing(vec![
-        always(Reply::call(ToolName::plain("exec_command"), json!({ "cmd": "touch ran" }))),
+        always(Reply::call(ToolName::plain("exec_command"), json!({ "cmd": command }))),
         always(Reply::text(CONCLUSION)),
     ]);
     let mut codex = codex(&stage.quarters, &model, &stage.url);
     let seen = Agent::start(codex.args(["--sandbox", "workspace-write"])).run_out();
     let requests = model.finish();
     let result = requests[1].last_result();
-    assert!(result.contains("does not enforce permissions of type `managed` yet"), "{result} in {seen}");
-    assert!(!stage.quarters.path().join("work/ran").exists());
+    assert!(
+        result.contains("Read-only file system") && result.contains("kept from it"),
+        "{result} in {seen}"
+    );
+    assert!(stage.quarters.path().join("work/ran").exists());
+    assert_eq!(outside.names(), Vec::<String>::new());
     stage.end();
 }
 
