@@ -77,7 +77,11 @@ fn the_yield_is_at_least_250_ms_when_writing_and_5_s_when_polling() {
 fn u0003_to_a_pipe_session_sends_sigint_to_its_process_group() {
     bench(async |bench| {
         let id = bench
-            .start("trap 'echo interrupted' INT; sleep 60 & echo ready; wait; echo on; kill $!", "ready")
+            // The child says itself that it is ready: before that it could still be interrupted too.
+            .start(
+                "trap 'echo interrupted; kill $!' INT; sh -c 'echo ready; exec sleep 60' & wait; echo on",
+                "ready",
+            )
             .await;
         let arguments = json!({ "session_id": id, "chars": "\u{3}", "until": { "exit": true } });
         let reply = bench.ask("write_stdin", arguments).await;
