@@ -183,7 +183,8 @@ impl Held {
         if full_screen && fitting.form == Form::Settled {
             fitting.form = Form::SettledFromAlternate;
         }
-        match self.session.screen().filter(|_| showing.view == ViewKind::Screen) {
+        let screen = (showing.view == ViewKind::Screen).then(|| self.session.screen()).flatten();
+        match screen {
             Some(screen) => screen_fitted(&fitting, screen.text, span),
             None => {
                 let tally = if span.len() < COUNTED_TOGETHER { None } else { self.tally().take() };
