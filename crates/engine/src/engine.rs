@@ -10,20 +10,19 @@ use crate::progress::Progress;
 use crate::reactor;
 use crate::registry::{Registry, RegistryLimits};
 use crate::session::{
-    Drain, Facts, Input, Life, Limits, LiveScreen, Outputs, Patience, Prey, Session, Shared, Task, TreeEnd,
-    Whose, end_tree,
+    Drain, Facts, Input, Life, Limits, LiveScreen, MOST_ROOMY, Outputs, Patience, Prey, Session, Shared,
+    Source, Task, TreeEnd, Whose, end_tree,
 };
 use crate::spare::Spare;
 use crate::start::{self, Ends, Launched, Placement, StartError};
-use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store};
-use rustix::fd::OwnedFd;
+use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store, Stream};
 use rustix::io::Errno;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
 use windlass_proxy::allow::EntryError;
@@ -93,6 +92,8 @@ struct Inner {
     next_id: AtomicU64,
     next_unlisted: AtomicU64,
     spare: Arc<Spare>,
+    /// How many more pipes may be made roomy.
+    roomy: Arc<Semaphore>,
     adoption: Arc<Adoption>,
     grounds: Option<Arc<Grounds>>,
     /// Whether helpers for confined commands are started ahead of time.
@@ -172,6 +173,7 @@ impl Engine {
             next_id: AtomicU64::new(first_id),
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
+            roomy: Arc::new(Semaphore::new(MOST_ROOMY)),
             adoption,
             grounds: options.grounds,
             ahead: options.ahead == Ahead::OneHelper,
@@ -307,6 +309,7 @@ impl Engine {
             mark: seat.mark,
             root: Arc::downgrade(root),
             spare: Arc::clone(&self.inner.spare),
+            roomy: Arc::clone(&self.inner.roomy),
             adoption: Arc::clone(&self.inner.adoption),
             store: seat.store,
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
@@ -517,26 +520,25 @@ impl Watched {
     fn new(ends: Ends, io: &Io) -> Result<Self, Errno> {
         match ends {
             Ends::Pipes { stdin, stdout, stderr } => {
-                let outputs =
-                    Outputs::pipes(watch(stdout, Interest::READABLE)?, watch(stderr, Interest::READABLE)?);
+                let stdout = Source::watched(stdout, Stream::Stdout)?;
+                let outputs = Outputs::pipes(stdout, Source::watched(stderr, Stream::Stderr)?);
                 let input = match stdin {
-                    Some(stdin) => Input::pipe(watch(stdin, Interest::WRITABLE)?),
+                    Some(stdin) => {
+                        Input::pipe(reactor::watch(stdin, Interest::WRITABLE).map_err(|(_, errno)| errno)?)
+                    }
                     None => Input::closed(),
                 };
                 Ok(Self { outputs, input })
             }
             Ends::Terminal { master, slave } => {
-                let master = Arc::new(watch(master, Interest::READABLE | Interest::WRITABLE)?);
+                let source = Source::watched(master, Stream::Terminal)?;
+                let input = Input::terminal(Arc::clone(source.fd()));
                 let answered = matches!(io, Io::Terminal(terminal) if terminal.queries == Queries::Answered);
-                let outputs = Outputs::terminal(&master, slave, answered.then(QueryScanner::default));
-                Ok(Self { outputs, input: Input::terminal(master) })
+                let outputs = Outputs::terminal(source, slave, answered.then(QueryScanner::default));
+                Ok(Self { outputs, input })
             }
         }
     }
-}
-
-fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>, Errno> {
-    reactor::watch(fd, interest).map_err(|(_, errno)| errno)
 }
 
 /// A process that nobody watches yet: if that fails, it must not stay.

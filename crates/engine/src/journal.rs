@@ -323,7 +323,7 @@ impl State {
                     let open = files.current(segment.start).map(|current| OpenFiles {
                         data: Arc::clone(&current.data),
                         index: Arc::clone(&current.index),
-                        newest: current.record(),
+                        newest: current.records_from(span.from()),
                     });
                     NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
                 }

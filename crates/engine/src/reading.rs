@@ -80,6 +80,10 @@ impl<'a> Reader<'a> {
         Paused::at(from, form).resume(journal)
     }
 
+    pub(crate) fn position(&self) -> Offset {
+        self.position
+    }
+
     pub(crate) fn pause(self) -> Paused {
         let Self { position, form, decoder, bytes, view, .. } = self;
         Paused { position, form, decoder, bytes, view }

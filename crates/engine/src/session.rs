@@ -4,6 +4,7 @@ mod attention;
 mod input;
 mod output;
 mod screen;
+mod source;
 mod state;
 mod task;
 mod terminate;
@@ -17,6 +18,7 @@ pub use terminate::{Patience, TreeEnd};
 pub(crate) use input::Input;
 pub(crate) use output::Outputs;
 pub(crate) use screen::LiveScreen;
+pub(crate) use source::{MOST_ROOMY, Source};
 pub(crate) use task::{Life, Request, Task};
 pub(crate) use terminate::{Prey, Whose, end_tree};
 
@@ -32,7 +34,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use windlass_output::Offset;
 use windlass_sandbox::{Denial, Plan};
 use windlass_sys::evidence::{self, Endpoint};
@@ -72,6 +74,8 @@ pub(crate) struct Shared {
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
     pub(crate) spare: Arc<Spare>,
+    /// How many more pipes may be made roomy.
+    pub(crate) roomy: Arc<Semaphore>,
     pub(crate) adoption: Arc<Adoption>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,

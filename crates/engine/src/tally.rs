@@ -1,9 +1,15 @@
 //! A count of tokens that goes along with an output while it is printed, so that nobody waits for it in the end.
+//!
+//! What has piled up is shared out among a few threads, which are gone when it is counted.
 
 use crate::journal::Journal;
-use crate::reading::{Form, Part, Paused, Wanted};
+use crate::reading::{Form, Part, Paused, Reader, Wanted};
 use std::convert::Infallible;
 use std::fmt;
+use std::num::NonZero;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use windlass_output::{Offset, Span, TokenCounter, Tokenizer, Tokens};
 
 /// Counts the text of an output from some place on, as far as it has got. Output that is gone has no tokens.
@@ -46,7 +52,12 @@ impl Tally {
     #[must_use]
     pub fn advanced(mut self, journal: &Journal, end: Offset) -> Self {
         let mut reader = self.reader.resume(journal);
-        let Ok(_) = reader.advance(end, |part| count(&mut self.counter, &part));
+        let helpers = if end.since(reader.position()) < WORTH_SHARING { 0 } else { helpers() };
+        if helpers == 0 {
+            let Ok(_) = reader.advance(end, |part| count(&mut self.counter, &part));
+        } else {
+            share(&mut reader, end, &mut self.counter, helpers);
+        }
         Self { reader: reader.pause(), ..self }
     }
 
@@ -56,6 +67,74 @@ impl Tally {
         let Ok(()) = reader.resume(journal).finish(|part| count(&mut counter, &part));
         counter.finish()
     }
+}
+
+/// From so many bytes on, threads are worth their start.
+const WORTH_SHARING: u64 = 4 << 20;
+
+/// The most that count at a time, the caller among them.
+const MOST_COUNTERS: usize = 4;
+
+/// Texts that may wait for each helper.
+const AHEAD: usize = 2;
+
+/// How many may help: as many as there are other processors.
+fn helpers() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).min(MOST_COUNTERS) - 1
+}
+
+/// Counts on, up to `end`: the caller reads, hands on as much as the others can take, and counts the rest.
+fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpers: usize) {
+    let (texts, waiting) = mpsc::channel();
+    let (returned, spare) = mpsc::channel();
+    let waiting = Mutex::new(waiting);
+    thread::scope(|scope| {
+        let help = || {
+            let (counter, returned) = (counter.fresh(), returned.clone());
+            let work = || help(counter, &waiting, returned);
+            thread::Builder::new().name("count".into()).spawn_scoped(scope, work).ok()
+        };
+        let helping: Vec<_> = (0..helpers).map_while(|_| help()).collect();
+        // Without a thread to be had there is no text to be filled, and nobody waits for any.
+        (0..helping.len() * AHEAD).for_each(|_| drop(returned.send(String::new())));
+        let Ok(_) = reader.advance(end, |part| {
+            hand_on(counter, &part, &texts, &spare);
+            Ok::<_, Infallible>(Wanted::More)
+        });
+        drop(texts);
+        for helper in helping {
+            counter.add(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+    });
+}
+
+/// Lets somebody else count what can be counted apart, if anybody has the time.
+fn hand_on(counter: &mut TokenCounter, part: &Part<'_>, texts: &Sender<String>, spare: &Receiver<String>) {
+    let Part::Text(view) = part else { return };
+    let middle = counter.feed_edges(view.text());
+    if middle.is_empty() {
+        return;
+    }
+    match spare.try_recv() {
+        Ok(mut text) => {
+            text.push_str(middle);
+            // The receiver outlives this.
+            let _ = texts.send(text);
+        }
+        Err(_) => counter.feed_apart(middle),
+    }
+}
+
+/// Counts texts as long as there are any.
+fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: Sender<String>) -> Tokens {
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(mut text) = next() {
+        counter.feed_apart(&text);
+        text.clear();
+        // Nobody needs it any more when everything has been read.
+        let _ = returned.send(text);
+    }
+    counter.finish()
 }
 
 fn count(counter: &mut TokenCounter, part: &Part<'_>) -> Result<Wanted, Infallible> {
@@ -86,6 +165,27 @@ mod tests {
         }
         assert!(tally.is_of(Form::Raw, Tokenizer::O200k, Span::new(Offset::ZERO, journal.end())));
         assert_eq!(tally.finish(&journal, journal.end()), Tokenizer::O200k.count(&text));
+    }
+
+    #[test]
+    fn a_large_backlog_is_counted_as_if_by_one() {
+        let (text, journal) = (text(400_000), Journal::in_memory(Retention::default()));
+        assert!(text.len() as u64 > 2 * WORTH_SHARING);
+        journal.append(Stream::Stdout, Duration::ZERO, text.as_bytes());
+        let counted = Tokenizer::O200k.count(&text);
+        let settled = Tokenizer::O200k.count(&text.replace('\r', ""));
+        for (form, expected) in [(Form::Raw, counted), (Form::Settled, settled)] {
+            let begun =
+                Tally::new(form, Tokenizer::O200k, Offset::ZERO).advanced(&journal, Offset::new(1001));
+            assert_eq!(begun.finish(&journal, journal.end()), expected, "{form:?}");
+        }
+        for helpers in 1..4 {
+            let mut reader = Reader::new(&journal, Offset::ZERO, Form::Raw);
+            let mut counter = TokenCounter::new(Tokenizer::O200k);
+            share(&mut reader, journal.end(), &mut counter, helpers);
+            let Ok(()) = reader.finish(|part| count(&mut counter, &part));
+            assert_eq!(counter.finish(), counted, "{helpers}");
+        }
     }
 
     #[test]

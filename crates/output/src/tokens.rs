@@ -9,6 +9,7 @@ mod counter;
 mod memory;
 mod merge;
 mod placing;
+mod repeated;
 mod split;
 mod vocabulary;
 mod window;

@@ -1,6 +1,7 @@
 //! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops for
 //! good at the first error: what is on disk stays, and the caller keeps later bytes in memory.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -30,11 +31,29 @@ pub(crate) struct Current {
     pub(crate) index: Arc<File>,
     index_len: u64,
     fill: Fill,
+    /// The newest records, the last of which is the one being filled: whoever follows closely needs no index.
+    newest: VecDeque<Record>,
 }
 
+/// What a follower that is not slow may be behind: some milliseconds of output.
+const NEWEST: usize = 64;
+
 impl Current {
-    pub(crate) fn record(&self) -> Record {
-        self.fill.record
+    /// The records that describe everything from `at` on, if they are among the newest; else none.
+    pub(crate) fn records_from(&self, at: Offset) -> Vec<Record> {
+        let after = self.newest.partition_point(|record| record.offset <= at);
+        match after.checked_sub(1) {
+            Some(first) => self.newest.range(first..).copied().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn begin_record(&mut self, record: Record) {
+        if self.newest.len() == NEWEST {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(record);
+        self.fill.add_record(record);
     }
 }
 
@@ -129,7 +148,8 @@ impl FileLog {
         let data = self.create(start, Part::Data)?;
         let fill = Fill::begin(self.budget.of_segment(start), record);
         self.segments.push(Segment { start, len: 0, cost: fill.used() });
-        self.current = Some(Current { data, index, index_len: opening.len() as u64, fill });
+        let (index_len, newest) = (opening.len() as u64, VecDeque::from([record]));
+        self.current = Some(Current { data, index, index_len, fill, newest });
         Ok(())
     }
 
@@ -153,7 +173,7 @@ impl FileLog {
         written.map_err(|stopped| self.failed_current(Part::Index, &stopped.error))?;
         if let (Some(current), Some(segment)) = (&mut self.current, self.segments.last_mut()) {
             current.index_len += RECORD_LEN as u64;
-            current.fill.add_record(record);
+            current.begin_record(record);
             segment.cost = current.fill.used();
         }
         Ok(())

@@ -21,8 +21,8 @@ pub(crate) struct SegmentView {
 pub(crate) struct OpenFiles {
     pub(crate) data: Arc<File>,
     pub(crate) index: Arc<File>,
-    /// The newest record: whoever reads only the newest bytes needs no index.
-    pub(crate) newest: Record,
+    /// The records from the place on that is to be read, if the writer still has them in mind: then nobody needs the index.
+    pub(crate) newest: Vec<Record>,
 }
 
 impl SegmentView {
@@ -45,14 +45,13 @@ impl SegmentView {
 
     /// Who printed the bytes of `span`: records in order, the first of them covering `span.from()`.
     pub(crate) fn runs(&self, span: Span) -> Runs {
-        if let Some(newest) = self.newest().filter(|newest| newest.offset <= span.from()) {
-            return Runs { span, current: newest, later: Records::none() };
+        let newest = self.open.as_ref().map_or(&[][..], |open| &open.newest);
+        let known = newest.partition_point(|record| record.offset <= span.from());
+        if let Some(first) = known.checked_sub(1) {
+            let later = Later::Known(newest[known..].to_vec().into_iter());
+            return Runs { span, current: newest[first], later };
         }
-        let later = match self.file(Part::Index) {
-            Ok(file) => Records::open(file),
-            Err(_) => Records::none(),
-        };
-        Runs::covering(span, later)
+        Runs::covering(span, self.file(Part::Index).map_or_else(|_| Records::none(), Records::open))
     }
 
     /// The index's own words about what came before this segment.
@@ -62,10 +61,6 @@ impl SegmentView {
             Ok(()) => Header::decode(&bytes),
             Err(_) => HeaderFound::Damaged,
         }
-    }
-
-    fn newest(&self) -> Option<Record> {
-        self.open.as_ref().map(|open| open.newest)
     }
 
     fn file(&self, part: Part) -> io::Result<Arc<File>> {
@@ -82,13 +77,26 @@ pub(crate) struct Runs {
     /// What is left to describe.
     span: Span,
     current: Record,
-    later: Records,
+    later: Later,
+}
+
+/// Where the following records come from.
+enum Later {
+    Index(Box<Records>),
+    Known(std::vec::IntoIter<Record>),
 }
 
 impl Runs {
     fn covering(span: Span, mut records: Records) -> Self {
         let current = records.seek(span.from()).unwrap_or(Record::UNKNOWN);
-        Self { span, current, later: records }
+        Self { span, current, later: Later::Index(Box::new(records)) }
+    }
+
+    fn following(&mut self) -> Option<Record> {
+        match &mut self.later {
+            Later::Index(records) => records.next(),
+            Later::Known(records) => records.next(),
+        }
     }
 }
 
@@ -100,7 +108,7 @@ impl Iterator for Runs {
             return None;
         }
         let record = self.current;
-        let following = self.later.next().filter(|next| next.offset > self.span.from());
+        let following = self.following().filter(|next| next.offset > self.span.from());
         let upto = following.map_or(self.span.to(), |next| next.offset.min(self.span.to()));
         let run = Span::new(self.span.from(), upto);
         self.span = Span::new(upto, self.span.to());

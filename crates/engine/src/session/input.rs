@@ -1,9 +1,11 @@
 //! What goes into a session: a bounded queue, in order, that never holds up anything else.
 
 use crate::progress::InputProgress;
+use crate::reactor;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -15,6 +17,9 @@ pub const QUEUE_LIMIT: usize = 1024 * 1024;
 
 /// Ends of input that may wait on a terminal that does not read.
 const MOST_ENDS: usize = 16;
+
+/// The lowest number that is nobody's standard input or output.
+const ABOVE_STDIO: i32 = 3;
 
 /// Why input could not be taken or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,11 +53,19 @@ pub(crate) struct Input {
 #[derive(Debug)]
 enum Target {
     Pipe(AsyncFd<OwnedFd>),
-    Terminal(Arc<AsyncFd<OwnedFd>>),
+    Terminal(Keyboard),
     /// Never open, or ended by us.
     Closed,
     /// The other side went away.
     Gone,
+}
+
+/// Our end of a terminal, for typing. Terminals take what is typed at once, unless nobody reads it for long: only then does
+/// the reactor watch for room.
+#[derive(Debug)]
+struct Keyboard {
+    master: Arc<OwnedFd>,
+    blocked: Option<AsyncFd<OwnedFd>>,
 }
 
 #[derive(Debug)]
@@ -82,8 +95,8 @@ impl Input {
         Self::to(Target::Pipe(fd))
     }
 
-    pub(crate) fn terminal(master: Arc<AsyncFd<OwnedFd>>) -> Self {
-        Self::to(Target::Terminal(master))
+    pub(crate) fn terminal(master: Arc<OwnedFd>) -> Self {
+        Self::to(Target::Terminal(Keyboard { master, blocked: None }))
     }
 
     fn to(target: Target) -> Self {
@@ -140,7 +153,12 @@ impl Input {
 
     /// What to watch for becoming writable: nothing, while nothing waits.
     pub(crate) fn pending(&self) -> Option<&AsyncFd<OwnedFd>> {
-        if self.queue.is_empty() { None } else { self.fd() }
+        match &self.target {
+            _ if self.queue.is_empty() => None,
+            Target::Pipe(fd) => Some(fd),
+            Target::Terminal(keyboard) => keyboard.blocked.as_ref(),
+            Target::Closed | Target::Gone => None,
+        }
     }
 
     /// Our end of the pipe that the process reads, if it is one.
@@ -148,14 +166,6 @@ impl Input {
         match &self.target {
             Target::Pipe(fd) => Some(fd.get_ref()),
             Target::Terminal(_) | Target::Closed | Target::Gone => None,
-        }
-    }
-
-    fn fd(&self) -> Option<&AsyncFd<OwnedFd>> {
-        match &self.target {
-            Target::Pipe(fd) => Some(fd),
-            Target::Terminal(fd) => Some(fd),
-            Target::Closed | Target::Gone => None,
         }
     }
 
@@ -184,7 +194,7 @@ impl Input {
                 }
                 Err(error) => {
                     self.queue.push_front(Item::Bytes { bytes, done });
-                    if error.kind() != std::io::ErrorKind::WouldBlock {
+                    if error.kind() != io::ErrorKind::WouldBlock {
                         self.abandon(Target::Gone, InputError::Gone);
                     }
                     return false;
@@ -194,18 +204,12 @@ impl Input {
         true
     }
 
-    fn write(&self, bytes: &[u8]) -> std::io::Result<usize> {
-        let fd = self.fd().ok_or(std::io::ErrorKind::BrokenPipe)?;
-        fd.try_io(Interest::WRITABLE, |fd| {
-            loop {
-                match rustix::io::write(fd, bytes) {
-                    Err(Errno::INTR) => {}
-                    // A zero-byte answer to a non-empty write would make this spin; no pipe or terminal gives one.
-                    Ok(0) => return Err(Errno::IO.into()),
-                    answer => return Ok(answer?),
-                }
-            }
-        })
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Pipe(fd) => fd.try_io(Interest::WRITABLE, |fd| write(fd, bytes)),
+            Target::Terminal(keyboard) => keyboard.write(bytes),
+            Target::Closed | Target::Gone => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn finish(&mut self, last_line: LastLine, reply: Option<EndReply>) {
@@ -214,7 +218,7 @@ impl Input {
                 self.target = Target::Closed;
                 Ok(())
             }
-            Target::Terminal(master) => self.type_end_of_file(&Arc::clone(master), last_line),
+            Target::Terminal(keyboard) => self.type_end_of_file(&Arc::clone(&keyboard.master), last_line),
             Target::Closed => Err(InputError::Closed),
             Target::Gone => Err(InputError::Gone),
         };
@@ -223,8 +227,8 @@ impl Input {
         }
     }
 
-    fn type_end_of_file(&mut self, master: &AsyncFd<OwnedFd>, last_line: LastLine) -> Result<(), InputError> {
-        let mode = pty::input_mode(master.get_ref()).map_err(|_| InputError::Gone)?;
+    fn type_end_of_file(&mut self, master: &OwnedFd, last_line: LastLine) -> Result<(), InputError> {
+        let mode = pty::input_mode(master).map_err(|_| InputError::Gone)?;
         if !mode.canonical {
             return Err(InputError::NotInLineMode);
         }
@@ -252,6 +256,42 @@ impl Input {
             if let Item::End { reply: Some(reply), .. } = item {
                 let _ = reply.send(Err(error));
             }
+        }
+    }
+}
+
+impl Keyboard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &self.blocked {
+            Some(watched) => watched.try_io(Interest::WRITABLE, |fd| write(fd, bytes)),
+            None => write(&self.master, bytes),
+        };
+        match &written {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.watch_for_room()?,
+            _ => self.blocked = None,
+        }
+        written
+    }
+
+    /// A descriptor of its own: the reactor watches the other one for output, and not always. Where there is none to be had,
+    /// nobody could tell when the program reads again.
+    fn watch_for_room(&mut self) -> io::Result<()> {
+        if self.blocked.is_none() {
+            let own = rustix::io::fcntl_dupfd_cloexec(&*self.master, ABOVE_STDIO)?;
+            let watched = reactor::watch(own, Interest::WRITABLE).map_err(|(_, errno)| errno)?;
+            self.blocked = Some(watched);
+        }
+        Ok(())
+    }
+}
+
+fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match rustix::io::write(fd, bytes) {
+            Err(Errno::INTR) => {}
+            // A zero-byte answer to a non-empty write would make this spin; no pipe or terminal gives one.
+            Ok(0) => return Err(Errno::IO.into()),
+            answer => return Ok(answer?),
         }
     }
 }

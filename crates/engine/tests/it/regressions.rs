@@ -297,3 +297,20 @@ fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
+
+/// The task that reads kept the thread to itself for as long as there was more to read, and whoever it had woken waited for
+/// that thread: clients saw nothing of a terminal's flood for a quarter of a second at a time.
+#[tokio::test]
+async fn who_follows_a_flood_hears_of_every_part_of_it_at_once() {
+    const MOST: u64 = 256 * 1024;
+    let engine = engine();
+    let session = engine.start(on_terminal(sh("yes | head -c 8000000"))).unwrap();
+    let (mut story, mut seen) = (session.watch_output(), Offset::ZERO);
+    while !session.progress().closed {
+        let end = session.progress().end;
+        assert!(end.since(seen) <= MOST, "{} bytes at a time", end.since(seen));
+        seen = end;
+        tokio::time::timeout(HANG, story.changed()).await.expect("it goes on").expect("it is watched");
+    }
+    assert_eq!(session.journal().end().get(), 12_000_000);
+}

@@ -2,6 +2,7 @@
 
 use super::classes::{Class, class_at};
 use super::count::Counting;
+use super::repeated::{Repeated, repeated};
 use super::{Tokenizer, Tokens};
 
 /// Counts text that comes in parts as if it had come whole.
@@ -32,28 +33,63 @@ impl TokenCounter {
         Self { tokenizer, carried, counting, counted: Tokens::ZERO, bytes: 0 }
     }
 
+    /// Another one of the same kind, of nothing yet.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self::new(self.tokenizer)
+    }
+
     /// Counts the next part.
     pub fn feed(&mut self, text: &str) {
+        let middle = self.feed_edges(text);
+        self.feed_apart(middle);
+    }
+
+    /// Takes the next part in except for its middle, which may be counted by any counter, with
+    /// [`feed_apart`](TokenCounter::feed_apart). Of a small part there is none.
+    pub fn feed_edges<'a>(&mut self, text: &'a str) -> &'a str {
         self.bytes += text.len() as u64;
         if self.tokenizer == Tokenizer::Bytes4 {
-            return;
+            return "";
         }
         match last_cut(text).filter(|_| text.len() >= LARGE_PART) {
             Some(cut) => self.feed_large(text, cut),
             None => {
                 self.carried.push_str(text);
                 self.count_carried();
+                ""
             }
         }
     }
 
+    /// Counts what another counter left out, in whatever order, and as nothing of this one's text.
+    pub fn feed_apart(&mut self, middle: &str) {
+        let mut rest = middle;
+        while let Some(Repeated { from, unit, times }) = repeated(rest) {
+            self.count(&rest[..from]);
+            let once = self.tokenizer.count_with(&rest[from..from + unit], &mut self.counting).get();
+            self.add(Tokens::new(once.saturating_mul(times as u64)));
+            rest = &rest[from + unit * times..];
+        }
+        self.count(rest);
+    }
+
+    /// Adds what others have counted.
+    pub fn add(&mut self, counted: Tokens) {
+        self.counted = self.counted + counted;
+    }
+
     /// Most of a large part need not be copied: only its beginning belongs to what was carried.
-    fn feed_large(&mut self, text: &str, cut: usize) {
+    fn feed_large<'a>(&mut self, text: &'a str, cut: usize) -> &'a str {
         let seam = first_cut(&text[..cut]).unwrap_or(cut);
         self.carried.push_str(&text[..seam]);
         self.count_part(self.carried.len());
-        self.counted = self.counted + self.tokenizer.count_with(&text[seam..cut], &mut self.counting);
         self.carried.push_str(&text[cut..]);
+        &text[seam..cut]
+    }
+
+    fn count(&mut self, text: &str) {
+        self.counted = self.counted + self.tokenizer.count_with(text, &mut self.counting);
     }
 
     fn count_carried(&mut self) {
@@ -85,7 +121,7 @@ fn last_cut(text: &str) -> Option<usize> {
 }
 
 /// The first one.
-fn first_cut(text: &str) -> Option<usize> {
+pub(super) fn first_cut(text: &str) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).find(|&at| can_be_cut(text, at))
 }
 
@@ -140,6 +176,25 @@ mod tests {
                 check(&sample.repeat(50_000 / sample.len()), tokenizer);
             }
         }
+    }
+
+    #[test]
+    fn middles_may_be_counted_by_others_and_in_any_order() {
+        let lines = (0..20_000).map(|line| format!("  {line}: it's\u{e9} (run)\n/{}", line % 7));
+        let text: String = lines.collect();
+        let mut counters = [TokenCounter::new(Tokenizer::O200k), TokenCounter::new(Tokenizer::O200k)];
+        let mut main = TokenCounter::new(Tokenizer::O200k);
+        let (mut rest, mut middles) = (text.as_str(), Vec::new());
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(rest.ceil_char_boundary(20_011.min(rest.len())));
+            middles.push(main.feed_edges(part));
+            rest = later;
+        }
+        for (number, middle) in middles.into_iter().enumerate().rev() {
+            counters[number % 2].feed_apart(middle);
+        }
+        counters.into_iter().for_each(|counter| main.add(counter.finish()));
+        assert_eq!(main.finish(), Tokenizer::O200k.count(&text));
     }
 
     #[test]
