@@ -114,8 +114,10 @@ pub(crate) async fn watch(fence: Arc<Fence>) {
     let mut ears = Ears::open(&fence);
     let mut stops = JoinSet::new();
     let mut looks_soon = 0_u32;
+    // Finding out takes as long as everything else of a look, and a look follows every start.
+    let processors = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
     while let Some(entries) = fence.watchlist.snapshot() {
-        let look = Look::at(&fence, &entries);
+        let look = Look::at(&fence, &entries, processors);
         for doomed in look.doomed {
             stops.spawn(end(Arc::clone(&fence), doomed));
         }
@@ -178,7 +180,7 @@ struct Look {
 }
 
 impl Look {
-    fn at(fence: &Fence, entries: &[Entry]) -> Self {
+    fn at(fence: &Fence, entries: &[Entry], processors: u64) -> Self {
         let begun = Instant::now();
         let mut look = Self::default();
         let is_crowded = has_no_room(fence);
@@ -189,8 +191,7 @@ impl Look {
             let of_it = members.get(&entry.mark).map(Vec::as_slice).unwrap_or_default();
             used.push(look.at_one(entry, of_it, is_crowded));
         }
-        look.at_all(fence, entries, &used);
-        let processors = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
+        look.at_all(fence, entries, &used, is_crowded);
         let cost = begun.elapsed();
         let pause =
             entries.iter().zip(&used).filter_map(|(entry, used)| entry.pause(used, processors, cost)).min();
@@ -217,7 +218,7 @@ impl Look {
     }
 
     /// All together: the one that uses most of what ran out has to go.
-    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks]) {
+    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks], is_crowded: bool) {
         for (resource, limit) in fence.together.limits.iter() {
             let amounts = used.iter().map(|used| used.of(resource).unwrap_or_default().0);
             let sum = match resource {
@@ -225,7 +226,7 @@ impl Look {
                 _ => amounts.clone().sum(),
             };
             let most = entries.iter().zip(amounts).max_by_key(|(_, amount)| *amount);
-            let by_kernel = resource == Resource::Processes && has_no_room(fence);
+            let by_kernel = resource == Resource::Processes && is_crowded;
             if let Some((entry, _)) = most.filter(|_| by_kernel || Amount(sum) > limit) {
                 let means = entry.bounds.means(resource, Scope::Runtime);
                 let crossed =

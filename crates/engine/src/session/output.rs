@@ -18,8 +18,8 @@ pub(crate) struct Outputs {
     sources: [Option<Source>; Self::SOURCES],
     /// Where the next look begins, so that neither stream starves the other.
     turn: usize,
-    /// A flood is told of and others wait for it: they come first, before more of it is read.
-    owes_a_turn: bool,
+    /// How many batches of a flood were read without letting others have their turn.
+    unbroken: u32,
     terminal: Option<TerminalEnd>,
 }
 
@@ -48,6 +48,9 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// After so many batches others come first, whoever they are.
+const MOST_UNBROKEN: u32 = 8;
+
 /// How a source is read.
 type Fill = fn(&mut Source, &mut [u8]) -> Filled;
 
@@ -55,18 +58,19 @@ impl Outputs {
     pub(crate) const SOURCES: usize = 2;
 
     pub(crate) fn pipes(stdout: Source, stderr: Source) -> Self {
-        Self { sources: [Some(stdout), Some(stderr)], turn: 0, owes_a_turn: false, terminal: None }
+        Self { sources: [Some(stdout), Some(stderr)], turn: 0, unbroken: 0, terminal: None }
     }
 
     pub(crate) fn terminal(source: Source, slave: OwnedFd, scanner: Option<QueryScanner>) -> Self {
         let terminal = TerminalEnd { master: Arc::clone(source.fd()), slave: Some(slave), scanner };
-        Self { sources: [Some(source), None], turn: 0, owes_a_turn: false, terminal: Some(terminal) }
+        Self { sources: [Some(source), None], turn: 0, unbroken: 0, terminal: Some(terminal) }
     }
 
     /// The next source that has something to read, or whose end has come.
     pub(crate) fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
-        if std::mem::take(&mut self.owes_a_turn) {
+        if self.unbroken >= MOST_UNBROKEN {
             // Whoever was told waits for this very thread, which would otherwise read on until the flood ebbs.
+            self.unbroken = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -122,7 +126,8 @@ impl Outputs {
         let root_gone = || self.terminal.as_ref().is_some_and(|terminal| terminal.slave.is_none());
         let count = match filled {
             Filled::More(count) => {
-                self.owes_a_turn = shared.story.receiver_count() > 0;
+                // Those who pass output on should not hear of it late.
+                self.unbroken += if shared.story.receiver_count() > 0 { MOST_UNBROKEN } else { 1 };
                 count
             }
             // Somebody opened a terminal again after it had ended: waiting for it would be spinning.

@@ -224,11 +224,11 @@ async fn the_screen_is_made_from_the_journal_when_asked_for() {
 #[tokio::test]
 async fn after_a_flood_the_terminal_is_watched_again() {
     let engine = engine();
-    let script = "stty -echo; for i in 1 2 3; do yes | head -c 2000000; echo; echo next $i; read line; echo got $line; done";
+    let script = "stty -echo; for i in 1 2 3; do yes | head -c 200000; echo; echo next $i; read line; echo got $line; done";
     let session = engine.start(on_terminal(sh(script))).unwrap();
     for number in 1..=3 {
         printed(&session, &format!("next {number}")).await;
-        session.write(format!("line {number}\n").as_bytes()).await.unwrap();
+        session.write(format!("line {number}\n")).await.unwrap();
         printed(&session, &format!("got line {number}")).await;
     }
     assert_eq!(receipt(&session).await.exit, Exit::Code(0));
@@ -242,7 +242,7 @@ async fn what_a_terminal_does_not_take_at_once_arrives_when_it_is_read() {
     let session = engine.start(on_terminal(sh(&script))).unwrap();
     printed(&session, "ready").await;
     let typed = vec![b'x'; MUCH];
-    assert_eq!(session.write(&typed).await, Ok(MUCH));
+    assert_eq!(session.write(typed).await, Ok(MUCH));
     printed(&session, &MUCH.to_string()).await;
     assert_eq!(session.progress().input.delivered, MUCH as u64);
     assert_eq!(receipt(&session).await.exit, Exit::Code(0));

@@ -3,7 +3,7 @@
 use crate::rig::{command, engine, on_terminal, options, printed, receipt, run, sh, tagged};
 use std::time::{Duration, Instant};
 use windlass_engine::{
-    Cause, Engine, EngineError, EngineOptions, Exit, Guard, Lifetime, Met, RegistryLimits,
+    Cause, Engine, EngineError, EngineOptions, Exit, Guard, Lifetime, Met, RegistryLimits, Session,
     SubscriptionLimits, Until,
 };
 use windlass_output::{Offset, Pattern};
@@ -305,12 +305,19 @@ async fn who_follows_a_flood_hears_of_every_part_of_it_at_once() {
     const MOST: u64 = 256 * 1024;
     let engine = engine();
     let session = engine.start(on_terminal(sh("yes | head -c 8000000"))).unwrap();
-    let (mut story, mut seen) = (session.watch_output(), Offset::ZERO);
-    while !session.progress().closed {
-        let end = session.progress().end;
-        assert!(end.since(seen) <= MOST, "{} bytes at a time", end.since(seen));
-        seen = end;
-        tokio::time::timeout(HANG, story.changed()).await.expect("it goes on").expect("it is watched");
-    }
+    // A task like any other, as whoever follows is: the test's own future is looked at more rarely.
+    let follower = tokio::spawn(largest_step(session.clone()));
+    let step = tokio::time::timeout(HANG, follower).await.expect("it ends").unwrap();
+    assert!(step <= MOST, "{step} bytes at a time");
     assert_eq!(session.journal().end().get(), 12_000_000);
+}
+
+async fn largest_step(session: Session) -> u64 {
+    let (mut story, mut seen, mut largest) = (session.watch_output(), Offset::ZERO, 0);
+    while !session.progress().closed && story.changed().await.is_ok() {
+        let end = session.progress().end;
+        largest = largest.max(end.since(seen));
+        seen = end;
+    }
+    largest
 }
