@@ -87,11 +87,11 @@ fn helpers() -> usize {
 fn share(reader: &mut Reader<'_>, end: Offset, counter: &mut TokenCounter, helpers: usize) {
     let (texts, waiting) = mpsc::channel();
     let (returned, spare) = mpsc::channel();
-    let waiting = Mutex::new(waiting);
+    let waiting = &Mutex::new(waiting);
     thread::scope(|scope| {
         let help = || {
             let (counter, returned) = (counter.fresh(), returned.clone());
-            let work = || help(counter, &waiting, returned);
+            let work = move || help(counter, waiting, &returned);
             thread::Builder::new().name("count".into()).spawn_scoped(scope, work).ok()
         };
         let helping: Vec<_> = (0..helpers).map_while(|_| help()).collect();
@@ -126,7 +126,7 @@ fn hand_on(counter: &mut TokenCounter, part: &Part<'_>, texts: &Sender<String>, 
 }
 
 /// Counts texts as long as there are any.
-fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: Sender<String>) -> Tokens {
+fn help(mut counter: TokenCounter, waiting: &Mutex<Receiver<String>>, returned: &Sender<String>) -> Tokens {
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(mut text) = next() {
         counter.feed_apart(&text);

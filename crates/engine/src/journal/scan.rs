@@ -44,11 +44,11 @@ impl SegmentView {
     }
 
     /// Who printed the bytes of `span`: records in order, the first of them covering `span.from()`.
-    pub(crate) fn runs(&self, span: Span) -> Runs {
+    pub(crate) fn runs(&self, span: Span) -> Runs<'_> {
         let newest = self.open.as_ref().map_or(&[][..], |open| &open.newest);
         let known = newest.partition_point(|record| record.offset <= span.from());
         if let Some(first) = known.checked_sub(1) {
-            let later = Later::Known(newest[known..].to_vec().into_iter());
+            let later = Later::Known(newest[known..].iter().copied());
             return Runs { span, current: newest[first], later };
         }
         Runs::covering(span, self.file(Part::Index).map_or_else(|_| Records::none(), Records::open))
@@ -73,20 +73,20 @@ impl SegmentView {
 }
 
 /// The bytes of a span, cut where the record changes.
-pub(crate) struct Runs {
+pub(crate) struct Runs<'a> {
     /// What is left to describe.
     span: Span,
     current: Record,
-    later: Later,
+    later: Later<'a>,
 }
 
 /// Where the following records come from.
-enum Later {
+enum Later<'a> {
     Index(Box<Records>),
-    Known(std::vec::IntoIter<Record>),
+    Known(std::iter::Copied<std::slice::Iter<'a, Record>>),
 }
 
-impl Runs {
+impl Runs<'_> {
     fn covering(span: Span, mut records: Records) -> Self {
         let current = records.seek(span.from()).unwrap_or(Record::UNKNOWN);
         Self { span, current, later: Later::Index(Box::new(records)) }
@@ -100,7 +100,7 @@ impl Runs {
     }
 }
 
-impl Iterator for Runs {
+impl Iterator for Runs<'_> {
     type Item = (Span, Record);
 
     fn next(&mut self) -> Option<Self::Item> {

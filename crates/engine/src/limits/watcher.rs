@@ -177,21 +177,22 @@ struct Look {
     gone: Vec<Mark>,
     /// When to look again; `None`: when something is announced.
     next: Option<Instant>,
+    /// No more processes may begin, by the limit of all together.
+    is_crowded: bool,
 }
 
 impl Look {
     fn at(fence: &Fence, entries: &[Entry], processors: u64) -> Self {
         let begun = Instant::now();
-        let mut look = Self::default();
-        let is_crowded = has_no_room(fence);
-        let needs_members = is_crowded || entries.iter().any(|entry| !entry.sampled.is_empty());
+        let mut look = Self { is_crowded: has_no_room(fence), ..Self::default() };
+        let needs_members = look.is_crowded || entries.iter().any(|entry| !entry.sampled.is_empty());
         let members = if needs_members { usage::members(fence.brand) } else { HashMap::new() };
         let mut used = Vec::new();
         for entry in entries {
             let of_it = members.get(&entry.mark).map(Vec::as_slice).unwrap_or_default();
-            used.push(look.at_one(entry, of_it, is_crowded));
+            used.push(look.at_one(entry, of_it));
         }
-        look.at_all(fence, entries, &used, is_crowded);
+        look.at_all(fence, entries, &used);
         let cost = begun.elapsed();
         let pause =
             entries.iter().zip(&used).filter_map(|(entry, used)| entry.pause(used, processors, cost)).min();
@@ -199,14 +200,17 @@ impl Look {
         look
     }
 
-    fn at_one(&mut self, entry: &Entry, members: &[Pid], is_crowded: bool) -> Peaks {
+    fn at_one(&mut self, entry: &Entry, members: &[Pid]) -> Peaks {
         let is_over = entry.session.upgrade().is_none_or(|session| session.progress().receipt.is_some());
         if is_over && members.is_empty() {
             self.gone.push(entry.mark);
             return Peaks::default();
         }
-        let wanted =
-            if is_crowded { entry.sampled.with(Resource::Processes, Some(Amount(0))) } else { entry.sampled };
+        let wanted = if self.is_crowded {
+            entry.sampled.with(Resource::Processes, Some(Amount(0)))
+        } else {
+            entry.sampled
+        };
         let used = measure(entry, &wanted, members);
         entry.bounds.note(&used);
         let by_looking =
@@ -218,7 +222,7 @@ impl Look {
     }
 
     /// All together: the one that uses most of what ran out has to go.
-    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks], is_crowded: bool) {
+    fn at_all(&mut self, fence: &Fence, entries: &[Entry], used: &[Peaks]) {
         for (resource, limit) in fence.together.limits.iter() {
             let amounts = used.iter().map(|used| used.of(resource).unwrap_or_default().0);
             let sum = match resource {
@@ -226,7 +230,7 @@ impl Look {
                 _ => amounts.clone().sum(),
             };
             let most = entries.iter().zip(amounts).max_by_key(|(_, amount)| *amount);
-            let by_kernel = resource == Resource::Processes && is_crowded;
+            let by_kernel = resource == Resource::Processes && self.is_crowded;
             if let Some((entry, _)) = most.filter(|_| by_kernel || Amount(sum) > limit) {
                 let means = entry.bounds.means(resource, Scope::Runtime);
                 let crossed =

@@ -98,50 +98,46 @@ impl Outputs {
 
     fn read_by(&mut self, number: usize, shared: &Shared, fill: Fill) -> ReadOutcome {
         BUFFER.with_borrow_mut(|buffer| {
-            let Some((stream, filled)) = self.fill(number, shared, fill, buffer) else {
+            let Some(source) = &mut self.sources[number] else { return ReadOutcome::Nothing };
+            let (stream, batch) = (source.stream(), source.batch());
+            if buffer.len() < batch {
+                buffer.resize(batch, 0);
+            }
+            let filled = fill(source, &mut buffer[..batch]);
+            let count = self.heed(number, filled, shared);
+            if count == 0 {
                 return ReadOutcome::Nothing;
-            };
-            shared.remember(stream, &buffer[..filled]);
-            self.scan(&buffer[..filled])
+            }
+            shared.remember(stream, &buffer[..count]);
+            self.scan(&buffer[..count])
         })
     }
 
-    /// Fills the buffer, at least with a byte, and forgets a source that has ended.
-    fn fill(
-        &mut self,
-        number: usize,
-        shared: &Shared,
-        fill: Fill,
-        buffer: &mut Vec<u8>,
-    ) -> Option<(Stream, usize)> {
-        let source = self.sources[number].as_mut()?;
-        let (stream, batch) = (source.stream(), source.batch());
-        if buffer.len() < batch {
-            buffer.resize(batch, 0);
-        }
-        let filled = fill(source, &mut buffer[..batch]);
-        if let Filled::More(count) | Filled::Emptied(count) = filled {
-            source.flooded(count, &shared.roomy);
-        }
-        let root_gone = || self.terminal.as_ref().is_some_and(|terminal| terminal.slave.is_none());
-        let count = match filled {
-            Filled::More(count) => {
-                // Those who pass output on should not hear of it late.
-                self.unbroken += if shared.story.receiver_count() > 0 { MOST_UNBROKEN } else { 1 };
-                count
-            }
+    /// How many bytes came. A source that has ended is forgotten, and a flood is prepared for.
+    fn heed(&mut self, number: usize, filled: Filled, shared: &Shared) -> usize {
+        let root_gone = self.terminal.as_ref().is_some_and(|terminal| terminal.slave.is_none());
+        let Some(source) = &mut self.sources[number] else { return 0 };
+        match filled {
             // Somebody opened a terminal again after it had ended: waiting for it would be spinning.
-            Filled::Emptied(0) if source.has_hung_up() && root_gone() => {
+            Filled::Emptied(0) if source.has_hung_up() && root_gone => {
                 self.sources[number] = None;
                 0
             }
-            Filled::Emptied(count) => count,
+            Filled::Emptied(count) => {
+                source.flooded(count, &shared.roomy);
+                count
+            }
+            Filled::More(count) => {
+                source.flooded(count, &shared.roomy);
+                // Those who pass output on should not hear of it late: some milliseconds are not.
+                self.unbroken += if shared.story.receiver_count() > 0 { MOST_UNBROKEN / 4 } else { 1 };
+                count
+            }
             Filled::Ended(count) => {
                 self.sources[number] = None;
                 count
             }
-        };
-        (count > 0).then_some((stream, count))
+        }
     }
 
     fn scan(&mut self, bytes: &[u8]) -> ReadOutcome {
