@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 
 use self::secrets::Secrets;
 use crate::failure::Failure;
-use crate::http::{Address, BadAddress, Connection, Connector, Pool};
+use crate::http::{Address, BadAddress, Connection, Connector, Pool, causes};
 use crate::provider::Provider;
 use crate::request::Request;
 use crate::wire::{Wire, wire_of};
@@ -163,12 +163,4 @@ enum Lost {
     Broken(hyper::Error),
     /// Nothing came for too long.
     Silent,
-}
-
-/// An error with what it came from: hyper says the interesting thing there.
-fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    let mut said: Vec<String> = chain.map(ToString::to_string).collect();
-    said.dedup();
-    said.join(": ")
 }

@@ -5,9 +5,11 @@
 //! of each failure what may be done about it.
 //!
 //! A [`Client`] asks a [`Provider`] and hands out its [`Answer`] piece by piece. Below it everything but the connection is
-//! pure: [`sse`] makes events of bytes, and a [`wire::Wire`] makes bytes of a [`Request`] and an answer of events.
+//! pure: [`sse`] makes events of bytes, and a [`wire::Wire`] makes bytes of a [`Request`] and an answer of events. A
+//! [`Carrier`] lends the connections to others who ask something on the web.
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod chat;
 mod client;
 mod complaint;
@@ -21,6 +23,7 @@ mod responses;
 pub mod sse;
 pub mod wire;
 
+pub use carrier::{Carrier, CarrierError, Parcel, Reply, ReplyBody, Way};
 pub use chat::Chat;
 pub use client::{Answer, BadProvider, Client, Found, Probe, Step, StepKind};
 pub use event::{Event, Usage};

@@ -3,6 +3,7 @@
 
 mod it {
     mod answers;
+    mod carried;
     mod connections;
     mod encrypted;
     mod faults;

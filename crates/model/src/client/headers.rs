@@ -4,15 +4,13 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, PROXY_AUTHORIZATIO
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::BadProvider;
-use crate::http::{Address, basic};
+use crate::http::{Address, OURSELVES, basic};
 use crate::provider::Provider;
 use crate::request::Request;
 
 /// Tells whoever keeps books which conversation a request belongs to, and where its cache is.
 const CONVERSATION: HeaderName = HeaderName::from_static("thread-id");
 const ROOT: HeaderName = HeaderName::from_static("session-id");
-
-const OURSELVES: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 
 /// The headers of every request; those that the provider asks for replace ours.
 pub(super) fn of(provider: &Provider, address: &Address) -> Result<HeaderMap, BadProvider> {

@@ -22,14 +22,16 @@ pub(crate) struct Address {
 pub struct BadAddress {
     /// Whose it is.
     pub provider: String,
-    /// As it was given.
+    /// As it was given, without a name and a password in it.
     pub address: String,
 }
 
 impl Address {
     pub(crate) fn of(provider: &Provider) -> Result<Self, BadAddress> {
-        Self::parse(provider)
-            .ok_or_else(|| BadAddress { provider: provider.name.clone(), address: provider.base_url.clone() })
+        Self::parse(provider).ok_or_else(|| BadAddress {
+            provider: provider.name.clone(),
+            address: without_credentials(&provider.base_url),
+        })
     }
 
     fn parse(provider: &Provider) -> Option<Self> {
@@ -82,6 +84,16 @@ impl Address {
     }
 }
 
+/// What stands before an `@` may be a password.
+fn without_credentials(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((credentials, _)) => format!("{scheme}://(hidden){}", &rest[credentials.len()..]),
+        None => address.to_owned(),
+    }
+}
+
 fn query(own: Option<String>, added: &[(String, String)]) -> String {
     let added = added.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
     let all: Vec<String> = own.into_iter().chain(added).collect();
@@ -103,6 +115,13 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::provider::WireKind;
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_not_shown() {
+        let provider = Provider::at("it", "http://me:secret@it/v1", WireKind::Chat);
+        let shown = Address::of(&provider).unwrap_err().to_string();
+        assert!(shown.contains("http://(hidden)@it/v1") && !shown.contains("secret"), "{shown}");
+    }
 
     #[test]
     fn an_address_is_taken_apart() {

@@ -1,0 +1,217 @@
+//! Carries requests to one address on the web, over the same connections, certificates and proxies as those to models. It
+//! knows nothing of what it carries.
+//!
+//! Nothing that a server may have heard is said twice: a request that breaks off is reported, not repeated. And a body may
+//! take any time: only making a connection is bounded here, the rest is for the one who asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{HOST, PROXY_AUTHORIZATION, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+
+use crate::http::{Address, BadAddress, Connection, Connector, OURSELVES, Pool, basic, causes};
+use crate::provider::{Provider, Proxy, WireKind};
+
+/// A way to one address. A cheap handle; all of its clones share the connections.
+#[derive(Clone)]
+pub struct Carrier(Arc<Route>);
+
+struct Route {
+    connector: Connector,
+    pool: Pool,
+    /// What is asked for, as a connection to the server or to the proxy wants it.
+    target: http::Uri,
+    headers: HeaderMap,
+}
+
+/// How to get there.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// The way out, where there is no direct one.
+    pub proxy: Option<Proxy>,
+    /// Certificates, as PEM, that are trusted beside those of the machine.
+    pub extra_roots: Option<String>,
+    /// The longest a connection may take to be made, where the usual is not right.
+    pub connect_timeout: Option<Duration>,
+}
+
+/// What is to be carried.
+#[derive(Clone)]
+pub struct Parcel {
+    /// What for: `GET`, `POST`, ...
+    pub method: String,
+    /// All headers but those of the transfer itself.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty without one.
+    pub body: Bytes,
+}
+
+/// What came back: its head, and its body as it comes. Dropping it ends the exchange.
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers that are text.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: ReplyBody,
+}
+
+/// A body that comes in pieces.
+pub struct ReplyBody {
+    route: Arc<Route>,
+    /// Gone when the body has ended.
+    arriving: Option<(Connection, Incoming)>,
+}
+
+/// Why nothing was carried, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CarrierError {
+    /// There is no connection.
+    #[error("{0}")]
+    Connect(String),
+    /// The connection broke off; what was sent may have been heard.
+    #[error("the connection to {place} was lost: {reason}")]
+    Lost {
+        /// To whom.
+        place: String,
+        /// What is known about it.
+        reason: String,
+    },
+    /// It cannot be sent as it is.
+    #[error("the header {name} has a name or a value that cannot be sent")]
+    Header {
+        /// Its name.
+        name: String,
+    },
+    /// There is no such method.
+    #[error("{method} is no method")]
+    Method {
+        /// As it was given.
+        method: String,
+    },
+}
+
+impl Carrier {
+    /// A way to this address, which messages call by this name. Nothing is connected before something is sent.
+    pub fn new(name: &str, url: &str, way: Way) -> Result<Self, BadAddress> {
+        let mut place = Provider::at(name, url, WireKind::Responses);
+        place.proxy = way.proxy;
+        place.extra_roots = way.extra_roots;
+        place.connect_timeout = way.connect_timeout.unwrap_or(place.connect_timeout);
+        let address = Address::of(&place)?;
+        let headers = headers(&place, &address);
+        let connector = Connector::of(&place, address);
+        // An address keeps no slash at its end, and here it may count.
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let tail = if path.ends_with('/') || connector.address().target("").is_empty() { "/" } else { "" };
+        let address = connector.address();
+        let target =
+            if connector.forwarding().is_some() { address.whole(tail) } else { address.target(tail) };
+        // What an address was read from can be written into one.
+        let target = target.parse().unwrap_or_default();
+        Ok(Self(Arc::new(Route { connector, pool: Pool::default(), target, headers })))
+    }
+
+    /// Sends something, and waits for the head of what comes back.
+    pub async fn send(&self, parcel: Parcel) -> Result<Reply, CarrierError> {
+        let message = self.message(parcel)?;
+        if let Some(mut connection) = self.0.pool.take().await {
+            match connection.send(message.clone()).await {
+                Ok(response) => return Ok(self.reply(connection, response)),
+                // The other side had closed it before a byte was written.
+                Err(error) if error.is_canceled() || error.is_closed() => {}
+                Err(error) => return Err(self.0.lost(&error)),
+            }
+        }
+        let connected = self.0.connector.connect().await;
+        let mut connection = connected.map_err(|failure| CarrierError::Connect(failure.message))?;
+        match connection.send(message).await {
+            Ok(response) => Ok(self.reply(connection, response)),
+            Err(error) => Err(self.0.lost(&error)),
+        }
+    }
+
+    fn message(&self, parcel: Parcel) -> Result<http::Request<Full<Bytes>>, CarrierError> {
+        let mut message = http::Request::new(Full::new(parcel.body));
+        *message.method_mut() = http::Method::from_bytes(parcel.method.as_bytes())
+            .map_err(|_| CarrierError::Method { method: parcel.method })?;
+        *message.uri_mut() = self.0.target.clone();
+        *message.headers_mut() = self.0.headers.clone();
+        for (name, value) in parcel.headers {
+            let Some((known, value)) = header(&name, &value) else {
+                return Err(CarrierError::Header { name });
+            };
+            message.headers_mut().insert(known, value);
+        }
+        Ok(message)
+    }
+
+    fn reply(&self, connection: Connection, response: http::Response<Incoming>) -> Reply {
+        let (head, body) = response.into_parts();
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        Reply {
+            status: head.status.as_u16(),
+            headers: head.headers.iter().filter_map(text).collect(),
+            body: ReplyBody { route: Arc::clone(&self.0), arriving: Some((connection, body)) },
+        }
+    }
+}
+
+impl ReplyBody {
+    /// The next piece; `None` at the end. May be dropped while it waits, and asked again: nothing is lost.
+    pub async fn next(&mut self) -> Option<Result<Bytes, CarrierError>> {
+        loop {
+            let (_, body) = self.arriving.as_mut()?;
+            match body.frame().await {
+                Some(Ok(frame)) => {
+                    // What is no data is a trailer, which nobody here asks for.
+                    if let Ok(data) = frame.into_data() {
+                        return Some(Ok(data));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.arriving = None;
+                    return Some(Err(self.route.lost(&error)));
+                }
+                None => {
+                    let (connection, body) = self.arriving.take()?;
+                    self.route.pool.put(connection, body);
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+impl Route {
+    fn lost(&self, error: &hyper::Error) -> CarrierError {
+        CarrierError::Lost { place: self.connector.address().place(), reason: causes(error) }
+    }
+}
+
+/// The headers of the transfer itself.
+fn headers(place: &Provider, address: &Address) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(USER_AGENT, HeaderValue::from_static(OURSELVES));
+    if let Ok(host) = HeaderValue::from_str(&address.authority()) {
+        headers.insert(HOST, host);
+    }
+    let forwarding = place.proxy.as_ref().filter(|_| !address.secure);
+    if let Some(credentials) = forwarding.and_then(|proxy| basic(proxy.credentials.as_ref()?)) {
+        headers.insert(PROXY_AUTHORIZATION, credentials);
+    }
+    headers
+}
+
+fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+    let mut value = HeaderValue::from_str(value).ok()?;
+    value.set_sensitive(true);
+    Some((name, value))
+}
