@@ -12,6 +12,7 @@ mod crew;
 mod event;
 mod history;
 mod names;
+mod notices;
 pub mod prompt;
 mod record;
 mod speaker;

@@ -20,6 +20,7 @@ use crate::crew::{Crew, Role, Voice};
 use crate::event::{EventKind, Reporter};
 use crate::history::{Entry, History, Origin};
 use crate::names::nickname;
+use crate::notices::Notices;
 use crate::record::{Record, RecordError, Thread, ThreadFacts};
 use crate::thread::ThreadId;
 use crate::tool::{ToolSet, shortened};
@@ -90,7 +91,13 @@ impl Team {
 
     /// Says something to an agent. While it works, it hears it at the next boundary.
     pub async fn say(&self, agent: &ThreadId, items: Vec<Item>) -> bool {
-        self.tell(agent, Op::Say(items.into_iter().map(Entry::user).collect())).await
+        self.say_entries(agent, items.into_iter().map(Entry::user).collect()).await
+    }
+
+    /// Says something to an agent that is not all the user's own: what is new about its surroundings, or a skill. All of it
+    /// is heard at once.
+    pub async fn say_entries(&self, agent: &ThreadId, entries: Vec<Entry>) -> bool {
+        self.tell(agent, Op::Say(entries)).await
     }
 
     /// Has an agent stop what it does.
@@ -218,6 +225,7 @@ impl Team {
         let (status, watched) = watch::channel(Status::PendingInit);
         let (root, closing) = self.place(cradle.parent.as_ref(), &id);
         let depth = cradle.facts.depth;
+        let notices = Notices::new(self.inner.changes.clone());
         let mut member = Member {
             id: id.clone(),
             nickname: cradle.facts.nickname.clone().unwrap_or_else(|| "lead".to_owned()),
@@ -243,6 +251,7 @@ impl Team {
             report: report.clone(),
             depth,
             heard: Arc::clone(&member.heard),
+            notices: notices.clone(),
         };
         let tools = ToolSet::new(tools::build(&surroundings));
         let history = History::restored(cradle.entries);
@@ -272,6 +281,7 @@ impl Team {
             turn_usage: Usage::default(),
             heard: Arc::clone(&member.heard),
             unheard: Arc::clone(&member.unheard),
+            notices,
             taken: 0,
             crew,
         };

@@ -18,6 +18,7 @@ use windlass_tools::Toolbox;
 use crate::crew::Crew;
 use crate::event::Reporter;
 use crate::history::Entry;
+use crate::notices::Notices;
 use crate::team::Team;
 use crate::thread::ThreadId;
 use crate::tool::{Output, Running, Tool};
@@ -35,6 +36,8 @@ pub(crate) struct Surroundings {
     pub(crate) depth: u32,
     /// The words of its conversation so far.
     pub(crate) heard: Arc<Mutex<Vec<Entry>>>,
+    /// What it is to hear at the next boundary.
+    pub(crate) notices: Notices,
 }
 
 /// The tools of an agent. The order never changes.
@@ -59,7 +62,7 @@ pub(crate) fn build(around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     }
     tools.extend(foreign::tools(around));
     if manners.code_mode {
-        let cells = script::tools(&tools, &around.report);
+        let cells = script::tools(&tools, around);
         tools.extend(cells);
     }
     if manners.web_search {

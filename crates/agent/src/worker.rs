@@ -23,6 +23,7 @@ use self::work::{Arrived, Work};
 use crate::crew::{Crew, Voice};
 use crate::event::{EventKind, Reporter};
 use crate::history::{Entry, History};
+use crate::notices::Notices;
 use crate::record::Record;
 use crate::team::{Status, Team};
 use crate::thread::ThreadId;
@@ -74,6 +75,8 @@ pub(crate) struct Worker {
     pub(crate) unheard: Arc<AtomicUsize>,
     /// How many of those were taken out of the inbox.
     pub(crate) taken: usize,
+    /// What scripts want the model to know.
+    pub(crate) notices: Notices,
 }
 
 impl Worker {
@@ -270,6 +273,7 @@ impl Worker {
             heard.push(Entry::notice(format!("<session_notification>\n{lines}\n</session_notification>")));
         }
         heard.extend(self.team.news(&self.me));
+        heard.extend(self.notices.take());
         heard.append(&mut self.said);
         heard
     }

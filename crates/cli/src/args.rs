@@ -21,8 +21,8 @@ use windlass_server::client::Endpoint;
 use windlass_sys::pty::Size;
 
 pub(crate) use self::agent::{
-    AgentArgs, AgentCommand, AgentOptions, AgentResume, AgentThreads, AgentTrust, ApprovalName, ColorName,
-    SandboxModeName,
+    AgentArgs, AgentCommand, AgentOptions, AgentPortable, AgentResume, AgentThreads, AgentTrust,
+    ApprovalName, ColorName, PortableName, SandboxModeName,
 };
 pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
 pub(crate) use self::dialect::{Destination, DialectCommand};
@@ -412,12 +412,34 @@ pub(crate) struct Doctor {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Also try the way to the configured model: name, connection, encryption, key, and the list of models
+    #[arg(long)]
+    pub(crate) network: bool,
+
+    /// Also ask the model one short question, which costs a few tokens; implies --network
+    #[arg(long)]
+    pub(crate) live: bool,
+
+    /// The model to check the agent with
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Set a setting of the agent, as KEY=VALUE; repeatable
+    #[arg(long = "config", short = 'c', value_name = "KEY=VALUE")]
+    pub(crate) config: Vec<String>,
+
+    /// The profile of the agent's settings
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
 }
 
 const DOCTOR_EXAMPLES: &str = "\
 One line per check: `ok`, `note` for what is worth knowing, `problem` for what will not work, with
-what to do. It exits with 0 when nothing is a problem, else with 1, and uses no network.
+what to do. It exits with 0 when nothing is a problem, else with 1. It uses no network unless --network
+or --live asks for it, and shows no key.
 
 Examples:
   windlass doctor
+  windlass doctor --network
   windlass doctor --json | jq '.checks[] | select(.verdict == \"problem\")'";

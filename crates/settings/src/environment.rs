@@ -45,7 +45,29 @@ impl Environment {
         let mut changed: Vec<(&str, String)> =
             now.iter().filter(|line| !then.contains(line)).cloned().collect();
         let gone = then.iter().filter(|(name, _)| !now.iter().any(|(still, _)| still == name));
-        changed.extend(gone.map(|(name, _)| (*name, "unknown".to_owned())));
+        changed.extend(gone.map(|(name, _)| (*name, UNKNOWN.to_owned())));
+        (!changed.is_empty()).then(|| block(&changed))
+    }
+
+    /// The same against what a conversation was told, its blocks in their order; other texts are passed over. Everything is
+    /// told where nothing was.
+    pub fn changes_since_told<'t>(&self, told: impl IntoIterator<Item = &'t str>) -> Option<String> {
+        let mut then: Vec<(&str, &str)> = Vec::new();
+        for text in told.into_iter().filter(|text| text.starts_with(BEGINNING)) {
+            for name in NAMES {
+                let Some(value) = element(text, name) else { continue };
+                then.retain(|(known, _)| *known != name);
+                then.push((name, value));
+            }
+        }
+        let now = self.lines();
+        let last = |name: &str| then.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let mut changed: Vec<(&str, String)> =
+            now.iter().filter(|(name, value)| last(name) != Some(value.as_str())).cloned().collect();
+        let gone = then
+            .iter()
+            .filter(|(name, value)| *value != UNKNOWN && !now.iter().any(|(still, _)| still == name));
+        changed.extend(gone.map(|(name, _)| (*name, UNKNOWN.to_owned())));
         (!changed.is_empty()).then(|| block(&changed))
     }
 
@@ -89,8 +111,21 @@ impl Filesystem {
     }
 }
 
+/// What a block begins with.
+const BEGINNING: &str = "<environment_context>\n";
+/// What is told of something that is no longer known.
+const UNKNOWN: &str = "unknown";
+/// What can be told.
+const NAMES: [&str; 5] = ["cwd", "shell", "current_date", "timezone", "filesystem"];
+
+/// What a block says about something. Values are escaped, so the first end is the end.
+fn element<'t>(block: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = block.split_once(&format!("\n  <{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(value, _)| value)
+}
+
 fn block(lines: &[(&str, String)]) -> String {
-    let mut text = String::from("<environment_context>\n");
+    let mut text = String::from(BEGINNING);
     for (name, value) in lines {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "  <{name}>{value}</{name}>");
@@ -144,6 +179,25 @@ mod tests {
             let workspace_roots = roots.iter().map(PathBuf::from).collect();
             assert_eq!(found, Filesystem { workspace_roots, sandbox_mode, network_access: network });
         }
+    }
+
+    #[test]
+    fn what_was_told_last_is_what_counts() {
+        let (before, mut now) = (sample(), sample());
+        let told = before.render();
+        assert_eq!(now.changes_since_told([told.as_str()]), None);
+        assert_eq!(now.changes_since_told(["hello", "<other>"]), Some(told.clone()));
+        now.cwd = "/a<b".into();
+        now.shell = None;
+        let change = now.changes_since_told(["hello", told.as_str()]);
+        assert_eq!(change, now.changes_since(&before));
+        let change = change.unwrap_or_default();
+        assert_eq!(now.changes_since_told([told.as_str(), change.as_str()]), None);
+        let back = before.changes_since_told([told.as_str(), change.as_str()]);
+        assert_eq!(back, before.changes_since(&now));
+        now.filesystem.network_access = true;
+        let wider = now.changes_since_told([told.as_str(), change.as_str()]).unwrap_or_default();
+        assert!(wider.contains("<network>on</network>") && !wider.contains("<cwd>"), "{wider}");
     }
 
     #[test]

@@ -38,6 +38,13 @@ impl Pid {
     }
 }
 
+/// Keeps other processes of the same user out of this one: its environment, memory and descriptors, as `/proc` and
+/// debuggers show them. Root can look all the same, and so can whoever has `CAP_SYS_PTRACE`. Programs that this process
+/// executes are as open as ever, and there is no core dump of this one.
+pub fn hide_from_others() -> Result<(), Errno> {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+}
+
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -1,9 +1,9 @@
-//! The terminal a person sits at: raw mode that is always undone, and its size.
+//! The terminal a person sits at: raw mode and hidden input that are always undone, and its size.
 
 use crate::pty::Size;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 /// Raw mode for as long as this value lives.
 #[derive(Debug)]
@@ -28,6 +28,28 @@ impl Drop for RawMode {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that went away meanwhile.
         let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+    }
+}
+
+/// A terminal that does not show what is typed, for as long as this value lives.
+///
+/// Ctrl-C is typed like any other key, and ends the line: as a signal it could end us with the terminal still mute.
+#[derive(Debug)]
+pub struct HiddenInput {
+    /// Undoes it.
+    _before: RawMode,
+}
+
+impl HiddenInput {
+    /// From now on lines are read unseen. What was typed before is thrown away.
+    pub fn begin(terminal: impl AsFd) -> Result<Self, Errno> {
+        let terminal = rustix::io::fcntl_dupfd_cloexec(terminal, 3)?;
+        let before = tcgetattr(&terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
+        hidden.special_codes[SpecialCodeIndex::VEOL] = before.special_codes[SpecialCodeIndex::VINTR];
+        tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+        Ok(Self { _before: RawMode { terminal, before } })
     }
 }
 

@@ -11,15 +11,19 @@ use windlass_script::{
 };
 
 use crate::event::{CallNote, EventKind, Reporter};
+use crate::notices::Notices;
 use crate::tool::{Output, Running, Tool, ToolSet, arguments};
 
+use super::Surroundings;
+
 /// The two tools, over those that scripts may call.
-pub(super) fn tools(others: &[Arc<dyn Tool>], report: &Reporter) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(others: &[Arc<dyn Tool>], around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     let scripts = Arc::new(Scripts {
         cells: Cells::new(Options::default()),
         host: Arc::new(Tools {
             tools: ToolSet::new(others.to_vec()),
-            report: report.clone(),
+            report: around.report.clone(),
+            notices: around.notices.clone(),
             calls: AtomicU64::new(0),
         }),
     });
@@ -113,6 +117,7 @@ fn shown(outcome: &Outcome) -> Output {
 struct Tools {
     tools: ToolSet,
     report: Reporter,
+    notices: Notices,
     calls: AtomicU64,
 }
 
@@ -144,6 +149,7 @@ impl Host for Tools {
 
     fn notify(&self, text: &str) {
         self.report.tell_if_room(EventKind::Warning(text.to_owned()));
+        self.notices.add(text);
     }
 }
 

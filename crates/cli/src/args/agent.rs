@@ -1,8 +1,10 @@
 //! The words of `windlass agent`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+
+use crate::failure::Usage;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = AGENT_EXAMPLES)]
@@ -11,7 +13,51 @@ pub(crate) struct AgentArgs {
     pub(crate) command: Option<AgentCommand>,
 
     #[command(flatten)]
+    pub(crate) portable: AgentPortable,
+
+    #[command(flatten)]
     pub(crate) work: AgentWork,
+}
+
+/// Settings, instructions and skills as one encrypted file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings to take along")]
+pub(crate) struct AgentPortable {
+    /// `export` or `import` settings, AGENTS.md and skills as one file, encrypted with a passphrase (age)
+    #[arg(long, num_args = 2, value_names = ["export|import", "FILE"], conflicts_with_all = ["prompt", "json"])]
+    portable: Option<Vec<String>>,
+
+    /// With export: keys and tokens go along too
+    #[arg(long, requires = "portable")]
+    pub(crate) with_secrets: bool,
+
+    /// Overwrite what is there and differs
+    #[arg(long, requires = "portable")]
+    pub(crate) replace: bool,
+
+    /// The file whose first line is the passphrase; without it $WINDLASS_PASSPHRASE, or else it is asked for
+    #[arg(long, value_name = "FILE", requires = "portable")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+}
+
+impl AgentPortable {
+    /// What is to be done with which file, if anything.
+    pub(crate) fn asked(&self) -> Result<Option<(PortableName, &Path)>, Usage> {
+        let Some([what, file]) = self.portable.as_deref() else { return Ok(None) };
+        let what = match what.as_str() {
+            "export" => PortableName::Export,
+            "import" => PortableName::Import,
+            other => return Err(Usage(format!("--portable does `export` or `import`, not `{other}`"))),
+        };
+        Ok(Some((what, Path::new(file))))
+    }
+}
+
+/// What to do with a portable file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PortableName {
+    Export,
+    Import,
 }
 
 const AGENT_EXAMPLES: &str = "\
@@ -21,6 +67,7 @@ Examples:
   git diff | windlass agent 'review this change'  a task and what it is about
   windlass agent --json - < task.md               events, one JSON object a line
   windlass agent resume --last 'now the docs'     go on where the last one in this directory stopped
+  windlass agent --portable export settings.age   take settings, instructions and skills along
 
 Settings are in $XDG_CONFIG_HOME/windlass/config.toml, else ~/.config/windlass/config.toml; `windlass agent config` shows
 them. Conversations are kept in the state directory, under agent/.";

@@ -1,21 +1,28 @@
 //! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
 
-mod context;
+pub(crate) mod context;
 mod crew;
 mod input;
 mod json;
-mod model;
+pub(crate) mod model;
+mod notify;
 mod outcome;
+mod passphrase;
+mod portable;
+mod proxies;
+mod settings;
 mod text;
 mod threads;
 mod tools;
 mod watch;
+mod web;
 
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
 use windlass_agent::{Beginning, Team, ThreadId};
 
 use self::crew::Workshop;
+use self::notify::{Notifier, Place};
 use self::outcome::Outcome;
 use self::watch::Watcher;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
@@ -28,6 +35,9 @@ const EVENTS: usize = 1024;
 
 /// Works on a task, or does what was asked for instead.
 pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
+    if let Some((what, file)) = order.portable.asked()? {
+        return portable::run(&portable::Order { what, file, options: &order.portable }, &config);
+    }
     match order.command {
         None => {
             work(
@@ -47,7 +57,7 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
                 .await
         }
         Some(AgentCommand::Threads(order)) => threads::list(&order, &config),
-        Some(AgentCommand::Config(order)) => context::show(&order.options, &config),
+        Some(AgentCommand::Config(order)) => settings::show(&order.options, &config),
         Some(AgentCommand::Trust(order)) => context::trust(&order, &config),
     }
 }
@@ -60,20 +70,25 @@ struct Job {
 }
 
 async fn work(job: Job, config: Config) -> Result<Exit> {
+    // Before anything is started that could look. Where the kernel will not, the work is not worse off than without.
+    let _ = windlass_sys::process::hide_from_others();
     let mut signals = Signals::catch()?;
     let task = input::task(job.prompt.as_deref(), &job.options, &config)?;
     let settings = context::load(&job.options, &config)?;
+    let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
     let workshop = Workshop::open(&settings, &job.options, (&config, events)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
+    let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine));
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
     let watching = tokio::spawn(watcher.watch(root.clone(), received));
-    team.say(&root, task.items).await;
+    team.say_entries(&root, words).await;
     let ended = until_done(&team, &root, &mut signals).await;
     team.close().await;
     drop(team);
+    notifier.finish().await;
     engine.shutdown().await;
     if let Some(foreign) = foreign {
         foreign.shutdown().await;

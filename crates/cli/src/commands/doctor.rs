@@ -1,6 +1,7 @@
 //! `windlass doctor`: what this machine supports and what is missing, one line per check, in plain words. It looks and
-//! changes nothing, and it uses no network.
+//! changes nothing, and it uses no network unless it is asked to.
 
+mod agent;
 mod clients;
 mod kernel;
 mod limits;
@@ -18,7 +19,8 @@ use crate::printing::print;
 
 /// Looks at everything, and says it.
 pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
-    let checks = checks(config);
+    let mut checks = checks(config);
+    checks.extend(agent::checks(order, config));
     let problems = checks.iter().filter(|check| check.verdict == Verdict::Problem).count();
     if order.json {
         print(json(&checks, problems).to_string() + "\n")?;

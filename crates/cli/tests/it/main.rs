@@ -3,6 +3,7 @@
 
 mod agents;
 mod app_server;
+mod borrowed;
 mod clients;
 mod confined;
 mod conformance;
@@ -18,6 +19,9 @@ mod limits;
 mod log;
 mod mcp;
 mod packages;
+mod portable;
+mod private;
+mod provider;
 mod ps;
 mod rig;
 mod rules;
@@ -25,4 +29,6 @@ mod run;
 mod sandbox;
 mod scarcity;
 mod terminal;
+mod told;
 mod usage;
+mod workbench;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
-use windlass_model::Item;
+use windlass_model::{Item, Role};
 use windlass_settings::environment::{Environment, Filesystem};
 use windlass_settings::{
     ApprovalPolicy, Loaded, Places, Request, SandboxMode, TrustLevel, instructions, load as load_settings,
@@ -17,9 +17,9 @@ use crate::failure::Exit;
 use crate::printing;
 
 /// Everything that is configured, with the command line's last word.
-pub(super) struct Configured {
-    pub(super) loaded: Loaded,
-    pub(super) places: Places,
+pub(crate) struct Configured {
+    pub(crate) loaded: Loaded,
+    pub(crate) places: Places,
     /// Where the agent works. Absolute, without links.
     pub(super) directory: PathBuf,
     /// Directories that commands may also write in.
@@ -27,7 +27,7 @@ pub(super) struct Configured {
 }
 
 /// Reads the settings.
-pub(super) fn load(options: &AgentOptions, config: &Config) -> Result<Configured> {
+pub(crate) fn load(options: &AgentOptions, config: &Config) -> Result<Configured> {
     let directory = directory(options)?;
     let places = Places::from_variables(|name| config.variable(name).map(ToOwned::to_owned), &directory);
     let variable = config.variable("OPENAI_BASE_URL").and_then(|value| value.to_str());
@@ -129,6 +129,15 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     Ok(entries)
 }
 
+/// What is different from what an earlier conversation was told about its surroundings. It is said at its end: what was
+/// said before stays as it was.
+pub(super) fn changes(configured: &Configured, config: &Config, said: &[Entry]) -> Vec<Entry> {
+    let context = said.iter().filter(|entry| entry.origin == Origin::Context);
+    let told: Vec<String> = context.filter_map(|entry| entry.item.words_of(Role::User)).collect();
+    let changed = environment(configured, config).changes_since_told(told.iter().map(String::as_str));
+    changed.map(|text| Entry { origin: Origin::Context, item: Item::user(text) }).into_iter().collect()
+}
+
 /// Where the agent works, for the model.
 fn environment(configured: &Configured, config: &Config) -> Environment {
     let settings = &configured.loaded.settings;
@@ -177,21 +186,12 @@ pub(super) fn tell_left_out(configured: &Configured) {
         );
     }
     for note in &configured.loaded.notes {
-        let place = note.file.as_ref().map(|file| format!("{}: ", file.display())).unwrap_or_default();
-        eprintln!("windlass: {place}`{}` does not count: {}", note.key, note.reason);
+        eprintln!("windlass: {note}");
     }
-}
-
-/// `windlass agent config`
-pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
-    let configured = load(options, config)?;
-    let mut text = String::new();
-    for stated in configured.loaded.stated() {
-        let value = if stated.secret { "(not shown)".to_owned() } else { stated.value.to_string() };
-        text += &format!("{} = {value}  # {}\n", stated.key, stated.origin);
+    let servers = configured.loaded.project_servers();
+    if !servers.is_empty() {
+        eprintln!("windlass: this project brings MCP servers along: {}", servers.join(", "));
     }
-    printing::print(text)?;
-    Ok(Exit::SUCCESS)
 }
 
 /// `windlass agent trust`

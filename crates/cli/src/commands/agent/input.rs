@@ -4,9 +4,12 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use windlass_agent::{Entry, Origin};
 use windlass_files::{Answer, Surroundings, view_image};
 use windlass_model::{Item, Part, Role};
+use windlass_settings::skills;
 
+use super::context::Configured;
 use crate::args::AgentOptions;
 use crate::config::Config;
 use crate::failure::Usage;
@@ -16,19 +19,23 @@ const MOST_INPUT: u64 = 8 << 20;
 
 /// What an agent is told.
 pub(super) struct Task {
-    pub(super) items: Vec<Item>,
+    /// What the user said himself, without what was piped in beside it.
+    words: String,
+    items: Vec<Item>,
 }
 
 /// Puts the task together.
 pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config) -> Result<Task> {
-    let text = match prompt {
-        Some("-") => read_input()?,
-        Some(prompt) if config.terminals.stdin => prompt.to_owned(),
-        Some(prompt) => with_input(prompt, &read_input()?),
+    let words = match prompt {
+        Some(prompt) if prompt != "-" => prompt.to_owned(),
         None if config.terminals.stdin => {
             return Err(Usage("say what to do: windlass agent 'make the tests pass'".into()).into());
         }
-        None => read_input()?,
+        _ => read_input()?,
+    };
+    let text = match prompt {
+        Some(prompt) if prompt != "-" && !config.terminals.stdin => with_input(prompt, &read_input()?),
+        _ => words.clone(),
     };
     if text.trim().is_empty() {
         bail!("there is nothing to do: the prompt is empty");
@@ -37,7 +44,31 @@ pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config
     for path in &options.image {
         parts.extend(picture(path)?);
     }
-    Ok(Task { items: vec![Item::message(Role::User, parts)] })
+    Ok(Task { words, items: vec![Item::message(Role::User, parts)] })
+}
+
+/// Everything that is said at once: what is new to an earlier conversation, the skills that the task names, and the task.
+pub(super) fn entries(task: Task, configured: &Configured, news: Vec<Entry>) -> Vec<Entry> {
+    let mut entries = news;
+    entries.extend(mentioned_skills(&task.words, configured));
+    entries.extend(task.items.into_iter().map(Entry::user));
+    entries
+}
+
+/// The skills that words name with `$name`, whole. One that cannot be read is said, and left out.
+pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Entry> {
+    if !words.contains('$') {
+        return Vec::new();
+    }
+    let skills = skills::find(&configured.places, &configured.loaded.project);
+    let mut entries = Vec::new();
+    for skill in skills.mentioned(words) {
+        match skill.inject() {
+            Ok(text) => entries.push(Entry { origin: Origin::Context, item: Item::user(text) }),
+            Err(fault) => eprintln!("windlass: skill {fault}"),
+        }
+    }
+    entries
 }
 
 /// A prompt, and what it is about.

@@ -4,10 +4,11 @@ use anyhow::{Context, Result, anyhow};
 use windlass_model::{Client, InstructionsRole, Key, Provider, Proxy, WireKind};
 use windlass_settings::{InstructionsRole as RoleSetting, Provider as Setting, Settings, WireApi};
 
+use super::proxies::{self, Proxies};
 use crate::config::Config;
 
 /// The model's name, and whom to ask.
-pub(super) fn client(settings: &Settings, config: &Config) -> Result<(String, Client)> {
+pub(crate) fn client(settings: &Settings, config: &Config) -> Result<(String, Client)> {
     let model = settings.model.clone().ok_or_else(|| {
         anyhow!("no model is chosen: give one with -m MODEL, or set `model` in the configuration")
     })?;
@@ -19,13 +20,17 @@ pub(super) fn client(settings: &Settings, config: &Config) -> Result<(String, Cl
 }
 
 /// A provider as it is configured, with its key.
-pub(super) fn provider(setting: &Setting, config: &Config) -> Result<Provider> {
+fn provider(setting: &Setting, config: &Config) -> Result<Provider> {
+    Ok(Provider { key: key(setting, config)?, ..without_key(setting, config)? })
+}
+
+/// A provider as it is configured, to see whether it can be reached at all.
+pub(crate) fn without_key(setting: &Setting, config: &Config) -> Result<Provider> {
     let wire = match setting.wire_api {
         WireApi::Responses => WireKind::Responses,
         WireApi::Chat => WireKind::Chat,
     };
     let mut provider = Provider::at(&setting.name, &setting.base_url, wire);
-    provider.key = key(setting, config)?;
     provider.key_source.clone_from(&setting.env_key);
     provider.headers = headers(setting, config);
     provider.query = setting.query_params.clone().into_iter().collect();
@@ -41,7 +46,8 @@ pub(super) fn provider(setting: &Setting, config: &Config) -> Result<Provider> {
     Ok(provider)
 }
 
-fn key(setting: &Setting, config: &Config) -> Result<Option<Key>> {
+/// The key, which must be there where the provider wants one.
+pub(crate) fn key(setting: &Setting, config: &Config) -> Result<Option<Key>> {
     let Some(name) = &setting.env_key else { return Ok(None) };
     let found = config.variable(name).and_then(|value| value.to_str());
     match found {
@@ -61,61 +67,12 @@ fn headers(setting: &Setting, config: &Config) -> Vec<(String, String)> {
     fixed.chain(from_environment).collect()
 }
 
-/// The provider's own proxy, or the environment's; loopback is never sent through one.
+/// The provider's own proxy, or the environment's.
 fn proxy(setting: &Setting, config: &Config) -> Result<Option<Proxy>> {
-    let address = match &setting.proxy {
-        Some(address) => Some(address.clone()),
-        None if is_direct(&setting.base_url, config) => None,
-        None => {
-            let names: &[&str] = if setting.base_url.starts_with("https:") {
-                &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
-            } else {
-                &["http_proxy", "ALL_PROXY", "all_proxy"]
-            };
-            names.iter().find_map(|name| Some(config.variable(name)?.to_str()?.to_owned()))
-        }
-    };
-    let parse = |address: String| {
-        Proxy::parse(&address).with_context(|| format!("the proxy for {} cannot be used", setting.name))
-    };
-    address.filter(|address| !address.is_empty()).map(parse).transpose()
-}
-
-/// Whether an address is this machine, or stands in NO_PROXY.
-fn is_direct(url: &str, config: &Config) -> bool {
-    let host = host_of(url);
-    let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
-    let list = ["NO_PROXY", "no_proxy"].iter().find_map(|name| config.variable(name)?.to_str());
-    let named = |entry: &str| {
-        let entry = entry.trim().trim_start_matches('.');
-        !entry.is_empty() && (entry == "*" || host == entry || host.ends_with(&format!(".{entry}")))
-    };
-    loopback || list.is_some_and(|list| list.split(',').any(named))
-}
-
-fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    match host.strip_prefix('[') {
-        Some(_) => host.split_inclusive(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_found_in_addresses() {
-        for (url, host) in [
-            ("https://api.example.com/v1", "api.example.com"),
-            ("http://127.0.0.1:8080/v1", "127.0.0.1"),
-            ("http://[::1]:8080", "[::1]"),
-            ("http://user:pass@host:1/x?y", "host"),
-        ] {
-            assert_eq!(host_of(url), host);
-        }
+    match setting.proxy.as_deref() {
+        // Said to be none, whatever the environment says.
+        Some("") => Ok(None),
+        Some(address) => proxies::parse(&setting.name, address).map(Some),
+        None => Proxies::of(config).to(&setting.name, &setting.base_url),
     }
 }

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
-use windlass_agent::{Origin, ThreadId, Threads};
+use windlass_agent::{Beginning, Entry, Origin, ThreadId, Threads};
 use windlass_model::Role;
 
+use super::context::{self, Configured};
 use super::crew::thread_files;
 use crate::args::{AgentResume, AgentThreads};
 use crate::config::Config;
@@ -45,6 +46,14 @@ fn last(order: &AgentResume, config: &Config) -> Result<ThreadId> {
         }
         None => anyhow!("there is no conversation yet"),
     })
+}
+
+/// What a conversation that goes on, or is copied, has to be told first: what changed since. One that cannot be read is
+/// complained about when it is to begin.
+pub(super) fn told(beginning: &Beginning, config: &Config, configured: &Configured) -> Vec<Entry> {
+    let (Beginning::Resume(id) | Beginning::Fork(id)) = beginning else { return Vec::new() };
+    let thread = thread_files(config).and_then(|files| files.load(id).ok());
+    thread.map(|thread| context::changes(configured, config, &thread.entries)).unwrap_or_default()
 }
 
 fn files(config: &Config) -> Result<Threads> {

@@ -1,5 +1,6 @@
 //! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use windlass_settings::{
 use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, ToolboxOptions};
 
 use super::context::Configured;
+use super::proxies::Proxies;
+use super::web::Web;
 use crate::args::LayersName;
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
@@ -47,6 +50,15 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
     options.doors = confinement::surroundings(PathBuf::new(), config).doors;
     options.rules = rules(configured, config)?.map(Arc::new);
     Ok(options)
+}
+
+/// Our own environment without keys and secrets, for programs of the user's that are no commands of the model.
+pub(super) fn harmless_environment(configured: &Configured, config: &Config) -> Vec<(OsString, OsString)> {
+    let names: Vec<String> =
+        config.environment.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let withheld = withheld_among(&configured.loaded.settings, names.iter().map(String::as_str));
+    let passes = |name: &OsStr| !withheld.iter().any(|kept_back| name == kept_back.as_str());
+    config.environment.iter().filter(|(name, _)| passes(name)).cloned().collect()
 }
 
 /// Keys and secrets stay here, whatever they are called.
@@ -104,14 +116,14 @@ pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
     windlass_files::git_excludes(&home, path("XDG_CONFIG_HOME").as_deref()).into_iter().collect()
 }
 
-/// What the servers of other people's tools are started in.
+/// What the servers of other people's tools are started in. Nobody can be asked yet what they want to know.
 pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());
     Surroundings {
         engine: engine.clone(),
         keeping: Keeping::Memory,
-        http: None,
+        http: Some(Arc::new(Web::new(Proxies::of(config)))),
         directory: configured.directory.clone(),
         environment: config.environment.clone(),
         roots,

@@ -1,0 +1,116 @@
+//! Runs the user's own program when a turn of the first agent is over, with one JSON argument that says what happened.
+//!
+//! Nobody waits for it while the work goes on. It runs in the engine like everything else, so it does not outlive windlass:
+//! what has not ended a moment after the last turn is ended.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use windlass_agent::{Event, EventKind};
+use windlass_engine::{CommandSpec, Engine, Keeping};
+
+use super::context::Configured;
+use super::tools;
+use crate::config::Config;
+
+/// How long the last one may take when everything else is over.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Events that may wait to be shown.
+const EVENTS: usize = 1024;
+
+/// Where and with what the program runs.
+pub(super) struct Place {
+    argv: Vec<OsString>,
+    directory: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    engine: Engine,
+}
+
+impl Place {
+    pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Self {
+        Self {
+            argv: configured.loaded.settings.notify.iter().map(OsString::from).collect(),
+            directory: configured.directory.clone(),
+            environment: tools::harmless_environment(configured, config),
+            engine: engine.clone(),
+        }
+    }
+}
+
+/// Programs that were told and may still run.
+#[derive(Default)]
+pub(super) struct Notifier(JoinSet<JoinSet<()>>);
+
+impl Notifier {
+    /// Listens on the way of the events, which go on to whoever shows them.
+    pub(super) fn listen(received: mpsc::Receiver<Event>, place: Place) -> (mpsc::Receiver<Event>, Self) {
+        let mut notifier = Self::default();
+        if place.argv.is_empty() {
+            return (received, notifier);
+        }
+        let (sender, shown) = mpsc::channel(EVENTS);
+        notifier.0.spawn(pass_on(received, sender, place));
+        (shown, notifier)
+    }
+
+    /// Waits for the last program, within bounds. Everybody who could cause another event is gone.
+    pub(super) async fn finish(mut self) {
+        let ended = async {
+            while let Some(Ok(mut programs)) = self.0.join_next().await {
+                while programs.join_next().await.is_some() {}
+            }
+        };
+        // timer: a program of the user's must not keep the agent for ever.
+        if tokio::time::timeout(PATIENCE, ended).await.is_err() {
+            eprintln!("windlass: the program in `notify` had not ended after {PATIENCE:?}, and is ended");
+        }
+    }
+}
+
+async fn pass_on(
+    mut received: mpsc::Receiver<Event>,
+    shown: mpsc::Sender<Event>,
+    place: Place,
+) -> JoinSet<()> {
+    let mut programs = JoinSet::new();
+    let (mut root, mut last) = (None, None);
+    while let Some(event) = received.recv().await {
+        let first = root.get_or_insert_with(|| event.agent.clone());
+        if *first == event.agent {
+            match &event.kind {
+                EventKind::TurnStarted => last = None,
+                EventKind::Message(text) => last = Some(text.clone()),
+                EventKind::TurnCompleted { .. } => {
+                    let facts = json!({
+                        "type": "agent-turn-complete",
+                        "thread-id": event.agent.as_str(),
+                        "cwd": place.directory,
+                        "last-assistant-message": last,
+                    });
+                    start(&place, &facts.to_string(), &mut programs);
+                }
+                _ => {}
+            }
+        }
+        // Nobody shows anything any more; turns may still end.
+        let _ = shown.send(event).await;
+    }
+    programs
+}
+
+fn start(place: &Place, facts: &str, programs: &mut JoinSet<()>) {
+    let argv = place.argv.iter().cloned().chain([facts.into()]);
+    let mut spec = CommandSpec::new(argv, &place.directory);
+    spec.environment = place.environment.clone();
+    spec.keeping = Keeping::Memory;
+    match place.engine.start(spec) {
+        Ok(session) => {
+            programs.spawn(async move { drop(session.exited().await) });
+        }
+        Err(error) => eprintln!("windlass: the program in `notify` cannot be started: {error}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the passphrase of a portable file comes from: a file or a variable for scripts, else a person who types it unseen.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use windlass_sys::terminal::HiddenInput;
+
+use crate::config::Config;
+
+/// The variable that scripts may set.
+pub(super) const VARIABLE: &str = "WINDLASS_PASSPHRASE";
+/// More than anybody types.
+const LONGEST: u64 = 4096;
+/// What a terminal sends for Ctrl-C.
+const CANCELLED: u8 = 3;
+
+/// Whether it is typed once or, where a slip would be costly, twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    Once,
+    Twice,
+}
+
+/// The passphrase.
+pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result<String> {
+    let found = match (file, config.variable(VARIABLE)) {
+        (Some(path), _) => from_file(path)?,
+        (None, Some(value)) => {
+            value.to_str().with_context(|| format!("the variable {VARIABLE} is not UTF-8"))?.to_owned()
+        }
+        (None, None) => typed_by_a_person(typed)?,
+    };
+    if found.is_empty() {
+        bail!("the passphrase is empty");
+    }
+    Ok(found)
+}
+
+/// The first line of a file: an editor may have ended it.
+fn from_file(path: &Path) -> Result<String> {
+    let cannot = || format!("cannot read the passphrase in {}", path.display());
+    let mut text = String::new();
+    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).with_context(cannot)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+fn typed_by_a_person(typed: Typed) -> Result<String> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty").with_context(|| {
+        format!("nobody can be asked for the passphrase: there is no terminal; give --passphrase-file, or set {VARIABLE}")
+    })?;
+    let first = ask(&terminal, "Passphrase: ")?;
+    if typed == Typed::Twice && ask(&terminal, "The same again: ")? != first {
+        bail!("the two passphrases differ");
+    }
+    Ok(first)
+}
+
+fn ask(mut terminal: &File, question: &str) -> Result<String> {
+    let hidden = HiddenInput::begin(terminal).context("the terminal cannot hide what is typed")?;
+    terminal.write_all(question.as_bytes())?;
+    let mut line = Vec::new();
+    let mut byte = [0_u8];
+    while line.len() < LONGEST as usize && terminal.read(&mut byte)? > 0 && byte[0] != b'\n' {
+        if byte[0] == CANCELLED {
+            break;
+        }
+        line.push(byte[0]);
+    }
+    drop(hidden);
+    terminal.write_all(b"\n")?;
+    if byte[0] == CANCELLED {
+        bail!("no passphrase was given");
+    }
+    String::from_utf8(line).context("the passphrase is not UTF-8")
+}

@@ -1,0 +1,104 @@
+//! `windlass agent config`: every setting in force, grouped as a configuration file groups them, and where it comes from. What
+//! is printed is TOML, so a part of it can be copied into a file.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use windlass_settings::{Loaded, Stated, Trust};
+
+use super::context;
+use crate::args::AgentOptions;
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::printing;
+
+/// Where remarks stand, unless the settings are longer.
+const WIDEST: usize = 60;
+
+pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
+    let configured = context::load(options, config)?;
+    let loaded = &configured.loaded;
+    printing::print(format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
+    Ok(Exit::SUCCESS)
+}
+
+/// The settings, those without a table first.
+fn tables(stated: &[Stated]) -> String {
+    let mut groups: Vec<(&str, Vec<(&str, &Stated)>)> = Vec::new();
+    for one in stated {
+        let (table, key) = apart(&one.key);
+        match groups.iter_mut().find(|(name, _)| *name == table) {
+            Some((_, of_table)) => of_table.push((key, one)),
+            None => groups.push((table, vec![(key, one)])),
+        }
+    }
+    groups.sort_by_key(|(table, _)| !table.is_empty());
+    groups.iter().map(|(name, of_table)| table(name, of_table)).collect()
+}
+
+fn table(name: &str, of_table: &[(&str, &Stated)]) -> String {
+    let line = |(key, stated): &(&str, &Stated)| {
+        let value = if stated.secret { "\"(not shown)\"".to_owned() } else { stated.value.to_string() };
+        format!("{key} = {value}")
+    };
+    let lines: Vec<String> = of_table.iter().map(line).collect();
+    let fitting = lines.iter().map(|line| line.chars().count()).filter(|width| *width <= WIDEST);
+    let width = fitting.max().unwrap_or(0);
+    let mut text = if name.is_empty() { String::new() } else { format!("\n[{name}]\n") };
+    for (line, (_, stated)) in lines.iter().zip(of_table) {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{line:<width$}  # {}", stated.origin);
+    }
+    text
+}
+
+/// The table and the key of a dotted name. A dot within quotation marks divides nothing.
+fn apart(dotted: &str) -> (&str, &str) {
+    let (mut last, mut quoted, mut escaped) = (None, false, false);
+    for (at, character) in dotted.char_indices() {
+        match character {
+            '"' if !escaped => quoted = !quoted,
+            '.' if !quoted => last = Some(at),
+            _ => {}
+        }
+        escaped = character == '\\' && !escaped;
+    }
+    last.map_or(("", dotted), |at| (&dotted[..at], &dotted[at + 1..]))
+}
+
+/// What else there is to know, as remarks.
+fn remarks(loaded: &Loaded) -> String {
+    let project = &loaded.project;
+    let trust = match project.trust {
+        Trust::Trusted => "trusted",
+        Trust::Untrusted => "not trusted",
+        Trust::Unknown => "not trusted yet",
+    };
+    let mut lines = vec![format!("The project {} is {trust}.", project.root.display())];
+    let left_out = project.left_out.iter().map(|left_out| left_out.path.display());
+    lines.extend(left_out.map(|path| format!("Not read, because the project is not trusted: {path}")));
+    let servers = loaded.project_servers();
+    if !servers.is_empty() {
+        lines.push(format!("The project brings these MCP servers along: {}", servers.join(", ")));
+    }
+    lines.extend(loaded.notes.iter().map(ToString::to_string));
+    let lines = lines.iter().flat_map(|line| line.lines()).map(|line| format!("# {line}\n"));
+    format!("\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart_at_their_last_dot() {
+        for (dotted, expected) in [
+            ("model", ("", "model")),
+            ("tools.web_search", ("tools", "web_search")),
+            ("projects.\"/a.b\".trust_level", ("projects.\"/a.b\"", "trust_level")),
+            ("model_prices.\"x\\\".y\"", ("model_prices", "\"x\\\".y\"")),
+        ] {
+            assert_eq!(apart(dotted), expected);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What an agent is told beside its task: skills that the task names, what changed since it last worked, what its scripts
+//! say; and what the user's own program is told.
+
+use serde_json::{Value, json};
+use windlass_testkit::model::{Invariants, Model, Request, always, custom, say, turn};
+
+use crate::workbench::{More, SECRET, Workbench};
+
+const SKILL: &str = "---\nname: deploy\ndescription: ships it\n---\nFirst ring the bell.\n";
+
+#[test]
+fn a_skill_that_the_task_names_comes_whole_before_it() {
+    let model = Model::playing(vec![always(say("done")), always(say("done"))]);
+    let bench = Workbench::new("told-skill", &model, &More::default());
+    bench.write(".agents/skills/deploy/SKILL.md", SKILL);
+    assert_eq!(bench.agent(&["please $deploy it for $5"]).code, 0);
+    assert_eq!(bench.agent(&["please deploy it"]).code, 0);
+    let requests = model.finish();
+    let users: Vec<Vec<String>> = requests.iter().map(Request::user_texts).collect();
+    let [.., skill, task] = users[0].as_slice() else { panic!("{users:?}") };
+    assert!(skill.starts_with("<skill>") && skill.contains("First ring the bell."), "{skill}");
+    assert_eq!(task, "please $deploy it for $5");
+    assert!(!users[1].iter().any(|text| text.contains("ring the bell")), "{users:?}");
+}
+
+#[test]
+fn a_conversation_that_goes_on_elsewhere_hears_what_changed_at_its_end() {
+    let model = Model::playing(vec![always(say("one")), always(say("two")), always(say("three"))]);
+    let bench = Workbench::new("told-resume", &model, &More::default());
+    assert_eq!(bench.agent(&["-s", "read-only", "first"]).code, 0);
+    assert_eq!(bench.agent(&["resume", "--last", "-s", "workspace-write", "second"]).code, 0);
+    assert_eq!(bench.agent(&["resume", "--last", "-s", "workspace-write", "third"]).code, 0);
+    let requests = model.finish();
+    Invariants::strict().check(&requests);
+    let users = requests[1].user_texts();
+    let [.., changed, task] = users.as_slice() else { panic!("{users:?}") };
+    assert_eq!(task, "second");
+    assert!(changed.contains("<permissions>workspace-write</permissions>"), "{changed}");
+    assert!(!changed.contains("<cwd>"), "only what changed: {changed}");
+    let users = requests[2].user_texts();
+    assert_eq!(users[users.len() - 2..], ["second", "third"], "nothing changed since");
+}
+
+#[test]
+fn what_a_script_says_on_the_way_reaches_the_model_with_the_next_request() {
+    let model = Model::playing(vec![
+        always(custom("exec", "notify('half way'); text('the end');")),
+        turn(|request: &Request| {
+            let told = request.user_texts().last().cloned().unwrap_or_default();
+            say(&format!("{told} after {}", request.last_result()))
+        }),
+    ]);
+    let more = More { tables: "[tools]\ncode_mode = true\n", ..More::default() };
+    let bench = Workbench::new("told-notice", &model, &more);
+    let seen = bench.agent(&["run it"]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    assert!(
+        seen.stdout.contains("<script_notification>\nhalf way\n</script_notification> after"),
+        "{seen:?}"
+    );
+    assert!(seen.stdout.contains("the end"), "{seen:?}");
+    Invariants::strict().check(&model.finish());
+}
+
+#[test]
+fn the_users_own_program_is_told_of_a_turn_that_is_over_and_gets_no_key() {
+    let model = Model::playing(vec![always(say("all \"done\""))]);
+    let script = "printf '%s' \"$1\" > told.json; env > told.env";
+    let keys = format!("notify = [\"/bin/sh\", \"-c\", {script:?}, \"notify\"]\n");
+    let bench = Workbench::new("told-program", &model, &More { keys: &keys, ..More::default() });
+    let seen = bench.agent(&["do it"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, "all \"done\"\n"), "{seen:?}");
+    let told: Value = serde_json::from_str(&bench.read("work/told.json")).expect("one JSON argument");
+    assert_eq!(told["type"], "agent-turn-complete");
+    assert_eq!(told["last-assistant-message"], "all \"done\"");
+    assert_eq!(told["cwd"], json!(bench.work()));
+    let environment = bench.read("work/told.env");
+    assert!(environment.contains("HOME=") && !environment.contains(SECRET), "{environment}");
+    model.finish();
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_and_nothing_fails() {
+    let model = Model::playing(vec![always(say("done"))]);
+    let more = More { keys: "notify = [\"/no/such/program\"]\n", ..More::default() };
+    let bench = Workbench::new("told-nobody", &model, &more);
+    let seen = bench.agent(&["do it"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, "done\n"), "{seen:?}");
+    assert!(seen.stderr.contains("the program in `notify` cannot be started"), "{seen:?}");
+}
+
+#[test]
+fn settings_are_shown_in_tables_with_where_they_come_from_and_no_secret() {
+    let model = Model::playing(Vec::new());
+    let tables = "[model_providers.it.http_headers]\nauthorization = \"Bearer very-secret-0123456789\"\n";
+    let more = More { keys: "sandbox_mode = \"read-only\"\n", tables };
+    let bench = Workbench::new("told-config", &model, &more);
+    let seen = bench.agent(&["config", "-c", "tool_output_token_limit=5"]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    let line = |begins: &str| {
+        let found = seen.stdout.lines().find(|line| line.starts_with(begins));
+        found.unwrap_or_else(|| panic!("no {begins}: {seen:?}")).to_owned()
+    };
+    assert!(line("sandbox_mode = \"read-only\"").contains("config.toml:3"), "{seen:?}");
+    assert!(line("tool_output_token_limit = 5").contains("command line"), "{seen:?}");
+    assert!(line("approval_policy").contains("built in"), "{seen:?}");
+    assert!(seen.stdout.contains("\n[model_providers.it]\n"), "{seen:?}");
+    assert!(line("authorization = \"(not shown)\"").contains("config.toml"), "{seen:?}");
+    assert!(!seen.stdout.contains("very-secret"), "{seen:?}");
+    assert!(seen.stdout.contains("# The project "), "{seen:?}");
+}
