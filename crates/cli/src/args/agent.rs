@@ -28,22 +28,27 @@ pub(crate) struct AgentPortable {
     portable: Option<Vec<String>>,
 
     /// With export: keys and tokens go along too
-    #[arg(long, requires = "portable")]
+    #[arg(long)]
     pub(crate) with_secrets: bool,
 
     /// Overwrite what is there and differs
-    #[arg(long, requires = "portable")]
+    #[arg(long)]
     pub(crate) replace: bool,
 
     /// The file whose first line is the passphrase; without it $WINDLASS_PASSPHRASE, or else it is asked for
-    #[arg(long, value_name = "FILE", requires = "portable")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) passphrase_file: Option<PathBuf>,
 }
 
 impl AgentPortable {
     /// What is to be done with which file, if anything.
     pub(crate) fn asked(&self) -> Result<Option<(PortableName, &Path)>, Usage> {
-        let Some([what, file]) = self.portable.as_deref() else { return Ok(None) };
+        let Some([what, file]) = self.portable.as_deref() else {
+            // The parser does not see this, because --portable and a prompt exclude each other.
+            let beside = self.with_secrets || self.replace || self.passphrase_file.is_some();
+            let said = "--with-secrets, --replace and --passphrase-file go with --portable";
+            return if beside { Err(Usage(said.into())) } else { Ok(None) };
+        };
         let what = match what.as_str() {
             "export" => PortableName::Export,
             "import" => PortableName::Import,
