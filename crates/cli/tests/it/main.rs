@@ -1,6 +1,7 @@
 //! The program as people and scripts meet it: one binary, one module per verb.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod agents;
 mod app_server;
 mod borrowed;

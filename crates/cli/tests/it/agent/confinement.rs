@@ -1,0 +1,134 @@
+//! What commands may not do, and how the model learns of it. Nobody is there to be asked.
+
+use serde_json::json;
+use windlass_testkit::model::{always, call, say, turn};
+
+use super::stage::{BOTH, Stage, exec};
+
+/// Nothing but the working directory may be written.
+const ONLY_HERE: &str = "sandbox_workspace_write.exclude_slash_tmp = true";
+
+#[test]
+fn a_write_beyond_the_project_is_denied_and_the_model_is_told() {
+    for dialect in BOTH {
+        let mut stage = Stage::speaking(
+            dialect,
+            vec![
+                always(exec("echo here > inside; echo there > ../outside")),
+                turn(|request| {
+                    let result = request.last_result();
+                    assert!(result.contains("Denied:") && result.contains("outside"), "{result}");
+                    say("I may not")
+                }),
+            ],
+        )
+        .with(ONLY_HERE);
+        stage.run(&["write"]).well();
+        assert_eq!(stage.read("work/inside"), "here\n");
+        assert!(!stage.home().join("outside").exists());
+        stage.finish();
+    }
+}
+
+#[test]
+fn nothing_at_all_is_written_where_everything_is_only_to_be_read() {
+    let mut stage = Stage::playing(vec![
+        always(exec("cat given; echo here > inside")),
+        turn(|request| {
+            let result = request.last_result();
+            assert!(result.contains("Denied:") && result.contains("to be read"), "{result}");
+            say("I may not")
+        }),
+    ]);
+    stage.write("work/given", "to be read\n");
+    stage.run(&["-s", "read-only", "write"]).well();
+    assert!(!stage.work().join("inside").exists());
+    stage.finish();
+}
+
+#[test]
+fn the_network_is_closed_unless_it_is_opened() {
+    for (open, expected) in [(false, "closed"), (true, "open")] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let script = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo open || echo closed");
+        let mut stage = Stage::playing(vec![
+            always(call("exec_command", json!({ "cmd": script, "shell": "bash" }))),
+            turn(move |request| {
+                let result = request.last_result();
+                assert!(result.ends_with(&format!("{expected}\n")), "{result}");
+                say("tried")
+            }),
+        ])
+        .with(&format!("sandbox_workspace_write.network_access = {open}"));
+        stage.run(&["call"]).well();
+        stage.finish();
+    }
+}
+
+#[test]
+fn without_the_sandbox_everything_may_be_written() {
+    let mut stage =
+        Stage::playing(vec![always(exec("echo there > ../outside")), always(say("done"))]).with(ONLY_HERE);
+    stage.run(&["--dangerously-bypass-approvals-and-sandbox", "write"]).well();
+    assert_eq!(stage.read("outside"), "there\n");
+    stage.finish();
+}
+
+#[test]
+fn going_beyond_the_sandbox_is_refused_where_nobody_can_agree() {
+    for policy in ["never", "on-request"] {
+        let asked = json!({ "cmd": "echo there > ../outside", "sandbox_permissions": "require_escalated",
+            "justification": "I want to" });
+        let mut stage = Stage::playing(vec![
+            always(call("exec_command", asked)),
+            turn(|request| {
+                let result = request.last_result();
+                assert!(result.contains("Nothing was run"), "{result}");
+                say("then not")
+            }),
+        ])
+        .with(ONLY_HERE);
+        stage.run(&["-a", policy, "write"]).well();
+        assert!(!stage.home().join("outside").exists());
+        stage.finish();
+    }
+}
+
+#[test]
+fn what_rules_forbid_is_not_run_and_what_they_want_asked_about_is_not_either() {
+    let rules = "[[rule]]\ncommand = [\"touch\"]\nverdict = \"forbid\"\nwhy = \"nothing is touched here\"\n\
+                 [[rule]]\ncommand = [\"mkdir\"]\nverdict = \"ask\"\n";
+    let mut stage = Stage::playing(vec![
+        always(exec("echo first; touch file").and(exec("mkdir folder")).and(exec("echo allowed"))),
+        turn(|request| {
+            let results = request.results();
+            assert!(results[0].contains("nothing is touched here"), "{results:?}");
+            assert!(!results[0].contains("Process exited"), "{results:?}");
+            assert!(!results[1].contains("Process exited"), "{results:?}");
+            assert!(results[2].ends_with("allowed\n"), "{results:?}");
+            say("I may not")
+        }),
+    ]);
+    stage.write("config/windlass/rules.toml", rules);
+    let ran = stage.run(&["--json", "touch"]).well();
+    let commands = ran.items("command_execution");
+    let statuses: Vec<_> = commands.iter().map(|item| item["status"].as_str().unwrap_or_default()).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == "declined").count(), 2, "{ran:?}");
+    assert!(!stage.work().join("file").exists() && !stage.work().join("folder").exists());
+    stage.finish();
+}
+
+#[test]
+fn where_everything_is_to_be_asked_about_nothing_runs_without_a_person() {
+    let mut stage = Stage::playing(vec![
+        always(exec("make-something-new")),
+        turn(|request| {
+            assert!(!request.last_result().contains("Process exited"), "{}", request.last_result());
+            say("then not")
+        }),
+    ]);
+    let ran = stage.run(&["--json", "-a", "untrusted", "go"]).well();
+    assert_eq!(ran.items("command_execution")[0]["status"], "declined", "{ran:?}");
+    stage.finish();
+}

@@ -1,0 +1,154 @@
+//! Being ended: by a person, by the system, in whatever moment. Nothing is left, and the conversation goes on later.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use windlass_sys::signal::Signal;
+use windlass_testkit::model::{Gate, Reply, always, call, role, say, turn};
+
+use super::stage::{BOTH, Going, Stage, exec, fifo};
+
+/// A script that says when it is there and then stays until it is ended.
+const STAYS: &str = "echo here > pipe; exec cat other";
+
+fn pipes(stage: &Stage) -> PathBuf {
+    fifo(&stage.work().join("pipe"));
+    fifo(&stage.work().join("other"));
+    stage.work().join("pipe")
+}
+
+/// Starts an agent and waits until its command runs.
+fn at_work(stage: &Stage, words: &[&str]) -> Going {
+    let pipe = pipes(stage);
+    let going = stage.start(words);
+    assert_eq!(fs::read_to_string(pipe).expect("the command writes"), "here\n");
+    going
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_the_conversation_can_be_gone_on_with() {
+    for dialect in BOTH {
+        let mut stage = Stage::speaking(
+            dialect,
+            vec![
+                always(exec(STAYS)),
+                turn(|request| {
+                    let result = request.last_result();
+                    assert!(result.contains("aborted by user"), "{result}");
+                    assert!(request.is_asked("<turn_aborted>"), "{}", request.text());
+                    say("what now?")
+                }),
+            ],
+        );
+        let going = at_work(&stage, &["--json", "begin"]);
+        going.signal(Signal::INT);
+        let ran = going.end(&mut stage);
+        assert_eq!(ran.code, Some(130), "{ran:?}");
+        let commands = ran.items("command_execution");
+        assert_eq!((commands.len(), &commands[0]["status"]), (1, &json!("failed")), "{ran:?}");
+        assert_eq!(ran.events().pop().expect("an event")["type"], "turn.failed", "{ran:?}");
+        stage.run(&["resume", "--last", "go on"]).well();
+        stage.finish();
+    }
+}
+
+#[test]
+fn a_request_to_end_leaves_an_answer_that_is_still_coming() {
+    let gate = Gate::closed();
+    let mut stage = Stage::playing(vec![
+        always(say("half").stalled_after_events(4, &gate)),
+        turn(|request| {
+            assert!(request.is_asked("begin") && !request.text().contains("half"), "{}", request.text());
+            say("whole")
+        }),
+    ]);
+    let going = stage.start(&["begin"]);
+    stage.model().wait_for_requests(1);
+    going.signal(Signal::TERM);
+    assert_eq!(going.end(&mut stage).code, Some(143));
+    assert_eq!(stage.model().wait_for_departures(1), [1]);
+    stage.run(&["resume", "--last", "go on"]).well();
+    stage.finish();
+}
+
+#[test]
+fn an_interrupt_ends_a_long_pause_between_tries() {
+    let limited = Reply::refusal(429, "much later").with_header("retry-after", "500");
+    let stage = Stage::playing(vec![always(limited)]);
+    let mut command = stage.command(&["go"]);
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("windlass starts");
+    let errors = std::io::BufReader::new(child.stderr.take().expect("its errors are piped"));
+    let said = std::io::BufRead::lines(errors).map_while(Result::ok).find(|line| line.contains("much later"));
+    assert!(said.is_some(), "the pause is announced");
+    let pid = windlass_sys::process::Pid::new(child.id());
+    let process = windlass_sys::process::Process::open(pid).expect("windlass is there");
+    process.signal(Signal::INT).expect("windlass can be signalled");
+    assert_eq!(child.wait().expect("it can be waited for").code(), Some(130));
+    stage.finish();
+}
+
+#[test]
+fn commands_that_are_deaf_or_leave_their_session_end_with_the_agent() {
+    let script =
+        "trap '' INT TERM HUP; setsid sh -c 'trap \"\" TERM; echo here > pipe; exec cat other' & wait";
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut stage = Stage::playing(vec![always(exec(script))]);
+        let going = at_work(&stage, &["begin"]);
+        going.signal(signal);
+        let ran = going.end(&mut stage);
+        assert_eq!(ran.code, Some(128 + signal.number()), "{ran:?}");
+        stage.finish();
+    }
+}
+
+#[test]
+fn what_still_runs_when_the_task_is_done_ends_with_it() {
+    let background =
+        json!({ "cmd": "echo ready; cat other & cat", "tty": true, "until": { "output": "ready" } });
+    let mut stage = Stage::playing(vec![always(call("exec_command", background)), always(say("done"))]);
+    pipes(&stage);
+    stage.run(&["start something"]).well();
+    stage.finish();
+}
+
+#[test]
+fn an_interrupt_ends_sub_agents_and_what_they_run() {
+    let mut stage = Stage::casting(vec![
+        role("child's task", vec![always(exec(STAYS))]),
+        role(
+            "root's task",
+            vec![
+                always(call("spawn_agent", json!({ "message": "child's task" }))),
+                always(call("wait_agent", json!({ "timeout_ms": 600_000 }))),
+                turn(|request| {
+                    assert!(request.last_result().contains("aborted by user"), "{}", request.last_result());
+                    say("alone again")
+                }),
+            ],
+        ),
+    ]);
+    let going = at_work(&stage, &["root's task"]);
+    going.signal(Signal::INT);
+    assert_eq!(going.end(&mut stage).code, Some(130));
+    assert_eq!(stage.threads().len(), 2);
+    stage.run(&["resume", "--last", "go on"]).well();
+    stage.finish();
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_agent_and_its_command() {
+    let stage = Stage::playing(vec![always(exec(STAYS))]);
+    let pipe = pipes(&stage);
+    let mut command = stage.command(&["--json", "begin"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("windlass starts");
+    assert_eq!(fs::read_to_string(pipe).expect("the command writes"), "here\n");
+    drop(child.stdout.take());
+    // Whoever nobody listens to learns of it when there is something to say.
+    let other =
+        fs::OpenOptions::new().write(true).open(stage.work().join("other")).expect("the command reads");
+    drop(other);
+    let status = child.wait().expect("windlass can be waited for");
+    assert!(!status.success(), "{status}");
+    stage.finish();
+}
