@@ -83,10 +83,13 @@ impl Tool for ProcessTool {
     }
 
     fn call(&self, call: Call) -> Running {
-        let (name, bench) = (self.tool.name, Arc::clone(&self.bench));
+        let (tool, bench) = (self.tool.clone(), Arc::clone(&self.bench));
         Box::pin(async move {
             match arguments(&call) {
-                Ok(arguments) => bench.run(name, &call, arguments).await,
+                Ok(mut arguments) => {
+                    bench.bound_output(&tool, &mut arguments);
+                    bench.run(tool.name, &call, arguments).await
+                }
                 Err(refusal) => refusal,
             }
         })
@@ -129,7 +132,6 @@ impl Bench {
             Ok(sandbox) => sandbox,
             Err(refusal) => return refusal,
         };
-        self.bound_output(&mut arguments);
         let note = script.map(|script| CommandNote { id: call.id.0.clone(), script });
         if let Some(note) = &note {
             self.report.tell(EventKind::CommandStarted(note.clone())).await;
@@ -215,8 +217,11 @@ impl Bench {
     }
 
     /// No answer shows more than the agent's limit.
-    fn bound_output(&self, arguments: &mut Map<String, Value>) {
+    fn bound_output(&self, tool: &windlass_tools::Tool, arguments: &mut Map<String, Value>) {
         const NAME: &str = "max_output_tokens";
+        if tool.input_schema().get("properties").is_none_or(|known| known.get(NAME).is_none()) {
+            return;
+        }
         let asked = arguments.get(NAME).and_then(Value::as_u64);
         if asked.is_none_or(|asked| asked > self.output_limit) {
             arguments.insert(NAME.into(), self.output_limit.into());

@@ -112,7 +112,8 @@ impl Work {
     pub(super) async fn abandon(&mut self, report: &Reporter) {
         (self.stream, self.rest, self.summary) = (None, None, None);
         self.listening.end();
-        self.calls = JoinSet::new();
+        // Once they are gone they have told what there is to tell.
+        self.calls.shutdown().await;
         for (_, (note, began)) in self.running.drain() {
             let wall = began.elapsed();
             let words = format!("Wall time: {:.1} seconds\naborted by user", wall.as_secs_f64());

@@ -17,8 +17,10 @@ mod tools;
 mod watch;
 mod web;
 
+use std::convert::Infallible;
+
 use anyhow::{Context, Result};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Beginning, Team, ThreadId};
 
 use self::crew::Workshop;
@@ -83,9 +85,10 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine));
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
-    let watching = tokio::spawn(watcher.watch(root.clone(), received));
+    let (watched, unwatched) = oneshot::channel();
+    let watching = tokio::spawn(watcher.watch(root.clone(), (received, watched)));
     team.say_entries(&root, words).await;
-    let ended = until_done(&team, &root, &mut signals).await;
+    let ended = until_done(&team, &root, (&mut signals, unwatched)).await;
     team.close().await;
     drop(team);
     notifier.finish().await;
@@ -97,8 +100,12 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     outcome::finish(&job.options, ended, shown)
 }
 
-/// Waits for the end of the task, or for somebody who ends it.
-async fn until_done(team: &Team, root: &ThreadId, signals: &mut Signals) -> Outcome {
+/// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.
+async fn until_done(
+    team: &Team,
+    root: &ThreadId,
+    (signals, mut unwatched): (&mut Signals, oneshot::Receiver<Infallible>),
+) -> Outcome {
     let Some(mut status) = team.watch(root) else { return Outcome::Gone };
     loop {
         tokio::select! {
@@ -106,6 +113,7 @@ async fn until_done(team: &Team, root: &ThreadId, signals: &mut Signals) -> Outc
                 Told::Resized => {}
                 Told::Interrupt(signal) | Told::End(signal) => return Outcome::Signal(signal),
             },
+            _ = &mut unwatched => return Outcome::Gone,
             settled = status.wait_for(windlass_agent::Status::is_settled) => {
                 return settled.map_or(Outcome::Gone, |status| Outcome::Settled(status.clone()));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_engine::{CommandSpec, Io, Lifetime, Session, StartError, Stdin, Terminal};
+use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Terminal};
 
 use super::{Refusal, Visit, Yield, shape};
 use crate::answer::Answer;
@@ -221,12 +221,12 @@ fn explained(toolbox: &crate::Toolbox, error: StartError) -> Refusal {
 }
 
 /// A session that goes with its call, should the call be dropped.
-pub(super) struct Tied(Option<Session>);
+pub(super) struct Tied(Option<(Arc<Held>, Dismissal)>);
 
 impl Tied {
-    pub(super) fn to(held: &Held, dismissal: Dismissal) -> Self {
+    pub(super) fn to(held: &Arc<Held>, dismissal: Dismissal) -> Self {
         let ends = dismissal == Dismissal::End || held.session.facts().lifetime == Lifetime::Call;
-        Self(ends.then(|| held.session.clone()))
+        Self(ends.then(|| (Arc::clone(held), dismissal)))
     }
 
     /// The call is answered: the session is on its own.
@@ -237,9 +237,13 @@ impl Tied {
 
 impl Drop for Tied {
     fn drop(&mut self) {
-        if let Some(session) = self.0.take() {
-            // The call was cancelled: its session goes with it, in its own time.
-            tokio::spawn(async move { session.end_call().await });
+        let Some((held, dismissal)) = self.0.take() else { return };
+        if dismissal == Dismissal::End {
+            // Whoever took the call back knows that its command ends, and never knew the session.
+            held.mention();
         }
+        // The call was cancelled: its session goes with it, in its own time.
+        let session = held.session.clone();
+        tokio::spawn(async move { session.end_call().await });
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn task(prompt: Option<&str>, options: &AgentOptions, config: &Config
     if text.trim().is_empty() {
         bail!("there is nothing to do: the prompt is empty");
     }
-    let mut parts = vec![Part::Text(text)];
+    let mut parts = vec![Part::Text(text.clone())];
     for path in &options.image {
         parts.extend(picture(path)?);
     }

@@ -16,7 +16,7 @@ pub(super) enum Outcome {
     Settled(Status),
     /// Somebody ended it.
     Signal(Signal),
-    /// The agent went away, which it does not do.
+    /// The agent went away, which it does not do, or nobody reads what is told any more.
     Gone,
 }
 

@@ -9,7 +9,7 @@ use windlass_settings::Prices;
 use super::context::Configured;
 use crate::args::{AgentOptions, ColorName};
 use crate::config::{Colour, Config};
-use crate::report;
+use crate::{printing, report};
 
 /// The most lines of a command's output that are shown.
 const MOST_LINES: usize = 10;
@@ -55,12 +55,15 @@ impl Lines {
         let own = event.agent == *root;
         let Some(text) = self.text(own, &event.kind) else { return };
         let who = self.nicknames.get(&event.agent).filter(|_| !own);
+        let mut lines = String::new();
         for line in text.lines() {
-            match who {
-                Some(name) => eprintln!("{} {line}", self.paint(Paint::Dim, &format!("[{name}]"))),
-                None => eprintln!("{line}"),
-            }
+            lines += &match who {
+                Some(name) => format!("{} {line}\n", self.paint(Paint::Dim, &format!("[{name}]"))),
+                None => format!("{line}\n"),
+            };
         }
+        // Whoever does not want to see progress any more still wants the work done.
+        let _ = printing::write_all(rustix::stdio::stderr(), lines.as_bytes());
     }
 
     fn text(&self, own: bool, kind: &EventKind) -> Option<String> {

@@ -1,7 +1,9 @@
 //! Whoever follows what agents do: as JSON for programs, as lines for people.
 
+use std::convert::Infallible;
+
 use anyhow::Result;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Event, EventKind, ThreadId};
 
 use super::context::Configured;
@@ -36,8 +38,13 @@ impl Watcher {
         Ok(Self::Text(Lines::new(configured, options, config, prices)))
     }
 
-    /// Shows everything until nothing more can come.
-    pub(super) async fn watch(mut self, root: ThreadId, mut events: mpsc::Receiver<Event>) -> Result<Shown> {
+    /// Shows everything until nothing more can come. Whoever holds the other end of `_watched` learns when that is, or when
+    /// it can be shown no more.
+    pub(super) async fn watch(
+        mut self,
+        root: ThreadId,
+        (mut events, _watched): (mpsc::Receiver<Event>, oneshot::Sender<Infallible>),
+    ) -> Result<Shown> {
         let mut shown = Shown::default();
         while let Some(event) = events.recv().await {
             if let (EventKind::Message(text), true) = (&event.kind, event.agent == root) {

@@ -44,7 +44,7 @@ fn a_tool_of_a_server_is_called_and_told_as_such() {
 fn what_a_server_started_ends_with_the_agent() {
     let stage = Stage::playing(vec![
         turn(|request| {
-            let arguments = json!({ "cmd": "echo up; exec cat", "tty": true, "until": { "output": "up" } });
+            let arguments = json!({ "cmd": "echo up; exec cat", "tty": true, "until": { "pattern": "up" } });
             call(request.tool_of("other", "exec_command"), arguments)
         }),
         always(say("left running")),

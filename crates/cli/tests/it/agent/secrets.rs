@@ -7,7 +7,10 @@ use windlass_testkit::model::{always, call, custom, role, say, turn};
 use super::stage::{SECRETS, Stage, exec};
 use crate::rig::WINDLASS;
 
-/// Everything that a process can find out about environments.
+/// Its own environment.
+const LOOK: &str = "env; set; export -p; tr '\\0' '\\n' < /proc/self/environ";
+/// Everything that a confined process can find out about environments. Without a sandbox a process may read what its user
+/// may, and that is windlass itself.
 const SNOOP: &str =
     "env; set; cat /proc/self/environ /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; true";
 
@@ -42,8 +45,8 @@ fn a_command_finds_no_secret_in_its_environment() {
 
 #[test]
 fn a_command_without_a_sandbox_finds_none_either() {
-    let mut stage = Stage::playing(vec![always(exec(SNOOP)), always(say("nothing"))]);
-    stage.run(&["--dangerously-bypass-approvals-and-sandbox", "snoop"]).well();
+    let mut stage = Stage::playing(vec![always(exec(LOOK)), always(say("nothing"))]);
+    stage.run(&["--dangerously-bypass-approvals-and-sandbox", "look"]).well();
     stage.finish();
 }
 
@@ -82,7 +85,7 @@ fn the_commands_of_sub_agents_and_scripts_find_none() {
 #[test]
 fn servers_of_other_peoples_tools_get_none_unless_they_are_named() {
     let mut stage = Stage::playing(vec![
-        turn(|request| call(request.tool_of("own", "exec_command"), json!({ "cmd": SNOOP }))),
+        turn(|request| call(request.tool_of("own", "exec_command"), json!({ "cmd": LOOK }))),
         always(say("nothing")),
     ])
     .with(&format!("mcp_servers.own.command = {WINDLASS:?}"))
@@ -94,7 +97,7 @@ fn servers_of_other_peoples_tools_get_none_unless_they_are_named() {
 #[test]
 fn settings_are_shown_without_what_is_secret_in_them() {
     let mut stage =
-        Stage::playing(Vec::new()).with("model_providers.scripted.http_headers.x-plain = \"plain-secret\"");
+        Stage::playing(Vec::new()).with("model_providers.scripted.http_headers.x-api-key = \"plain-secret\"");
     let ran = stage.run(&["config"]).well();
     assert!(ran.stdout.contains("env_key") && ran.stdout.contains(SECRETS[0].0), "{ran:?}");
     assert!(!ran.stdout.contains("plain-secret"), "{ran:?}");

@@ -135,11 +135,6 @@ impl Stage {
         self.model.as_ref().expect("the scenario is not over")
     }
 
-    /// A word that stands in the environment of everything the program starts.
-    pub(crate) fn token(&self) -> &str {
-        &self.token
-    }
-
     /// Writes a file below the home.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.home().join(name);

@@ -5,24 +5,22 @@ use windlass_testkit::model::{Dialect, Gate, Reply, Usage, always, call, say, th
 
 use super::stage::{BOTH, Stage, exec};
 
-/// How many events are enough for everything that is said, but not for the end of the answer.
-fn all_but_the_end(dialect: Dialect) -> usize {
+/// After how many events an answer is cut: at its beginning, in the middle of the message, and right before its end.
+fn cuts(dialect: Dialect) -> [usize; 3] {
     match dialect {
-        // Created, in progress; added, two pieces, their end, the item.
-        Dialect::Responses => 9,
-        Dialect::Chat => 4,
+        Dialect::Responses => [1, 3, 5],
+        Dialect::Chat => [1, 2, 3],
     }
 }
 
 #[test]
 fn a_message_that_was_cut_off_is_asked_for_again_and_shown_once() {
     for dialect in BOTH {
-        for events in 1..all_but_the_end(dialect) {
+        for events in cuts(dialect) {
             let cut = say("all is well").cut_after_events(events);
             let mut stage = Stage::speaking(dialect, vec![always(cut), always(say("all is well"))]);
             let ran = stage.run(&["--json", "go"]).well();
             let messages = ran.items("agent_message");
-            // Whoever cuts after the end of the answer cuts nothing.
             assert_eq!(messages.len(), 1, "cut after {events} events: {ran:?}");
             assert_eq!(stage.finish().len(), 2, "cut after {events} events: {ran:?}");
         }
@@ -94,8 +92,7 @@ fn rubbish_between_events_and_single_bytes_are_borne() {
 fn a_page_in_place_of_a_stream_is_not_taken_for_an_answer() {
     for dialect in BOTH {
         let page = say("never shown").of_type("text/html");
-        let mut stage = Stage::speaking(dialect, vec![always(page.clone()), always(page)])
-            .with("model_providers.scripted.stream_max_retries = 1");
+        let mut stage = Stage::speaking(dialect, vec![always(page)]);
         let ran = stage.run(&["go"]).badly(1, "text/html");
         assert_eq!(ran.stdout, "");
         stage.finish();
