@@ -182,6 +182,10 @@ pub struct FileChange {
     pub path: PathBuf,
     /// `add`, `delete` or `update`.
     pub kind: &'static str,
+    /// Lines that are there now and were not before.
+    pub added: usize,
+    /// Lines that were there before and are not now.
+    pub removed: usize,
 }
 
 /// A step of a plan.

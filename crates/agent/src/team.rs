@@ -105,6 +105,16 @@ impl Team {
         self.tell(agent, Op::Interrupt).await
     }
 
+    /// Has another model answer, from an agent's next question on. Its sub-agents keep theirs.
+    pub async fn use_model(&self, agent: &ThreadId, model: String) -> bool {
+        self.tell(agent, Op::UseModel(model)).await
+    }
+
+    /// Has an agent replace its conversation by a summary: now, or once its turn is over.
+    pub async fn compact(&self, agent: &ThreadId) -> bool {
+        self.tell(agent, Op::Compact).await
+    }
+
     /// How an agent is, now and whenever that changes.
     pub fn watch(&self, agent: &ThreadId) -> Option<watch::Receiver<Status>> {
         self.lock().get(agent).map(|member| member.status.clone())
@@ -277,6 +287,7 @@ impl Team {
             closing,
             changes: self.inner.changes.subscribe(),
             said: Vec::new(),
+            compact: false,
             last_words: None,
             turn_usage: Usage::default(),
             heard: Arc::clone(&member.heard),

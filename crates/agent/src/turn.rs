@@ -59,6 +59,8 @@ pub(crate) enum Why {
     Limit,
     /// The model could not take it.
     Overflow,
+    /// Somebody asked for it.
+    Wish,
 }
 
 /// How a turn ended.
@@ -133,13 +135,31 @@ pub(crate) struct Turn {
     called: bool,
     tries: u32,
     overflowed: bool,
+    /// Whether it ends when the conversation has become shorter.
+    only_compacts: bool,
     filled: u64,
 }
 
 impl Turn {
     /// A turn that begins with these words. The first order asks the model, or shortens the conversation first.
     pub(crate) fn begin(patience: Patience, words: Vec<Entry>, filled: u64) -> (Self, Vec<Order>) {
-        let mut turn = Self {
+        let mut turn = Self::new(patience, filled);
+        let mut orders = Vec::new();
+        turn.keep_all(words, &mut orders);
+        turn.ask(&mut orders);
+        (turn, orders)
+    }
+
+    /// A turn that makes the conversation shorter, and nothing else.
+    pub(crate) fn summing_up(patience: Patience) -> (Self, Vec<Order>) {
+        let mut turn = Self { only_compacts: true, ..Self::new(patience, 0) };
+        let mut orders = Vec::new();
+        turn.compact(Why::Wish, &mut orders);
+        (turn, orders)
+    }
+
+    fn new(patience: Patience, filled: u64) -> Self {
+        Self {
             patience,
             phase: Phase::Asking,
             loose: Vec::new(),
@@ -148,12 +168,9 @@ impl Turn {
             called: false,
             tries: 0,
             overflowed: false,
+            only_compacts: false,
             filled,
-        };
-        let mut orders = Vec::new();
-        turn.keep_all(words, &mut orders);
-        turn.ask(&mut orders);
-        (turn, orders)
+        }
     }
 
     /// Whether anything can still happen.
@@ -237,6 +254,7 @@ impl Turn {
     fn compacted(&mut self, result: Result<(), Failure>, orders: &mut Vec<Order>) {
         self.filled = 0;
         match result {
+            Ok(()) if self.only_compacts => self.end(Ending::Completed, orders),
             Ok(()) => self.ask(orders),
             Err(failure) => self.end(Ending::Failed(failure.message), orders),
         }

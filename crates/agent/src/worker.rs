@@ -37,6 +37,18 @@ pub(crate) enum Op {
     Say(Vec<Entry>),
     /// It stops what it does.
     Interrupt,
+    /// Another model answers from the next question on.
+    UseModel(String),
+    /// The conversation becomes a summary, once no turn is under way.
+    Compact,
+}
+
+/// What an agent does next.
+enum Task {
+    /// It works on these words.
+    Words(Vec<Entry>),
+    /// It sums its conversation up.
+    Compact,
 }
 
 /// An agent, as its own task sees it.
@@ -65,6 +77,8 @@ pub(crate) struct Worker {
     pub(crate) changes: watch::Receiver<u64>,
     /// Said while it worked.
     pub(crate) said: Vec<Entry>,
+    /// Somebody asked for a summary.
+    pub(crate) compact: bool,
     /// The last message of the present turn.
     pub(crate) last_words: Option<String>,
     /// What the present turn cost.
@@ -82,8 +96,8 @@ pub(crate) struct Worker {
 impl Worker {
     /// Works until it is closed.
     pub(crate) async fn live(mut self) {
-        while let Some(words) = self.next_task().await {
-            self.turn(words).await;
+        while let Some(task) = self.next_task().await {
+            self.turn(task).await;
         }
         self.commands.all_ended().await;
         self.toolbox.end_sessions().await;
@@ -91,20 +105,23 @@ impl Worker {
     }
 
     /// What to work on next; nothing, once it is to go.
-    async fn next_task(&mut self) -> Option<Vec<Entry>> {
+    async fn next_task(&mut self) -> Option<Task> {
         loop {
             if self.closing.is_cancelled() {
                 return None;
             }
+            if std::mem::take(&mut self.compact) {
+                return Some(Task::Compact);
+            }
             let heard = self.collect();
             if !heard.is_empty() {
-                return Some(heard);
+                return Some(Task::Words(heard));
             }
             tokio::select! {
                 () = self.closing.cancelled() => return None,
                 op = self.inbox.recv() => match op {
-                    Some(Op::Say(entries)) => self.takes(entries),
                     Some(Op::Interrupt) => {}
+                    Some(op) => self.takes(op),
                     None => return None,
                 },
                 event = self.sessions.recv() => self.session_event(event).await,
@@ -113,14 +130,17 @@ impl Worker {
         }
     }
 
-    async fn turn(&mut self, words: Vec<Entry>) {
+    async fn turn(&mut self, task: Task) {
         (self.last_words, self.turn_usage) = (None, Usage::default());
         self.status.send_replace(Status::Running);
         self.words_taken();
         self.report.tell(EventKind::TurnStarted).await;
         let manners = &self.crew.manners;
         let patience = Patience { most_tries: manners.most_tries, compact_at: manners.compact_at };
-        let (mut turn, orders) = Turn::begin(patience, words, self.filled);
+        let (mut turn, orders) = match task {
+            Task::Words(words) => Turn::begin(patience, words, self.filled),
+            Task::Compact => Turn::summing_up(patience),
+        };
         let mut work = Work::default();
         let mut ending = self.carry_out(orders, &mut work).await;
         while ending.is_none() {
@@ -143,8 +163,8 @@ impl Worker {
                     return Happened::Interrupted;
                 }
                 op = self.inbox.recv(), if !work.deaf => match op {
-                    Some(Op::Say(entries)) => self.takes(entries),
                     Some(Op::Interrupt) => return Happened::Interrupted,
+                    Some(op) => self.takes(op),
                     None => work.deaf = true,
                 },
                 event = self.sessions.recv() => self.session_event(event).await,
@@ -342,9 +362,17 @@ impl Worker {
         self.team.turn_ended(&self.me, &self.status, status);
     }
 
-    fn takes(&mut self, entries: Vec<Entry>) {
-        self.taken += 1;
-        self.said.extend(entries);
+    /// What can wait for the next boundary.
+    fn takes(&mut self, op: Op) {
+        match op {
+            Op::Say(entries) => {
+                self.taken += 1;
+                self.said.extend(entries);
+            }
+            Op::UseModel(model) => self.voice.model = model,
+            Op::Compact => self.compact = true,
+            Op::Interrupt => {}
+        }
     }
 
     /// What was said is being worked on, and no longer only on its way.

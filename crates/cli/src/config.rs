@@ -38,6 +38,7 @@ pub(crate) enum Colour {
 pub(crate) struct Terminals {
     pub(crate) stdin: bool,
     pub(crate) stdout: Option<Size>,
+    pub(crate) stderr: bool,
 }
 
 impl Config {
@@ -118,6 +119,7 @@ impl Terminals {
         Self {
             stdin: terminal::is_terminal(rustix::stdio::stdin()),
             stdout: terminal::is_terminal(rustix::stdio::stdout()).then(own_size),
+            stderr: terminal::is_terminal(rustix::stdio::stderr()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `apply_patch`: changes files, all of a patch or nothing. Only where commands may write too, unless a person says so.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -118,7 +119,17 @@ fn told(change: &Change) -> Vec<FileChange> {
         Kind::Update => "update",
     };
     let path = change.moved_to.as_ref().unwrap_or(&change.path).clone();
-    vec![FileChange { path, kind }]
+    let (added, removed) = lines_changed(change.old.as_deref(), change.new.as_deref());
+    vec![FileChange { path, kind, added, removed }]
+}
+
+/// How many lines came and went. Lines that only moved count as neither, which is all that a summary needs.
+fn lines_changed(old: Option<&str>, new: Option<&str>) -> (usize, usize) {
+    let mut balance: HashMap<&str, i64> = HashMap::new();
+    new.unwrap_or_default().lines().for_each(|line| *balance.entry(line).or_default() += 1);
+    old.unwrap_or_default().lines().for_each(|line| *balance.entry(line).or_default() -= 1);
+    let sum = |sign: i64| balance.values().map(|count| (count * sign).max(0) as usize).sum();
+    (sum(1), sum(-1))
 }
 
 /// The tool.
@@ -193,5 +204,19 @@ fn patch_text(call: &Call) -> Result<String, Output> {
         Input::Text(text) if !text.trim_start().starts_with('{') => Ok(text.clone()),
         Input::Arguments(text) if text.trim_start().starts_with("*** Begin") => Ok(text.clone()),
         _ => typed::<Arguments>(call).map(|arguments| arguments.input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_came_and_went_are_counted() {
+        let check = |old, new, expected| assert_eq!(lines_changed(old, new), expected);
+        check(None, Some("a\nb\n"), (2, 0));
+        check(Some("a\nb\n"), None, (0, 2));
+        check(Some("a\nb\nb\n"), Some("a\nb\nc\nd\n"), (2, 1));
+        check(Some("a\nb\n"), Some("b\na\n"), (0, 0));
     }
 }

@@ -68,7 +68,8 @@ pub(crate) enum PortableName {
 const AGENT_EXAMPLES: &str = "\
 Examples:
   windlass agent                                  talk to it
-  windlass agent 'make the tests pass'            one task; the last message goes to standard output
+  windlass agent 'make the tests pass'            talk to it, beginning with this
+  windlass agent 'which tests are slow?' > slow   one task; the last message goes to standard output
   git diff | windlass agent 'review this change'  a task and what it is about
   windlass agent --json - < task.md               events, one JSON object a line
   windlass agent resume --last 'now the docs'     go on where the last one in this directory stopped
@@ -205,6 +206,10 @@ pub(crate) struct AgentOptions {
     /// Print what happens as JSON, one event a line
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Work on this one task and end, also at a terminal
+    #[arg(long)]
+    pub(crate) once: bool,
 
     /// Keep nothing of the conversation
     #[arg(long)]

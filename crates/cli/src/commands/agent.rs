@@ -11,6 +11,7 @@ mod passphrase;
 mod portable;
 mod proxies;
 mod settings;
+mod terminal;
 mod text;
 mod threads;
 mod tools;
@@ -23,7 +24,7 @@ use anyhow::{Context, Result};
 use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Beginning, Team, ThreadId};
 
-use self::crew::Workshop;
+use self::crew::{Outside, Workshop};
 use self::notify::{Notifier, Place};
 use self::outcome::Outcome;
 use self::watch::Watcher;
@@ -74,12 +75,16 @@ struct Job {
 async fn work(job: Job, config: Config) -> Result<Exit> {
     // Before anything is started that could look. Where the kernel will not, the work is not worse off than without.
     let _ = windlass_sys::process::hide_from_others();
+    if terminal::is_wanted(&job, &config) {
+        return terminal::converse(job, &config).await;
+    }
     let mut signals = Signals::catch()?;
     let task = input::task(job.prompt.as_deref(), &job.options, &config)?;
-    let settings = context::load(&job.options, &config)?;
+    let settings = context::load(&job.options, &config, None)?;
     let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
-    let workshop = Workshop::open(&settings, &job.options, (&config, events)).await?;
+    let outside = Outside { events, attendant: None };
+    let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
     let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine));
@@ -97,7 +102,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
         foreign.shutdown().await;
     }
     let shown = watching.await.context("showing what happened failed")??;
-    outcome::finish(&job.options, ended, shown)
+    outcome::finish((&job.options, &config), ended, shown)
 }
 
 /// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.

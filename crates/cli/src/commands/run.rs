@@ -1,7 +1,7 @@
 //! `windlass run`: runs a command as if it had been typed itself, remembers it, and leaves nothing of it behind.
 
 mod front;
-mod input;
+pub(crate) mod input;
 pub(crate) mod plan;
 pub(crate) mod remote;
 pub(crate) mod signals;

@@ -7,8 +7,8 @@ use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
 use windlass_model::{Item, Role};
 use windlass_settings::environment::{Environment, Filesystem};
 use windlass_settings::{
-    ApprovalPolicy, Loaded, Places, Request, SandboxMode, TrustLevel, instructions, load as load_settings,
-    skills,
+    ApprovalPolicy, Loaded, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
+    load as load_settings, skills,
 };
 
 use crate::args::{AgentOptions, AgentTrust, ApprovalName, SandboxModeName};
@@ -26,8 +26,8 @@ pub(crate) struct Configured {
     pub(super) roots: Vec<PathBuf>,
 }
 
-/// Reads the settings.
-pub(crate) fn load(options: &AgentOptions, config: &Config) -> Result<Configured> {
+/// Reads the settings. `trust` is what they would be if the project's were decided like that.
+pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>) -> Result<Configured> {
     let directory = directory(options)?;
     let places = Places::from_variables(|name| config.variable(name).map(ToOwned::to_owned), &directory);
     let variable = config.variable("OPENAI_BASE_URL").and_then(|value| value.to_str());
@@ -37,7 +37,7 @@ pub(crate) fn load(options: &AgentOptions, config: &Config) -> Result<Configured
         import_codex: options.import_codex,
         ignore_user_config: options.ignore_user_config,
         openai_base_url: variable.map(str::to_owned),
-        trust: None,
+        trust,
     };
     let loaded = load_settings(&places, &request).context("the settings cannot be used")?;
     let mut roots = loaded.settings.workspace_write.writable_roots.clone();
@@ -196,7 +196,7 @@ pub(super) fn tell_left_out(configured: &Configured) {
 
 /// `windlass agent trust`
 pub(super) fn trust(order: &AgentTrust, config: &Config) -> Result<Exit> {
-    let configured = load(&AgentOptions::default(), config)?;
+    let configured = load(&AgentOptions::default(), config, None)?;
     let root = &configured.loaded.project.root;
     let level = if order.revoke { TrustLevel::Untrusted } else { TrustLevel::Trusted };
     let file = windlass_settings::trust(&configured.places, root, level)?;

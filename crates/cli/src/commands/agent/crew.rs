@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
-use windlass_agent::{Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
+use windlass_agent::{Attendant, Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
 use windlass_engine::Engine;
 use windlass_foreign::{RequiredError, Servers, Standing};
 use windlass_model::WireKind;
@@ -24,12 +24,20 @@ pub(super) struct Workshop {
     pub(super) foreign: Option<Servers>,
 }
 
+/// Whom a crew has to do with.
+pub(super) struct Outside {
+    /// Where everything is told.
+    pub(super) events: mpsc::Sender<Event>,
+    /// Who can be asked.
+    pub(super) attendant: Option<Arc<dyn Attendant>>,
+}
+
 impl Workshop {
     /// Sets everything up. Nothing is asked of the model yet.
     pub(super) async fn open(
         configured: &Configured,
         options: &AgentOptions,
-        (config, events): (&Config, mpsc::Sender<Event>),
+        (config, outside): (&Config, Outside),
     ) -> Result<Self> {
         let settings = &configured.loaded.settings;
         context::tell_left_out(configured);
@@ -42,7 +50,7 @@ impl Workshop {
         let responses = client.provider().wire == WireKind::Responses;
         let manners = Manners {
             voice: voice(settings, model),
-            context: context::entries(configured, config, false)?,
+            context: context::entries(configured, config, outside.attendant.is_some())?,
             output_schema: schema(options)?,
             sandbox,
             approval: context::approval(configured),
@@ -56,8 +64,8 @@ impl Workshop {
             foreign: foreign.clone(),
             threads: threads(settings, options, config),
             clock: windlass_sys::clock::wall,
-            attendant: None,
-            events,
+            attendant: outside.attendant,
+            events: outside.events,
             manners,
         };
         Ok(Self { crew, engine, foreign })
@@ -69,7 +77,8 @@ pub(super) fn thread_files(config: &Config) -> Option<Threads> {
     config.state_directory.as_ref().map(|directory| Threads::new(directory.join("agent")))
 }
 
-fn threads(settings: &Settings, options: &AgentOptions, config: &Config) -> Option<Threads> {
+/// Where this conversation is kept, if it is.
+pub(super) fn threads(settings: &Settings, options: &AgentOptions, config: &Config) -> Option<Threads> {
     let kept = settings.history.persistence == windlass_settings::HistoryPersistence::SaveAll;
     thread_files(config).filter(|_| kept && !options.ephemeral)
 }

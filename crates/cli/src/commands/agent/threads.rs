@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use serde_json::json;
-use windlass_agent::{Beginning, Entry, Origin, ThreadId, Threads};
+use windlass_agent::{Beginning, Entry, Origin, Thread, ThreadId, Threads};
 use windlass_model::Role;
 
 use super::context::{self, Configured};
@@ -89,10 +89,21 @@ pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
 }
 
 /// What a conversation is about: the user's first words.
-fn first_words(files: &Threads, id: &ThreadId) -> String {
+pub(super) fn first_words(files: &Threads, id: &ThreadId) -> String {
     let Ok(thread) = files.load(id) else { return String::new() };
     let own = thread.entries.iter().filter(|entry| entry.origin == Origin::User);
     let first = own.filter_map(|entry| entry.item.words_of(Role::User)).next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(80).collect()
+}
+
+/// The last words of the user and of the model, each with its mark.
+pub(super) fn last_words(thread: &Thread) -> Vec<(&'static str, String)> {
+    let last = |origin: Origin, role: Role| {
+        let entries = thread.entries.iter().rev().filter(|entry| entry.origin == origin);
+        entries.filter_map(|entry| entry.item.words_of(role)).next()
+    };
+    let asked = last(Origin::User, Role::User).map(|text| ("› ", text));
+    let answered = last(Origin::Model, Role::Assistant).map(|text| ("", text));
+    asked.into_iter().chain(answered).collect()
 }

@@ -71,7 +71,7 @@ async fn type_end(session: &Session) -> Result<(), InputError> {
 
 /// Descriptor 0. It is shared with whoever started us, so it is never made non-blocking: it is read only when the kernel
 /// says that this will not block. Files cannot be waited for, but never block either.
-pub(super) enum Source {
+pub(crate) enum Source {
     Watched(AsyncFd<BorrowedFd<'static>>),
     File(BorrowedFd<'static>),
 }
@@ -81,7 +81,7 @@ impl Source {
         deprecated,
         reason = "sound for descriptor 0, which stays open; the unsafe form is closed to this crate"
     )]
-    pub(super) fn new(fd: BorrowedFd<'static>) -> Self {
+    pub(crate) fn new(fd: BorrowedFd<'static>) -> Self {
         match AsyncFd::with_interest(fd, Interest::READABLE) {
             Ok(watched) => Self::Watched(watched),
             Err(_) => Self::File(fd),
@@ -89,7 +89,7 @@ impl Source {
     }
 
     /// The next bytes; none at the end.
-    pub(super) async fn read(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) async fn read(&mut self) -> io::Result<Vec<u8>> {
         match self {
             Self::Watched(fd) => fd.async_io(Interest::READABLE, |fd| read_if_ready(*fd)).await,
             Self::File(fd) => {

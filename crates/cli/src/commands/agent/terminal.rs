@@ -1,0 +1,135 @@
+//! `windlass agent` with a person at a terminal: a conversation that goes on until they leave. What happened scrolls up into
+//! the terminal's own history; what is under way, the line they write and the status are drawn below, in place.
+//!
+//! One loop waits for keys, events, questions, signals and time; everything that it decides by is pure and stands in the
+//! files beside it.
+
+mod command;
+mod composer;
+mod conversation;
+mod dialog;
+mod front;
+mod keys;
+mod lines;
+mod person;
+mod screen;
+mod trust;
+mod view;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc;
+use windlass_agent::{Beginning, Team, ThreadId};
+use windlass_model::Item;
+use windlass_sys::signal::Signal;
+
+use self::conversation::{Conversation, Parts};
+use self::front::Front;
+use self::lines::Line;
+use self::person::Person;
+use super::context::Configured;
+use super::crew::{Outside, Workshop};
+use super::{EVENTS, Job, input, outcome};
+use crate::args::AgentOptions;
+use crate::commands::run::signals::{Signals, Told};
+use crate::config::Config;
+use crate::failure::Exit;
+use crate::printing;
+
+/// How a conversation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The person leaves.
+    Left,
+    /// Somebody ended us.
+    Told(Signal),
+    /// Another conversation takes its place.
+    Next(Beginning),
+}
+
+/// Whether there is a person who can be talked with.
+pub(super) fn is_wanted(job: &Job, config: &Config) -> bool {
+    let at_terminal = config.terminals.stdin && config.terminals.stdout.is_some();
+    at_terminal && !job.options.json && !job.options.once && job.prompt.as_deref() != Some("-")
+}
+
+/// Talks until the person leaves.
+pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
+    let mut signals = Signals::catch()?;
+    let mut task = match &job.prompt {
+        Some(prompt) => Some(input::task(Some(prompt), &job.options, config)?),
+        None => None,
+    };
+    let mut front = Front::open(&job.options, config);
+    let mut beginning = job.beginning;
+    loop {
+        let settled = trust::settle(&mut front, &mut signals, (&job.options, config)).await?;
+        let Some(configured) = settled else { return Ok(Exit::SUCCESS) };
+        let items = task.take().map(|task| task.items).unwrap_or_default();
+        let stage = Stage { configured: &configured, options: &job.options, config };
+        match stage.talk((&mut front, &mut signals), &beginning, items).await? {
+            Ended::Left => return Ok(Exit::SUCCESS),
+            Ended::Told(signal) => return Ok(Exit::of_command(128 + signal.number())),
+            Ended::Next(next) => beginning = next,
+        }
+    }
+}
+
+/// What a conversation takes place in.
+#[derive(Clone, Copy)]
+struct Stage<'a> {
+    configured: &'a Configured,
+    options: &'a AgentOptions,
+    config: &'a Config,
+}
+
+impl Stage<'_> {
+    /// One conversation, from its beginning to its end.
+    async fn talk(
+        self,
+        (front, signals): (&mut Front, &mut Signals),
+        beginning: &Beginning,
+        items: Vec<Item>,
+    ) -> Result<Ended> {
+        let (person, asked) = Person::new();
+        let (events, received) = mpsc::channel(EVENTS);
+        let outside = Outside { events, attendant: Some(Arc::new(person)) };
+        let opened = tokio::select! {
+            opened = Workshop::open(self.configured, self.options, (self.config, outside)) => opened?,
+            signal = told_to_end(signals) => return Ok(Ended::Told(signal)),
+        };
+        let Workshop { crew, engine, foreign } = opened;
+        let started = Team::start(crew, beginning);
+        let (team, root) = started.context("cannot begin the conversation")?;
+        let parts = Parts { stage: self, team, root: root.clone(), events: received, asked };
+        let mut conversation = Conversation::new(parts);
+        let ended = conversation.hold((front, signals), (beginning, items)).await;
+        let last_message = conversation.close(front).await;
+        front.give_back()?;
+        engine.shutdown().await;
+        if let Some(foreign) = foreign {
+            foreign.shutdown().await;
+        }
+        outcome::write_last_message(self.options, last_message.as_deref())?;
+        self.say_how_to_go_on(&root)?;
+        ended
+    }
+
+    fn say_how_to_go_on(self, root: &ThreadId) -> Result<()> {
+        let kept = super::crew::threads(&self.configured.loaded.settings, self.options, self.config);
+        if kept.is_some() {
+            let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
+            printing::print(line.rendered(false) + "\n")?;
+        }
+        Ok(())
+    }
+}
+
+async fn told_to_end(signals: &mut Signals) -> Signal {
+    loop {
+        if let Told::Interrupt(signal) | Told::End(signal) = signals.next().await {
+            return signal;
+        }
+    }
+}

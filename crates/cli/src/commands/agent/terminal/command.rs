@@ -1,0 +1,108 @@
+//! What can be said to windlass itself instead of to the model: words that begin with a slash.
+
+use super::lines::{Line, Paint};
+
+/// A word with a slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Help,
+    Status,
+    /// Which model; another one, if it is named.
+    Model(Option<String>),
+    Compact,
+    Plan,
+    Agents,
+    Diff,
+    New,
+    /// A conversation; the newest ones are listed, if none is named.
+    Resume(Option<String>),
+    Quit,
+    Unknown(String),
+}
+
+/// Name, what may follow, and what it does.
+const COMMANDS: [(&str, &str, &str); 10] = [
+    ("help", "", "this list"),
+    ("status", "", "the conversation, its model, what it may touch and what it cost"),
+    ("model", "[NAME]", "which model answers, or another one from now on"),
+    ("compact", "", "replace the conversation so far by a summary, now or once this turn is over"),
+    ("plan", "", "the plan as it stands"),
+    ("agents", "", "the sub-agents and how they are"),
+    ("diff", "", "what git says has changed"),
+    ("new", "", "begin a new conversation"),
+    ("resume", "[ID]", "list earlier conversations, or go on with one"),
+    ("quit", "", "leave; Ctrl-C twice and Ctrl-D do too"),
+];
+
+const KEYS: [(&str, &str); 5] = [
+    ("Enter", "sends; while it works, what you say is heard at the next step"),
+    ("Alt-Enter", "a new line"),
+    ("Esc, Ctrl-C", "interrupts"),
+    ("Up, Down", "what you said before"),
+    ("Ctrl-W, Ctrl-U, Ctrl-K", "delete a word, to the start, to the end"),
+];
+
+impl Command {
+    /// What a text asks for; nothing, if it is for the model. A path is.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let words = text.trim().strip_prefix('/')?;
+        let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        if name.contains('/') || text.trim().contains('\n') {
+            return None;
+        }
+        let rest = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
+        Some(match name {
+            "help" | "?" => Self::Help,
+            "status" => Self::Status,
+            "model" => Self::Model(rest),
+            "compact" => Self::Compact,
+            "plan" => Self::Plan,
+            "agents" => Self::Agents,
+            "diff" => Self::Diff,
+            "new" | "clear" => Self::New,
+            "resume" => Self::Resume(rest),
+            "quit" | "exit" => Self::Quit,
+            _ => Self::Unknown(name.to_owned()),
+        })
+    }
+}
+
+/// What there is.
+pub(super) fn help() -> Vec<Line> {
+    let command = |(name, rest, about): (&str, &str, &str)| row(&format!("/{name} {rest}"), about);
+    let key = |(name, about): (&str, &str)| row(name, about);
+    COMMANDS.map(command).into_iter().chain([Line::blank()]).chain(KEYS.map(key)).collect()
+}
+
+fn row(name: &str, about: &str) -> Line {
+    Line::of(Paint::Bold, &format!("{name:<24}")).and(Paint::Plain, about).hanging(24)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<Command>) {
+        assert_eq!(Command::parse(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_with_a_slash_are_commands_and_paths_are_not() {
+        check("/help", Some(Command::Help));
+        check("  /model  fast ", Some(Command::Model(Some("fast".into()))));
+        check("/resume", Some(Command::Resume(None)));
+        check("/exit", Some(Command::Quit));
+        check("/hepl me", Some(Command::Unknown("hepl".into())));
+        check("/etc/passwd is readable", None);
+        check("/compact\nand go on", None);
+        check("help", None);
+    }
+
+    #[test]
+    fn every_command_of_the_list_is_one() {
+        for (name, _, _) in COMMANDS {
+            let parsed = Command::parse(&format!("/{name}"));
+            assert!(!matches!(parsed, Some(Command::Unknown(_)) | None), "{name}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! One conversation at the terminal: the loop that waits for everybody, and what each of them changes.
+
+mod commands;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::sync::mpsc;
+use windlass_agent::{Beginning, Event, Team, ThreadId};
+use windlass_model::Item;
+
+use super::command::Command;
+use super::composer::Composer;
+use super::dialog::{Dialog, Step};
+use super::front::Front;
+use super::keys::Key;
+use super::lines::{Line, Paint};
+use super::person::Asked;
+use super::screen::{Area, Manner};
+use super::view::View;
+use super::{Ended, Stage};
+use crate::commands::run::signals::{Signals, Told};
+
+/// How often the times on the screen go on.
+const TICK: Duration = Duration::from_secs(1);
+/// Events that are shown in one frame at most.
+const MOST_AT_ONCE: usize = 256;
+
+/// What a conversation is made of.
+pub(super) struct Parts<'a> {
+    pub(super) stage: Stage<'a>,
+    pub(super) team: Team,
+    pub(super) root: ThreadId,
+    pub(super) events: mpsc::Receiver<Event>,
+    pub(super) asked: mpsc::Receiver<Asked>,
+}
+
+/// A conversation under way.
+pub(super) struct Conversation<'a> {
+    parts: Parts<'a>,
+    view: View,
+    composer: Composer,
+    /// Questions, the oldest first; that one has the keyboard.
+    dialogs: VecDeque<Dialog>,
+    /// Lines that stay, not drawn yet.
+    lines: Vec<Line>,
+    /// Ctrl-C was the last key.
+    leaving: bool,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(parts: Parts<'a>) -> Self {
+        let settings = &parts.stage.configured.loaded.settings;
+        let model = settings.model.clone().unwrap_or_default();
+        let view = View::new(parts.root.clone(), model.clone(), settings.prices_of(&model));
+        let (composer, dialogs, lines) = (Composer::default(), VecDeque::new(), Vec::new());
+        Self { parts, view, composer, dialogs, lines, leaving: false }
+    }
+
+    /// Talks until somebody ends it.
+    pub(super) async fn hold(
+        &mut self,
+        (front, signals): (&mut Front, &mut Signals),
+        (beginning, items): (&Beginning, Vec<Item>),
+    ) -> Result<Ended> {
+        front.take()?;
+        self.lines.extend(self.greeting(beginning));
+        if !items.is_empty() {
+            let words = items.iter().filter_map(|item| item.words_of(windlass_model::Role::User)).next();
+            self.said(&words.unwrap_or_default());
+            self.parts.team.say(&self.parts.root, items).await;
+        }
+        loop {
+            self.draw(front)?;
+            if let Some(ended) = self.wait(front, signals).await {
+                self.draw(front)?;
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Ends every agent, and shows what that still leaves. Gives the last message.
+    pub(super) async fn close(self, front: &mut Front) -> Option<String> {
+        let Self { parts, mut view, dialogs, .. } = self;
+        let Parts { team, mut events, asked, .. } = parts;
+        // Whoever waits for an answer is told that there is none.
+        drop((dialogs, asked));
+        let closing = async {
+            team.close().await;
+            drop(team);
+        };
+        let watching = async {
+            while let Some(event) = events.recv().await {
+                let lines = view.take(&event, Instant::now());
+                // The terminal may be what went away.
+                let _ = front.draw(&lines, Area::default());
+            }
+        };
+        tokio::join!(closing, watching);
+        view.last_message
+    }
+
+    /// Waits for whatever happens next; says how the conversation ended, if it did.
+    async fn wait(&mut self, front: &mut Front, signals: &mut Signals) -> Option<Ended> {
+        let busy = self.view.is_busy();
+        tokio::select! {
+            biased;
+            told = signals.next() => self.told(told, front).await,
+            keys = front.keys() => match keys {
+                Some(keys) => self.keys(keys, front).await,
+                None => Some(Ended::Left),
+            },
+            Some(asked) = self.parts.asked.recv() => self.asked(asked, front),
+            Some(event) = self.parts.events.recv() => self.events(&event),
+            () = stale(&mut self.dialogs) => self.forget_stale(front),
+            // timer: the times on the screen go on while something runs.
+            () = tokio::time::sleep(TICK), if busy => None,
+        }
+    }
+
+    async fn told(&mut self, told: Told, front: &mut Front) -> Option<Ended> {
+        match told {
+            Told::Resized => {
+                front.resized();
+                None
+            }
+            // Where the terminal edits lines itself, Ctrl-C is a signal.
+            Told::Interrupt(_) => self.keys(vec![Key::Interrupt], front).await,
+            Told::End(signal) => Some(Ended::Told(signal)),
+        }
+    }
+
+    /// Takes an event and all that came with it, for one frame.
+    fn events(&mut self, first: &Event) -> Option<Ended> {
+        let now = Instant::now();
+        self.lines.extend(self.view.take(first, now));
+        for _ in 0..MOST_AT_ONCE {
+            let Ok(event) = self.parts.events.try_recv() else { break };
+            self.lines.extend(self.view.take(&event, now));
+        }
+        None
+    }
+
+    fn asked(&mut self, asked: Asked, front: &mut Front) -> Option<Ended> {
+        let (dialog, lines) = Dialog::of(asked);
+        // Only the first is asked; the others are shown when it is their turn.
+        if self.dialogs.is_empty() {
+            self.ask(&dialog, lines, front);
+        }
+        self.dialogs.push_back(dialog);
+        None
+    }
+
+    fn ask(&mut self, dialog: &Dialog, mut lines: Vec<Line>, front: &mut Front) {
+        if front.screen.manner() == Manner::Plain {
+            lines.push(Line::of(Paint::Dim, &dialog.prompt().hint));
+        }
+        let lines = self.view.note(lines);
+        self.lines.extend(lines);
+        front.hide_typing(dialog.is_secret());
+    }
+
+    /// The next question, if there is one.
+    fn ask_next(&mut self, front: &mut Front) {
+        front.hide_typing(false);
+        if let Some(dialog) = self.dialogs.pop_front() {
+            let lines = dialog.lines();
+            self.ask(&dialog, lines, front);
+            self.dialogs.push_front(dialog);
+        }
+    }
+
+    fn forget_stale(&mut self, front: &mut Front) -> Option<Ended> {
+        let first = self.dialogs.front().is_some_and(Dialog::is_stale);
+        self.dialogs.retain(|dialog| !dialog.is_stale());
+        if first {
+            self.lines.push(Line::of(Paint::Dim, "no longer asked"));
+            self.ask_next(front);
+        }
+        None
+    }
+
+    async fn keys(&mut self, keys: Vec<Key>, front: &mut Front) -> Option<Ended> {
+        for key in keys {
+            // What is typed for the model must not answer a question that comes up meanwhile.
+            let asked = self.composer.is_empty() || matches!(key, Key::Escape | Key::Interrupt);
+            let dialog = if asked { self.dialogs.pop_front() } else { None };
+            let ended = match dialog {
+                Some(dialog) => self.dialog_key(dialog, key, front).await,
+                None => self.key(key).await,
+            };
+            if ended.is_some() {
+                return ended;
+            }
+        }
+        None
+    }
+
+    async fn dialog_key(&mut self, dialog: Dialog, key: Key, front: &mut Front) -> Option<Ended> {
+        self.leaving = false;
+        let (lines, stop) = match dialog.key(key) {
+            Step::Open(dialog, lines) => {
+                self.lines.extend(lines);
+                self.dialogs.push_front(dialog);
+                return None;
+            }
+            Step::Answered(lines) => (lines, false),
+            Step::Refused(lines) => (lines, true),
+        };
+        self.lines.extend(lines);
+        if stop {
+            self.interrupt().await;
+        }
+        self.ask_next(front);
+        None
+    }
+
+    async fn key(&mut self, key: Key) -> Option<Ended> {
+        let again = std::mem::take(&mut self.leaving);
+        match key {
+            Key::Interrupt if again => return Some(Ended::Left),
+            Key::Interrupt => {
+                self.leaving = true;
+                if self.composer.is_empty() {
+                    self.interrupt().await;
+                } else {
+                    self.composer.clear();
+                }
+            }
+            Key::EndOfInput if self.composer.is_empty() => return Some(Ended::Left),
+            Key::EndOfInput => drop(self.composer.key(Key::Delete)),
+            Key::Escape => self.interrupt().await,
+            key => {
+                if let Some(text) = self.composer.key(key) {
+                    return self.entered(&text).await;
+                }
+            }
+        }
+        None
+    }
+
+    /// Stops the first agent; if it rests, the others.
+    async fn interrupt(&mut self) {
+        if self.view.is_working() {
+            self.parts.team.interrupt(&self.parts.root).await;
+            return;
+        }
+        let busy: Vec<ThreadId> = self.view.busy_agents().cloned().collect();
+        for agent in busy {
+            self.parts.team.interrupt(&agent).await;
+        }
+    }
+
+    async fn entered(&mut self, text: &str) -> Option<Ended> {
+        if let Some(command) = Command::parse(text) {
+            return self.command(command).await;
+        }
+        self.said(text);
+        self.parts.team.say(&self.parts.root, vec![Item::user(text)]).await;
+        None
+    }
+
+    fn said(&mut self, text: &str) {
+        let first = |at: usize| if at == 0 { "› " } else { "  " };
+        let line =
+            |(at, text): (usize, &str)| Line::of(Paint::Cyan, first(at)).and(Paint::Bold, text).hanging(2);
+        let mut lines: Vec<Line> = text.lines().enumerate().map(line).collect();
+        if self.view.is_working() {
+            lines.push(Line::of(Paint::Dim, "  (heard at the next step)"));
+        }
+        let lines = self.view.note(lines);
+        self.lines.extend(lines);
+    }
+
+    fn draw(&mut self, front: &mut Front) -> Result<()> {
+        let lines = std::mem::take(&mut self.lines);
+        let area = self.area(front.screen.columns(), front.screen.room());
+        front.draw(&lines, area)
+    }
+
+    /// What stands below: what is under way, the question or the line that is written, and the status.
+    fn area(&self, columns: usize, room: usize) -> Area {
+        let now = Instant::now();
+        let prompt = self.dialogs.front().map(Dialog::prompt);
+        let waits = prompt.is_some() && !self.composer.is_empty();
+        let (hint, line) = match prompt {
+            Some(prompt) if !waits => (Some(prompt.hint), prompt.line),
+            Some(_) => {
+                (Some("first your line: Enter sends it, Ctrl-U deletes it".to_owned()), Some(&self.composer))
+            }
+            None => (None, Some(&self.composer)),
+        };
+        let below: Vec<Line> =
+            hint.map(|hint| Line::of(Paint::Yellow, &hint).cut(columns)).into_iter().collect();
+        let written = line.map(|line| line.rows(columns, (room / 3).max(1)));
+        let height = below.len() + written.as_ref().map_or(0, |written| written.rows.len()) + 2;
+        let mut rows = self.view.under_way(now, columns, room.saturating_sub(height));
+        rows.push(Line::blank());
+        rows.extend(below);
+        let mut cursor = (rows.len() - 1, 0);
+        if let Some(written) = written {
+            cursor = (rows.len() + written.cursor.0, written.cursor.1);
+            rows.extend(written.rows.iter().map(|row| Line::of(Paint::Plain, row)));
+        }
+        rows.push(self.status(now, columns));
+        Area { rows, cursor: Some(cursor) }
+    }
+
+    fn status(&self, now: Instant, columns: usize) -> Line {
+        if self.leaving {
+            return Line::of(Paint::Yellow, "Ctrl-C again leaves").cut(columns);
+        }
+        self.view.status(now, columns)
+    }
+}
+
+/// Until nobody waits any more for the answer that is asked for; for ever, if nothing is asked.
+async fn stale(dialogs: &mut VecDeque<Dialog>) {
+    match dialogs.front_mut() {
+        Some(dialog) => dialog.stale().await,
+        None => std::future::pending().await,
+    }
+}

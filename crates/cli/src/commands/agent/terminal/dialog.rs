@@ -1,0 +1,353 @@
+//! A question on the screen: what is asked stays in full above, and the keys that answer stand in the area below. A secret
+//! that is typed is neither shown nor kept: it goes to whoever asked, and nowhere else.
+
+use tokio::sync::oneshot;
+use windlass_agent::{Approval, Decision, UserAnswer, UserQuestion};
+use windlass_tools::Question;
+
+use super::composer::Composer;
+use super::keys::Key;
+use super::lines::{Line, Paint};
+use super::person::Asked;
+
+/// The longest secret; more is no password.
+const MOST_SECRET: usize = 4096;
+
+/// A question that waits for its answer.
+#[derive(Debug)]
+pub(super) enum Dialog {
+    Approval { asked: Approval, reply: oneshot::Sender<Decision>, reason: Option<Composer> },
+    Secret { asked: Question, reply: oneshot::Sender<Option<String>>, typed: String },
+    Questions { asked: Vec<UserQuestion>, answers: Vec<UserAnswer>, line: Composer, reply: Reply },
+}
+
+type Reply = oneshot::Sender<Option<Vec<UserAnswer>>>;
+
+/// What a key came to.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// It still waits; these lines stay.
+    Open(Dialog, Vec<Line>),
+    /// It is answered; these lines stay.
+    Answered(Vec<Line>),
+    /// The person wants none of it: the work is to stop.
+    Refused(Vec<Line>),
+}
+
+/// What is shown below while it waits.
+pub(super) struct Prompt<'a> {
+    pub(super) hint: String,
+    /// The line that is written for it.
+    pub(super) line: Option<&'a Composer>,
+}
+
+impl Dialog {
+    /// A question, and the lines that ask it.
+    pub(super) fn of(asked: Asked) -> (Self, Vec<Line>) {
+        let dialog = match asked {
+            Asked::Approval(asked, reply) => Self::Approval { asked, reply, reason: None },
+            Asked::Secret(asked, reply) => Self::Secret { asked, reply, typed: String::new() },
+            Asked::Questions(asked, reply) => {
+                Self::Questions { asked, answers: Vec::new(), line: Composer::default(), reply }
+            }
+        };
+        let lines = dialog.lines();
+        (dialog, lines)
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub(super) fn is_stale(&self) -> bool {
+        match self {
+            Self::Approval { reply, .. } => reply.is_closed(),
+            Self::Secret { reply, .. } => reply.is_closed(),
+            Self::Questions { reply, .. } => reply.is_closed(),
+        }
+    }
+
+    /// Until nobody waits for the answer any more.
+    pub(super) async fn stale(&mut self) {
+        match self {
+            Self::Approval { reply, .. } => reply.closed().await,
+            Self::Secret { reply, .. } => reply.closed().await,
+            Self::Questions { reply, .. } => reply.closed().await,
+        }
+    }
+
+    /// Whether what is typed now must not be seen.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret { .. })
+    }
+
+    /// What stands below.
+    pub(super) fn prompt(&self) -> Prompt<'_> {
+        match self {
+            Self::Approval { reason: Some(line), .. } => Prompt {
+                hint: "no, because (Enter sends it, empty or not; Esc stops the work)".into(),
+                line: Some(line),
+            },
+            Self::Approval { asked, .. } => {
+                let always = if asked.lasting { "  a always" } else { "" };
+                Prompt { hint: format!("y yes{always}  n no  Esc stops the work"), line: None }
+            }
+            Self::Secret { .. } => {
+                Prompt { hint: "typing is hidden; Enter sends it, Esc declines".into(), line: None }
+            }
+            Self::Questions { asked, answers, line, .. } => {
+                let options = asked.get(answers.len()).map_or(0, |question| question.options.len());
+                let numbers = if options > 0 { format!("1-{options} or ") } else { String::new() };
+                Prompt {
+                    hint: format!("{numbers}your own words, then Enter; Esc declines"),
+                    line: Some(line),
+                }
+            }
+        }
+    }
+
+    /// What a key does.
+    pub(super) fn key(self, key: Key) -> Step {
+        match self {
+            Self::Approval { asked, reply, reason } => approval((asked, reply), reason, key),
+            Self::Secret { asked, reply, typed } => secret((asked, reply), typed, key),
+            Self::Questions { asked, answers, line, reply } => {
+                let open = OpenQuestions { asked, answers, line, reply };
+                open.key(key)
+            }
+        }
+    }
+
+    /// The lines that ask it.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        match self {
+            Self::Approval { asked, .. } => {
+                let mut lines = vec![Line::of(Paint::Yellow, "May this be done?")];
+                lines.extend(
+                    asked.what.lines().map(|line| Line::of(Paint::Bold, &format!("  {line}")).hanging(4)),
+                );
+                lines.extend(
+                    asked.why.lines().map(|line| Line::of(Paint::Dim, &format!("  {line}")).hanging(4)),
+                );
+                lines
+            }
+            Self::Secret { asked, .. } => vec![
+                Line::of(
+                    Paint::Yellow,
+                    "A command asks for something secret; only it will see what you type.",
+                ),
+                Line::of(Paint::Bold, &format!("  $ {}", asked.command)).hanging(4),
+                Line::of(Paint::Plain, &format!("  {}", asked.prompt)).hanging(4),
+            ],
+            Self::Questions { asked, answers, .. } => {
+                asked.get(answers.len()).map(question_lines).unwrap_or_default()
+            }
+        }
+    }
+}
+
+fn question_lines(question: &UserQuestion) -> Vec<Line> {
+    let header = Some(question.header.as_str()).filter(|header| !header.is_empty());
+    let mut lines: Vec<Line> = header.map(|header| Line::of(Paint::Yellow, header)).into_iter().collect();
+    lines.extend(Line::all(Paint::Bold, &question.question));
+    lines.extend(question.options.iter().enumerate().map(|(at, option)| {
+        let line = Line::of(Paint::Plain, &format!("  {}. {}", at + 1, option.label)).hanging(5);
+        let about = Some(&option.description).filter(|about| !about.is_empty());
+        about.map_or(line.clone(), |about| line.and(Paint::Dim, &format!("  {about}")))
+    }));
+    lines
+}
+
+type Approving = (Approval, oneshot::Sender<Decision>);
+
+fn approval((asked, reply): Approving, reason: Option<Composer>, key: Key) -> Step {
+    if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
+        return refused(reply);
+    }
+    if let Some(mut line) = reason {
+        if key != Key::Enter {
+            line.key(key);
+            return Step::Open(Dialog::Approval { asked, reply, reason: Some(line) }, Vec::new());
+        }
+        let reason = line.key(key).unwrap_or_default();
+        let said = if reason.is_empty() { "no".to_owned() } else { format!("no: {reason}") };
+        return decided(reply, Decision::No(reason), Line::of(Paint::Red, &said));
+    }
+    match key {
+        Key::Char('y' | 'Y') => decided(reply, Decision::Yes, Line::of(Paint::Green, "yes")),
+        Key::Char('a' | 'A') if asked.lasting => {
+            decided(reply, Decision::Always, Line::of(Paint::Green, "yes, always"))
+        }
+        Key::Char('n' | 'N') => {
+            let reason = Some(Composer::default());
+            Step::Open(Dialog::Approval { asked, reply, reason }, Vec::new())
+        }
+        _ => Step::Open(Dialog::Approval { asked, reply, reason: None }, Vec::new()),
+    }
+}
+
+fn decided(reply: oneshot::Sender<Decision>, decision: Decision, line: Line) -> Step {
+    // Who stopped waiting needs no answer.
+    let _ = reply.send(decision);
+    Step::Answered(vec![line])
+}
+
+fn refused(reply: oneshot::Sender<Decision>) -> Step {
+    let _ = reply.send(Decision::No(String::new()));
+    Step::Refused(vec![Line::of(Paint::Red, "no")])
+}
+
+fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: String, key: Key) -> Step {
+    match key {
+        Key::Escape | Key::Interrupt | Key::EndOfInput => {
+            let _ = reply.send(None);
+            return Step::Answered(vec![Line::of(Paint::Red, "declined")]);
+        }
+        Key::Enter | Key::LineFeed => {
+            let _ = reply.send(Some(typed));
+            return Step::Answered(vec![Line::of(Paint::Dim, "sent, hidden")]);
+        }
+        Key::Char(char) if typed.len() < MOST_SECRET => typed.push(char),
+        Key::Paste(text) if typed.len() + text.len() < MOST_SECRET => {
+            typed.push_str(text.trim_end_matches('\n'));
+        }
+        Key::Backspace => drop(typed.pop()),
+        Key::DeleteToStart | Key::DeleteWord => typed.clear(),
+        _ => {}
+    }
+    Step::Open(Dialog::Secret { asked, reply, typed }, Vec::new())
+}
+
+/// Questions of the model's, one after the other.
+struct OpenQuestions {
+    asked: Vec<UserQuestion>,
+    answers: Vec<UserAnswer>,
+    line: Composer,
+    reply: Reply,
+}
+
+impl OpenQuestions {
+    fn key(mut self, key: Key) -> Step {
+        if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
+            let _ = self.reply.send(None);
+            return Step::Answered(vec![Line::of(Paint::Red, "not answered")]);
+        }
+        let Some(text) = self.line.key(key) else { return self.open(Vec::new()) };
+        let Some(question) = self.asked.get(self.answers.len()) else { return self.open(Vec::new()) };
+        let text = chosen(question, text.trim());
+        let mut lines = vec![Line::of(Paint::Cyan, "› ").and(Paint::Bold, &text).hanging(2)];
+        self.answers.push(UserAnswer { id: question.id.clone(), text });
+        if let Some(next) = self.asked.get(self.answers.len()) {
+            lines.push(Line::blank());
+            lines.extend(question_lines(next));
+            return self.open(lines);
+        }
+        let _ = self.reply.send(Some(self.answers));
+        Step::Answered(lines)
+    }
+
+    fn open(self, lines: Vec<Line>) -> Step {
+        let Self { asked, answers, line, reply } = self;
+        Step::Open(Dialog::Questions { asked, answers, line, reply }, lines)
+    }
+}
+
+/// A number that stands for an option is that option; everything else is an answer by itself.
+fn chosen(question: &UserQuestion, text: &str) -> String {
+    let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let option = number.and_then(|at| question.options.get(at));
+    option.map_or_else(|| text.to_owned(), |option| option.label.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::Decoder;
+    use super::*;
+    use windlass_agent::{Choice, ThreadId};
+
+    /// Types into a dialog; what stays, and whether the work is to stop.
+    fn typed(asked: Asked, bytes: &str) -> (Vec<String>, bool) {
+        let (mut dialog, mut lines) = Dialog::of(asked);
+        let mut refused = false;
+        for key in Decoder::default().feed(bytes.as_bytes()) {
+            match dialog.key(key) {
+                Step::Open(open, more) => {
+                    dialog = open;
+                    lines.extend(more);
+                    continue;
+                }
+                Step::Answered(more) => lines.extend(more),
+                Step::Refused(more) => {
+                    refused = true;
+                    lines.extend(more);
+                }
+            }
+            break;
+        }
+        (lines.iter().map(Line::text).collect(), refused)
+    }
+
+    fn approving(bytes: &str, lasting: bool) -> (Option<Decision>, Vec<String>, bool) {
+        let agent = ThreadId::new(std::time::UNIX_EPOCH);
+        let asked = Approval { agent, what: "rm -rf x".into(), why: "a rule".into(), lasting };
+        let (reply, mut answer) = oneshot::channel();
+        let (lines, refused) = typed(Asked::Approval(asked, reply), bytes);
+        (answer.try_recv().ok(), lines, refused)
+    }
+
+    fn check(bytes: &str, lasting: bool, (expected, stops): (Option<Decision>, bool)) {
+        let (decision, lines, refused) = approving(bytes, lasting);
+        assert_eq!((decision, refused), (expected, stops), "{bytes:?}");
+        assert_eq!(lines[..3], ["May this be done?", "  rm -rf x", "  a rule"]);
+    }
+
+    #[test]
+    fn approvals_are_given_and_refused_with_reasons() {
+        let no = |reason: &str| Some(Decision::No(reason.into()));
+        check("y", false, (Some(Decision::Yes), false));
+        check("a", true, (Some(Decision::Always), false));
+        check("a", false, (None, false));
+        check("n\r", false, (no(""), false));
+        check("nuse git\r", false, (no("use git"), false));
+        check("x\r\t", false, (None, false));
+        check("\x1b\x03", false, (no(""), true));
+        check("nwhy\x03", false, (no(""), true));
+    }
+
+    #[test]
+    fn a_secret_goes_to_who_asked_and_is_not_shown() {
+        let ask = |bytes: &str| {
+            let question =
+                Question { session: "1".into(), command: "sudo x".into(), prompt: "Password:".into() };
+            let (reply, mut answer) = oneshot::channel();
+            let (lines, _) = typed(Asked::Secret(question, reply), bytes);
+            assert!(!lines.join("\n").contains("hunter"), "{lines:?}");
+            answer.try_recv().ok().flatten()
+        };
+        assert_eq!(ask("hunterx\x7f2\r"), Some("hunter2".to_owned()));
+        assert_eq!(ask("\x1b[200~hunter2\r\n\x1b[201~\r"), Some("hunter2".to_owned()));
+        assert_eq!(ask("hunter\x03"), None);
+    }
+
+    #[test]
+    fn questions_are_answered_by_number_or_in_own_words() {
+        let option = |label: &str| Choice { label: label.into(), description: "what it means".into() };
+        let question = |id: &str, options| UserQuestion {
+            id: id.into(),
+            header: String::new(),
+            question: format!("{id}?"),
+            options,
+        };
+        let ask = |bytes: &str| {
+            let asked =
+                vec![question("one", vec![option("left"), option("right")]), question("two", Vec::new())];
+            let (reply, mut answer) = oneshot::channel();
+            let (lines, _) = typed(Asked::Questions(asked, reply), bytes);
+            let answers = answer.try_recv().ok().flatten();
+            (answers.map(|all| all.into_iter().map(|one| one.text).collect::<Vec<_>>()), lines)
+        };
+        let (answers, lines) = ask("2\r7\r");
+        assert_eq!(answers.unwrap(), ["right", "7"]);
+        assert_eq!(lines[..3], ["one?", "  1. left  what it means", "  2. right  what it means"]);
+        assert!(lines.contains(&"two?".to_owned()));
+        assert_eq!(ask("neither\rno\r").0.unwrap(), ["neither", "no"]);
+        assert_eq!(ask("2\r\x03").0, None);
+    }
+}

@@ -1,0 +1,55 @@
+//! The person at the terminal, as agents reach them: every question goes through one queue to whoever draws the screen, and
+//! waits there for its answer. A question that nobody waits for any more is gone by itself.
+
+use tokio::sync::{mpsc, oneshot};
+use windlass_agent::{Approval, Attendant, Decision, UserAnswer, UserQuestion, Waited};
+use windlass_tools::Question;
+
+/// Questions that may wait to be asked.
+const QUESTIONS: usize = 16;
+
+/// Something to be asked, and where the answer goes.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Approval(Approval, oneshot::Sender<Decision>),
+    Secret(Question, oneshot::Sender<Option<String>>),
+    Questions(Vec<UserQuestion>, oneshot::Sender<Option<Vec<UserAnswer>>>),
+}
+
+/// Hands questions on.
+#[derive(Clone, Debug)]
+pub(super) struct Person {
+    asked: mpsc::Sender<Asked>,
+}
+
+impl Person {
+    /// A person, and what they are asked.
+    pub(super) fn new() -> (Self, mpsc::Receiver<Asked>) {
+        let (asked, received) = mpsc::channel(QUESTIONS);
+        (Self { asked }, received)
+    }
+
+    /// Asks, and waits. Nothing, if nobody sits there any more.
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Asked) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.asked.send(question(reply)).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+impl Attendant for Person {
+    fn approve(&self, asked: Approval) -> Waited<'_, Decision> {
+        let question = |reply| Asked::Approval(asked, reply);
+        Box::pin(async { self.ask(question).await.unwrap_or(Decision::No(String::new())) })
+    }
+
+    fn secret(&self, question: Question) -> Waited<'_, Option<String>> {
+        let question = |reply| Asked::Secret(question, reply);
+        Box::pin(async { self.ask(question).await.flatten() })
+    }
+
+    fn answer(&self, questions: Vec<UserQuestion>) -> Waited<'_, Option<Vec<UserAnswer>>> {
+        let question = |reply| Asked::Questions(questions, reply);
+        Box::pin(async { self.ask(question).await.flatten() })
+    }
+}

@@ -1,0 +1,410 @@
+//! What a person sees of a team at work: from events, the lines that stay; and at any moment, what is under way. Pure: it
+//! knows the time only because it is told.
+
+mod live;
+mod words;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use windlass_agent::{
+    CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState, ThreadId,
+};
+use windlass_model::Usage;
+use windlass_settings::Prices;
+
+use self::words::Words;
+use super::lines::{Line, Paint};
+use crate::report;
+
+/// The last lines of a command that are shown while it runs.
+const TAIL: usize = 3;
+/// The lines of an output that stay.
+const MOST_OUTPUT: usize = 6;
+
+/// Everything that is known about a conversation.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) root: ThreadId,
+    pub(super) model: String,
+    pub(super) prices: Option<Prices>,
+    words: Words,
+    running: Vec<Running>,
+    agents: Vec<Agent>,
+    pub(super) plan: Vec<Step>,
+    usage: HashMap<ThreadId, Usage>,
+    /// Since when it works.
+    working: Option<Instant>,
+    waiting: Vec<String>,
+    last: Block,
+    pub(super) last_message: Option<String>,
+}
+
+/// A call or a command under way.
+#[derive(Debug)]
+struct Running {
+    agent: ThreadId,
+    id: String,
+    title: String,
+    kind: Kind,
+    since: Instant,
+    tail: VecDeque<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Call,
+    Command,
+    /// Its call was answered, and it goes on.
+    Background,
+}
+
+/// A sub-agent.
+#[derive(Debug)]
+struct Agent {
+    id: ThreadId,
+    nickname: String,
+    task: String,
+    state: &'static str,
+}
+
+/// What stood last: things of a kind stand together, and a blank line is between kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Block {
+    #[default]
+    Nothing,
+    Words,
+    Deeds,
+    Notes,
+}
+
+impl View {
+    pub(super) fn new(root: ThreadId, model: String, prices: Option<Prices>) -> Self {
+        Self {
+            root,
+            model,
+            prices,
+            words: Words::default(),
+            running: Vec::new(),
+            agents: Vec::new(),
+            plan: Vec::new(),
+            usage: HashMap::new(),
+            working: None,
+            waiting: Vec::new(),
+            last: Block::default(),
+            last_message: None,
+        }
+    }
+
+    /// Whether the first agent works.
+    pub(super) fn is_working(&self) -> bool {
+        self.working.is_some()
+    }
+
+    /// Whether anything changes by itself as time goes by.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_working() || !self.running.is_empty() || self.busy_agents().next().is_some()
+    }
+
+    /// The sub-agents that work.
+    pub(super) fn busy_agents(&self) -> impl Iterator<Item = &ThreadId> {
+        self.agents.iter().filter(|agent| agent.state == "working").map(|agent| &agent.id)
+    }
+
+    /// The lines that an event leaves.
+    pub(super) fn take(&mut self, event: &Event, now: Instant) -> Vec<Line> {
+        let own = event.agent == self.root;
+        let mut out = Vec::new();
+        self.follow(event, now);
+        match &event.kind {
+            EventKind::Text(text) if own => {
+                let lines = self.words.text(text);
+                self.put(&mut out, Block::Words, lines);
+            }
+            EventKind::Thought(text) if own => self.words.thought(text),
+            EventKind::Message(text) if own => {
+                self.last_message = Some(text.clone());
+                let lines = self.words.message(text);
+                self.put(&mut out, Block::Words, lines);
+            }
+            EventKind::Message(text) => {
+                let line = self.named(&event.agent).and(Paint::Plain, first_line(text));
+                self.put(&mut out, Block::Deeds, vec![line]);
+            }
+            EventKind::Reasoning(text) if own => {
+                self.words.thought_is_over();
+                self.put(&mut out, Block::Notes, Line::all(Paint::Dim, text.trim()));
+            }
+            EventKind::Plan(steps) if own => {
+                let lines = plan(steps);
+                self.put(&mut out, Block::Notes, lines);
+            }
+            kind => {
+                let (block, lines) = self.told(&event.agent, kind, now);
+                self.put(&mut out, block, lines);
+            }
+        }
+        out
+    }
+
+    /// Lines that no event brings: what the person said, or was told.
+    pub(super) fn note(&mut self, lines: Vec<Line>) -> Vec<Line> {
+        let mut out = Vec::new();
+        self.last = Block::Nothing;
+        out.push(Line::blank());
+        out.extend(lines);
+        out
+    }
+
+    /// What this conversation and its sub-agents cost.
+    pub(super) fn total(&self) -> Usage {
+        self.usage.values().fold(Usage::default(), |all, one| all.and(*one))
+    }
+
+    /// The sub-agents, in words.
+    pub(super) fn agents(&self) -> Vec<Line> {
+        let line = |agent: &Agent| {
+            Line::of(Paint::Bold, &agent.nickname)
+                .and(Paint::Plain, &format!("  {}", agent.state))
+                .and(Paint::Dim, &format!("  {}", first_line(&agent.task)))
+        };
+        self.agents.iter().map(line).collect()
+    }
+
+    /// What is known changes.
+    fn follow(&mut self, event: &Event, now: Instant) {
+        let own = event.agent == self.root;
+        match &event.kind {
+            EventKind::Born { nickname, task, .. } if !own => {
+                let (nickname, task) = (nickname.clone(), task.clone());
+                self.agents.retain(|agent| agent.id != event.agent);
+                self.agents.push(Agent { id: event.agent.clone(), nickname, task, state: "working" });
+            }
+            EventKind::TurnStarted if own => self.working = Some(now),
+            EventKind::TurnStarted => self.agent_is(&event.agent, "working"),
+            EventKind::TurnCompleted { thread, .. } => {
+                self.usage.insert(event.agent.clone(), *thread);
+                self.turn_over(&event.agent, "done");
+            }
+            EventKind::TurnFailed { .. } => self.turn_over(&event.agent, "failed"),
+            EventKind::TurnInterrupted => self.turn_over(&event.agent, "interrupted"),
+            EventKind::Gone => self.turn_over(&event.agent, "closed"),
+            EventKind::Plan(steps) if own => self.plan.clone_from(steps),
+            EventKind::Waiting(what) if own => self.waiting.clone_from(what),
+            EventKind::CallStarted(_) | EventKind::Text(_) if own => self.waiting.clear(),
+            _ => {}
+        }
+        match &event.kind {
+            EventKind::CallStarted(CallNote { id, tool, about }) => {
+                let title = format!("{tool} {about}");
+                self.begun(&event.agent, (id, Kind::Call), title, now);
+            }
+            EventKind::CommandStarted(note) => {
+                self.begun(&event.agent, (&note.id, Kind::Command), format!("$ {}", note.script), now);
+            }
+            EventKind::CallProgress { call, last_line, .. } => self.progress(&event.agent, call, last_line),
+            _ => {}
+        }
+    }
+
+    fn turn_over(&mut self, agent: &ThreadId, state: &'static str) {
+        self.running.retain(|running| running.agent != *agent || running.kind == Kind::Background);
+        if *agent != self.root {
+            return self.agent_is(agent, state);
+        }
+        self.working = None;
+        self.waiting.clear();
+    }
+
+    fn agent_is(&mut self, id: &ThreadId, state: &'static str) {
+        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.id == *id) {
+            agent.state = state;
+        }
+    }
+
+    fn begun(&mut self, agent: &ThreadId, (id, kind): (&str, Kind), title: String, since: Instant) {
+        self.running.retain(|running| running.agent != *agent || running.id != id);
+        let (agent, id) = (agent.clone(), id.to_owned());
+        self.running.push(Running { agent, id, title, kind, since, tail: VecDeque::new() });
+    }
+
+    fn progress(&mut self, agent: &ThreadId, call: &str, last_line: &str) {
+        let running = self.running.iter_mut().find(|running| running.agent == *agent && running.id == call);
+        let Some(running) = running else { return };
+        if last_line.trim().is_empty() || running.tail.back().is_some_and(|line| line == last_line) {
+            return;
+        }
+        running.tail.push_back(last_line.to_owned());
+        if running.tail.len() > TAIL {
+            running.tail.pop_front();
+        }
+    }
+
+    /// Something that was under way is over; since when it was.
+    fn over(&mut self, agent: &ThreadId, id: &str) -> Option<(Kind, Instant)> {
+        let place = self.running.iter().position(|running| running.agent == *agent && running.id == id)?;
+        let running = self.running.remove(place);
+        Some((running.kind, running.since))
+    }
+
+    /// What stays of everything else.
+    fn told(&mut self, agent: &ThreadId, kind: &EventKind, now: Instant) -> (Block, Vec<Line>) {
+        let own = *agent == self.root;
+        let deed = |lines| (Block::Deeds, lines);
+        let note = |paint, text: &str| (Block::Notes, vec![Line::of(paint, text)]);
+        match kind {
+            EventKind::Born { task, .. } if !own => {
+                deed(vec![self.named(agent).and(Paint::Dim, &format!("started: {}", first_line(task)))])
+            }
+            EventKind::CommandEnded { command, outcome, output } => {
+                deed(self.command_ended(agent, command, (*outcome, output), now))
+            }
+            EventKind::CallEnded { call, ok, answer, .. } => {
+                deed(self.call_ended(agent, call, (*ok, answer)))
+            }
+            EventKind::FilesChanged { call, changes, ok } => {
+                self.over(agent, call);
+                deed(changes.iter().map(|change| changed(change, *ok, self.named(agent))).collect())
+            }
+            EventKind::WebSearch(raw) => {
+                let query = raw.pointer("/action/query").and_then(|query| query.as_str()).unwrap_or_default();
+                deed(vec![self.named(agent).and(Paint::Dim, &format!("searched the web: {query}"))])
+            }
+            EventKind::Warning(text) => {
+                let mut lines = if own { self.words.broke() } else { Vec::new() };
+                lines.push(self.named(agent).and(Paint::Yellow, text));
+                (Block::Notes, lines)
+            }
+            EventKind::TurnFailed { message } => {
+                (Block::Notes, vec![self.named(agent).and(Paint::Red, &format!("failed: {message}"))])
+            }
+            EventKind::TurnInterrupted => {
+                let mut lines = if own { self.words.broke() } else { Vec::new() };
+                lines.push(self.named(agent).and(Paint::Red, "interrupted"));
+                (Block::Notes, lines)
+            }
+            EventKind::TurnCompleted { .. } if own => {
+                self.words = Words::default();
+                (Block::Nothing, Vec::new())
+            }
+            EventKind::Compacted { before, after } => {
+                let (before, after) = (report::count(*before), report::count(*after));
+                note(Paint::Dim, &format!("summed up: about {before} tokens became {after}"))
+            }
+            _ => (Block::Nothing, Vec::new()),
+        }
+    }
+
+    fn command_ended(
+        &mut self,
+        agent: &ThreadId,
+        command: &CommandNote,
+        (outcome, output): (CommandOutcome, &str),
+        now: Instant,
+    ) -> Vec<Line> {
+        let since = self.over(agent, &command.id).map(|(_, since)| since);
+        let took = since.map(|since| now.saturating_duration_since(since)).filter(|took| took.as_secs() > 0);
+        let took = took.map(|took| format!("  {}", seconds(took))).unwrap_or_default();
+        let (paint, how) = match outcome {
+            CommandOutcome::Exited(0) => (Paint::Dim, took),
+            CommandOutcome::Exited(code) => (Paint::Red, format!("  exited with {code}{took}")),
+            CommandOutcome::Declined => (Paint::Red, "  not run".to_owned()),
+            CommandOutcome::Ended => (Paint::Red, format!("  ended{took}")),
+        };
+        let script = self.named(agent).and(Paint::Bold, &format!("$ {}", one_line(&command.script)));
+        let mut lines = vec![script.and(paint, &how)];
+        if *agent == self.root {
+            lines.extend(tail(output));
+        }
+        lines
+    }
+
+    /// A call that was a command or a patch has told of itself already.
+    fn call_ended(&mut self, agent: &ThreadId, call: &CallNote, (ok, answer): (bool, &str)) -> Vec<Line> {
+        match self.running.iter_mut().find(|running| running.agent == *agent && running.id == call.id) {
+            Some(running) if running.kind != Kind::Call => {
+                running.kind = Kind::Background;
+                return Vec::new();
+            }
+            Some(_) => drop(self.over(agent, &call.id)),
+            None => return Vec::new(),
+        }
+        let told = self.named(agent).and(Paint::Dim, &format!("{} {}", call.tool, one_line(&call.about)));
+        if ok {
+            return if call.tool == "update_plan" { Vec::new() } else { vec![told] };
+        }
+        vec![told.and(Paint::Red, &format!("  failed: {}", first_line(answer)))]
+    }
+
+    /// The beginning of a line about an agent: nothing, where it is the first.
+    fn named(&self, agent: &ThreadId) -> Line {
+        let found = self.agents.iter().find(|known| known.id == *agent);
+        match found {
+            Some(agent) => Line::of(Paint::Cyan, &format!("[{}] ", agent.nickname)).hanging(2),
+            None => Line::blank().hanging(2),
+        }
+    }
+
+    fn put(&mut self, out: &mut Vec<Line>, block: Block, lines: Vec<Line>) {
+        if lines.is_empty() {
+            return;
+        }
+        if block != self.last {
+            out.push(Line::blank());
+        }
+        self.last = block;
+        out.extend(lines);
+    }
+}
+
+fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
+    let paint = if ok { Paint::Bold } else { Paint::Red };
+    let failed = if ok { "" } else { "failed: " };
+    let line = line.and(paint, &format!("{failed}{} {}", change.kind, change.path.display()));
+    if !ok {
+        return line;
+    }
+    line.and(Paint::Green, &format!("  +{}", change.added)).and(Paint::Red, &format!(" -{}", change.removed))
+}
+
+/// A plan, a step a line.
+pub(super) fn plan(steps: &[Step]) -> Vec<Line> {
+    let line = |step: &Step| {
+        let (mark, paint) = match step.state {
+            StepState::Pending => ("[ ]", Paint::Plain),
+            StepState::InProgress => ("[>]", Paint::Bold),
+            StepState::Completed => ("[x]", Paint::Dim),
+        };
+        Line::of(paint, &format!("{mark} {}", step.text)).hanging(4)
+    };
+    steps.iter().map(line).collect()
+}
+
+/// The last lines of an output, and how many are before them.
+fn tail(output: &str) -> Vec<Line> {
+    let all: Vec<&str> = output.trim_end().lines().collect();
+    let hidden = all.len().saturating_sub(MOST_OUTPUT);
+    let head = (hidden > 0).then(|| Line::of(Paint::Dim, &format!("  … {}", report::plural(hidden, "line"))));
+    let shown = all[hidden..].iter().map(|line| Line::of(Paint::Dim, &format!("  {line}")).hanging(2));
+    head.into_iter().chain(shown).collect()
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim_start().lines().next().unwrap_or_default()
+}
+
+fn one_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+}
+
+fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests;
