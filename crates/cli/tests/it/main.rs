@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod agent_terminal;
 mod agents;
 mod app_server;
 mod borrowed;
