@@ -28,16 +28,18 @@ pub(crate) enum Verb {
     Mcp(BesideArguments),
     /// Measures `windlass app-server` and `windlass exec-server` beside those of Codex.
     Codex(BesideArguments),
+    /// Measures `windlass agent` beside `codex exec`, with the same scripted model.
+    Agent(BesideArguments),
     /// Mixed random load with faults on `windlass app-server`: nothing lost, nothing left, memory flat.
     Soak(SoakArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BesideArguments {
-    /// Where the results are kept [default: bench/beside.json or bench/codex.json in the build directory].
+    /// Where the results are kept [default: bench/beside.json, codex.json or agent.json in the build directory].
     #[arg(long, value_name = "PATH")]
     pub(crate) json: Option<PathBuf>,
-    /// Where the picture goes [default: bench/beside.svg or bench/codex.svg in the build directory].
+    /// Where the picture goes [default: bench/beside.svg, codex.svg or agent.svg in the build directory].
     #[arg(long, value_name = "PATH")]
     pub(crate) plot: Option<PathBuf>,
     /// Measures only rows whose name contains this, and those measured with them.

@@ -1,9 +1,10 @@
 //! The servers as a client sees them, beside the programs that people use for the same work: `windlass mcp` and its peers,
-//! and `windlass app-server` and `exec-server` beside Codex's.
+//! `windlass app-server` and `exec-server` beside Codex's, and `windlass agent` beside `codex exec`.
 //!
 //! Everybody is driven from this process, over pipes, in turns: whatever slows the machine for a while slows all of them.
 //! A peer that is not installed ends the run with the command that installs it.
 
+mod agents;
 mod client;
 mod codex;
 mod commander;
@@ -54,6 +55,8 @@ pub(crate) enum Subject {
     Mcp,
     /// `windlass app-server` and `windlass exec-server`.
     Codex,
+    /// `windlass agent`.
+    Agent,
 }
 
 impl Subject {
@@ -61,6 +64,7 @@ impl Subject {
         match self {
             Self::Mcp => EVENTS,
             Self::Codex => servers::EVENTS,
+            Self::Agent => agents::EVENTS,
         }
     }
 
@@ -69,6 +73,7 @@ impl Subject {
         match self {
             Self::Mcp => "beside",
             Self::Codex => "codex",
+            Self::Agent => "agent",
         }
     }
 }

@@ -30,6 +30,7 @@ fn main() -> Result<()> {
         Some(Verb::Ours { words }) => ours::measure(&order::parse(&words)?),
         Some(Verb::Mcp(arguments)) => beside::measure(Subject::Mcp, &arguments),
         Some(Verb::Codex(arguments)) => beside::measure(Subject::Codex, &arguments),
+        Some(Verb::Agent(arguments)) => beside::measure(Subject::Agent, &arguments),
         Some(Verb::Soak(arguments)) => soak::run(&arguments),
         None => measure(&arguments.bench),
     }

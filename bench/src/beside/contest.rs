@@ -8,7 +8,7 @@ use std::fmt;
 /// Who takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Who {
-    /// The server of ours that the row is about.
+    /// The program of ours that the row is about.
     Windlass,
     /// The same work with nothing around it.
     Bare,
@@ -18,6 +18,8 @@ pub(crate) enum Who {
     CodexExec,
     /// Codex's own tools, as its model uses them.
     CodexTools,
+    /// `codex exec`.
+    CodexAgent,
     Commander,
     Tmux,
     /// What the program printed, as it is.
@@ -36,6 +38,7 @@ impl fmt::Display for Who {
             Self::Codex => "codex app-server",
             Self::CodexExec => "codex exec-server",
             Self::CodexTools => "codex exec_command",
+            Self::CodexAgent => "codex exec",
             Self::Commander => "Desktop Commander",
             Self::Tmux => "tmux",
             Self::Raw => "raw bytes",

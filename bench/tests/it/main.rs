@@ -2,6 +2,7 @@
 //! results are complete. How fast it was is not asked here.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod codex;
 mod mcp;
 mod soak;

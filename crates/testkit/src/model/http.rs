@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -43,6 +44,8 @@ pub(super) struct Asked {
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
+    /// When its last byte was here.
+    pub(super) arrived: Instant,
 }
 
 /// An answer.
@@ -230,7 +233,7 @@ fn read_request(mut stream: &TcpStream, reader: &mut impl BufRead) -> io::Result
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
     let body = read_body(reader, &headers)?;
-    Ok(Asked { method, path: path_of(&target), headers, body })
+    Ok(Asked { method, path: path_of(&target), headers, body, arrived: Instant::now() })
 }
 
 /// The path alone; a request to a proxy names the whole address.

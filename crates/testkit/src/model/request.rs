@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +25,7 @@ pub struct Request {
     body: Value,
     text: Arc<str>,
     headers: Vec<(String, String)>,
+    arrived: Instant,
 }
 
 /// A tool, by the name under which the agent offers it.
@@ -40,12 +42,18 @@ impl Request {
             body: serde_json::from_slice(&asked.body)?,
             text: String::from_utf8_lossy(&asked.body).into(),
             headers: asked.headers.clone(),
+            arrived: asked.arrived,
         })
     }
 
     /// How it is worded.
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    /// When its last byte was here, before anybody looked at it.
+    pub fn arrived(&self) -> Instant {
+        self.arrived
     }
 
     /// The whole request.

@@ -1,0 +1,18 @@
+//! `windlass agent` beside `codex exec`: the same scripted model on loopback tells both to do the same, in turns.
+//!
+//! Both have an empty home, keep their conversation on disk and print their events as JSON to nowhere. The model looks at
+//! the clock when the last byte of a request is there and before the first byte of its answer leaves, so what it does itself
+//! to understand a request is nobody's cost.
+
+mod agent;
+mod crowd;
+mod errand;
+mod solo;
+
+use super::Event;
+
+pub(super) const EVENTS: &[Event] = &[
+    Event { names: &solo::FREE, measure: solo::free },
+    Event { names: &solo::CONFINED, measure: solo::confined },
+    Event { names: &crowd::NAMES, measure: crowd::measure },
+];
