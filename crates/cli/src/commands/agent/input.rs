@@ -21,7 +21,7 @@ const MOST_INPUT: u64 = 8 << 20;
 pub(super) struct Task {
     /// What the user said himself, without what was piped in beside it.
     words: String,
-    items: Vec<Item>,
+    pub(super) items: Vec<Item>,
 }
 
 /// Puts the task together.

@@ -16,7 +16,7 @@ use crate::printing;
 const WIDEST: usize = 60;
 
 pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
-    let configured = context::load(options, config)?;
+    let configured = context::load(options, config, None)?;
     let loaded = &configured.loaded;
     printing::print(format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
     Ok(Exit::SUCCESS)

@@ -28,7 +28,7 @@ pub(super) fn checks(order: &Doctor, config: &Config) -> Vec<Check> {
         profile: order.profile.clone(),
         ..AgentOptions::default()
     };
-    let configured = match context::load(&options, config) {
+    let configured = match context::load(&options, config, None) {
         Ok(configured) => configured,
         Err(error) => return faults(&error),
     };
