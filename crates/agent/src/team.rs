@@ -409,7 +409,10 @@ impl Team {
     pub(crate) fn turn_ended(&self, id: &ThreadId, watched: &watch::Sender<Status>, status: Status) {
         let mut members = self.lock();
         watched.send_replace(status.clone());
-        if let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some()) {
+        // Whoever interrupted it knows that, and waits for what comes of it.
+        if status.is_final()
+            && let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some())
+        {
             member.news = Some(status);
         }
         drop(members);
