@@ -224,7 +224,7 @@ fn a_command_may_take_its_time_limit_directory_and_variables() {
         ),
         turn(|request| {
             let results = request.results();
-            assert!(results[0].contains("/work/below\nred\n"), "{results:?}");
+            assert!(results[0].contains("/below\nred\n"), "{results:?}");
             assert!(!results[1].contains("exited with code 0"), "{results:?}");
             assert!(results[1].contains("Process exited"), "{results:?}");
             say("done")
