@@ -235,3 +235,18 @@ fn a_command_may_take_its_time_limit_directory_and_variables() {
     stage.run(&["go"]).well();
     stage.finish();
 }
+
+#[test]
+fn a_command_that_is_to_outlive_the_agent_is_not_started() {
+    let mut stage = Stage::playing(vec![
+        always(call("exec_command", json!({ "cmd": "exec cat pipe", "lifetime": "detached" }))),
+        turn(|request| {
+            assert!(request.last_result().contains("detached"), "{}", request.last_result());
+            assert!(!request.last_result().contains("Process running"), "{}", request.last_result());
+            say("then not")
+        }),
+    ]);
+    fifo(&stage.work().join("pipe"));
+    stage.run(&["stay"]).well();
+    stage.finish();
+}

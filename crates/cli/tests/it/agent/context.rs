@@ -128,3 +128,25 @@ fn the_environment_of_commands_is_set_as_the_settings_say() {
     stage.start_command(&mut command).end(&mut stage).well();
     stage.finish();
 }
+
+#[test]
+fn a_conversation_is_not_kept_where_the_settings_say_so() {
+    let mut stage = Stage::playing(vec![always(say("forget me"))]).with("history.persistence = \"none\"");
+    stage.run(&["go"]).well();
+    assert!(stage.threads().is_empty());
+    stage.finish();
+}
+
+#[test]
+fn the_settings_of_codex_are_read_where_that_is_asked_for() {
+    let mut stage = Stage::playing(vec![turn(|request| {
+        assert_eq!(request.body()["reasoning"]["effort"], "low");
+        say("as usual")
+    })]);
+    stage.write(".codex/config.toml", "model = \"another\"\nmodel_reasoning_effort = \"low\"\n");
+    stage.run(&["--import-codex", "go"]).well();
+    for request in stage.finish() {
+        // Its settings stand below the own ones.
+        assert_eq!(request.body()["model"], "scripted");
+    }
+}

@@ -164,3 +164,26 @@ fn a_reader_that_goes_away_ends_the_agent_and_its_command() {
     assert_eq!(status.code(), Some(141), "{status}");
     stage.finish();
 }
+
+#[test]
+fn an_interrupt_ends_a_summary_and_the_conversation_stays_as_it_was() {
+    let gate = Gate::closed();
+    let mut stage = Stage::playing(vec![
+        always(exec("echo kept")),
+        always(Reply::failed("context_length_exceeded", "too long")),
+        always(say("half a summary").stalled_after_events(3, &gate)),
+        turn(|request| {
+            assert_eq!(request.results().len(), 1, "{}", request.text());
+            assert!(!request.text().contains("half a summary"), "{}", request.text());
+            say("all is there")
+        }),
+    ])
+    // The request for a summary has a last word that the conversation has not.
+    .compacting(1);
+    let going = stage.start(&["begin"]);
+    stage.model().wait_for_requests(3);
+    going.signal(Signal::INT);
+    assert_eq!(going.end(&mut stage).code, Some(130));
+    stage.run(&["resume", "--last", "go on"]).well();
+    stage.finish();
+}

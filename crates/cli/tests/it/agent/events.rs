@@ -1,7 +1,7 @@
 //! `--json`: the shapes that programs read.
 
 use serde_json::{Value, json};
-use windlass_testkit::model::{Reply, always, call, custom, say, think, turn};
+use windlass_testkit::model::{Reply, Usage, always, call, custom, say, think, turn};
 
 use super::stage::{Stage, exec, fifo, session_in};
 
@@ -149,5 +149,18 @@ fn a_turn_that_fails_says_so_last() {
     let last = ran.events().pop().expect("an event");
     assert_eq!(last["type"], "turn.failed");
     assert!(last["error"]["message"].as_str().unwrap().contains("no more"), "{ran:?}");
+    stage.finish();
+}
+
+#[test]
+fn what_a_turn_cost_is_told_where_prices_are_known() {
+    let usage = Usage { input: 3_000_000, cached: 1_000_000, output: 500_000, reasoning: 0 };
+    let mut stage = Stage::playing(vec![always(say("dear").costing(usage))])
+        .with("model_prices.scripted.input = 2.0")
+        .with("model_prices.scripted.cached_input = 0.5")
+        .with("model_prices.scripted.output = 8.0");
+    let ran = stage.run(&["--json", "go"]).well();
+    let cost = ran.events_of("turn.completed")[0]["cost_usd"].as_f64().expect("a cost");
+    assert!((cost - 8.5).abs() < 0.001, "{cost}");
     stage.finish();
 }

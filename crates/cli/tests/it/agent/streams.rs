@@ -139,3 +139,20 @@ fn what_answers_cost_is_added_up() {
         stage.finish();
     }
 }
+
+#[test]
+fn a_thought_goes_back_sealed_as_it_came_and_before_its_call() {
+    let mut stage = Stage::playing(vec![
+        always(think("first this").and(exec("true"))),
+        turn(|request| {
+            let items = request.body()["input"].as_array().unwrap();
+            let place = |kind: &str| items.iter().position(|item| item["type"] == kind).unwrap();
+            let thought = &items[place("reasoning")];
+            assert_eq!(thought["encrypted_content"], "sealed rs_1_0", "{thought}");
+            assert_eq!(place("reasoning") + 1, place("function_call"));
+            say("done")
+        }),
+    ]);
+    stage.run(&["go"]).well();
+    stage.finish();
+}

@@ -360,3 +360,38 @@ fn nonsense_about_sub_agents_is_answered() {
     stage.run(&[ROOT]).well();
     stage.finish();
 }
+
+#[test]
+fn the_sub_agents_of_an_earlier_program_are_reopened_by_the_next() {
+    let mut stage = Stage::casting(cast(
+        vec![
+            always(say("one")),
+            turn(|request| {
+                assert!(request.is_asked("and two?"), "{}", request.text());
+                say("two")
+            }),
+        ],
+        vec![
+            always(spawn()),
+            always(call("wait_agent", json!({}))),
+            always(say("for today")),
+            turn(|request| {
+                let id = field(&request.results()[0], "agent_id");
+                call("resume_agent", json!({ "id": id }))
+            }),
+            turn(|request| {
+                let id = field(&request.results()[0], "agent_id");
+                call("send_input", json!({ "id": id, "message": "and two?" }))
+            }),
+            always(call("wait_agent", json!({}))),
+            turn(|request| {
+                assert!(request.last_result().contains("two"), "{}", request.last_result());
+                say("the end")
+            }),
+        ],
+    ));
+    stage.run(&[ROOT]).well();
+    stage.run(&["resume", "--last", "go on"]).well();
+    assert_eq!(stage.threads().len(), 2);
+    stage.finish();
+}

@@ -3,7 +3,7 @@
 use std::fs;
 
 use windlass_sys::signal::Signal;
-use windlass_testkit::model::{Gate, always, say, turn};
+use windlass_testkit::model::{Dialect, Gate, always, custom, say, think, turn};
 
 use super::stage::{BOTH, Stage, exec, fifo};
 
@@ -156,4 +156,29 @@ fn two_programs_do_not_write_the_same_conversation() {
     gate.open();
     going.end(&mut stage).well();
     stage.finish();
+}
+
+#[test]
+fn a_conversation_is_gone_on_with_in_the_other_dialect() {
+    for (dialect, other) in [(Dialect::Responses, "chat"), (Dialect::Chat, "responses")] {
+        let mut stage = Stage::speaking(
+            dialect,
+            vec![
+                always(think("hm").and(exec("echo one")).and(custom("apply_patch", "no patch"))),
+                always(say("first")),
+                turn(move |request| {
+                    assert_ne!(request.dialect(), dialect);
+                    assert_eq!(request.results().len(), 2, "{}", request.text());
+                    assert!(request.is_asked("begin") && request.is_asked("go on"));
+                    say("second")
+                }),
+            ],
+        )
+        // Worded otherwise, it does not begin like the same conversation.
+        .compacting(1);
+        stage.run(&["begin"]).well();
+        let setting = format!("model_providers.scripted.wire_api={other}");
+        stage.run(&["resume", "--last", "-c", &setting, "go on"]).well();
+        stage.finish();
+    }
 }
