@@ -434,7 +434,7 @@ impl Team {
     /// Sub-agents of this one that are at work, in words.
     pub(crate) fn busy_children(&self, parent: &ThreadId) -> Vec<String> {
         let members = self.lock();
-        let busy = members.children(parent).filter(|member| member.open && !member.now().is_settled());
+        let busy = members.children(parent).filter(|member| member.is_at_work());
         busy.map(|member| format!("agent {}", member.nickname)).collect()
     }
 
@@ -443,8 +443,7 @@ impl Team {
         let mut changes = self.inner.changes.subscribe();
         loop {
             changes.mark_unchanged();
-            let found =
-                if targets.is_empty() { self.lock().take_news(parent) } else { self.take_final(targets) };
+            let found = if targets.is_empty() { self.take_news(parent) } else { self.take_final(targets) };
             if !found.is_empty() {
                 return Waited::News(found);
             }
@@ -457,6 +456,17 @@ impl Team {
                 return Waited::TimedOut;
             }
         }
+    }
+
+    /// What is new; where nothing is, and nobody works who could bring any, how all of them are.
+    fn take_news(&self, parent: &ThreadId) -> Vec<(ThreadId, Status)> {
+        let mut members = self.lock();
+        let news = members.take_news(parent);
+        let settled = members.children(parent).all(|member| member.now().is_settled());
+        if !news.is_empty() || !settled {
+            return news;
+        }
+        members.children(parent).map(|member| (member.id.clone(), member.now())).collect()
     }
 
     fn take_final(&self, targets: &[ThreadId]) -> Vec<(ThreadId, Status)> {

@@ -43,6 +43,12 @@ impl Member {
         let about_to_work = self.unheard.load(Ordering::SeqCst) > 0 && status != Status::PendingInit;
         if about_to_work { Status::Running } else { status }
     }
+
+    /// Whether something will come of it by itself. One that was reopened and told nothing is there, but does nothing.
+    pub(super) fn is_at_work(&self) -> bool {
+        let told = self.unheard.load(Ordering::SeqCst) > 0;
+        self.open && (told || *self.status.borrow() == Status::Running)
+    }
 }
 
 /// The members, oldest first.

@@ -395,3 +395,45 @@ fn the_sub_agents_of_an_earlier_program_are_reopened_by_the_next() {
     assert_eq!(stage.threads().len(), 2);
     stage.finish();
 }
+
+#[test]
+fn a_sub_agent_that_is_reopened_and_told_nothing_keeps_nobody() {
+    let mut stage = Stage::casting(cast(
+        vec![always(say("one"))],
+        vec![
+            always(spawn()),
+            always(call("wait_agent", json!({}))),
+            turn(|request| {
+                let id = field(&request.results()[0], "agent_id");
+                call("close_agent", json!({ "target": id }))
+            }),
+            turn(|request| {
+                let id = field(&request.results()[0], "agent_id");
+                call("resume_agent", json!({ "id": id }))
+            }),
+            always(say("never mind")),
+        ],
+    ));
+    stage.run(&[ROOT]).well();
+    stage.finish();
+}
+
+#[test]
+fn waiting_where_nobody_works_says_at_once_how_all_are() {
+    let mut stage = Stage::casting(cast(
+        vec![always(say("one"))],
+        vec![
+            always(spawn()),
+            always(call("wait_agent", json!({}))),
+            always(call("wait_agent", json!({ "timeout_ms": 3_600_000 }))),
+            turn(|request| {
+                let answer: Value = serde_json::from_str(&request.last_result()).unwrap();
+                let id = field(&request.results()[0], "agent_id");
+                assert_eq!(answer["status"][&id], json!({ "completed": "one" }), "{answer}");
+                say("the end")
+            }),
+        ],
+    ));
+    stage.run(&[ROOT]).well();
+    stage.finish();
+}
