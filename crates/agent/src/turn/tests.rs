@@ -212,6 +212,16 @@ fn anything() -> impl Strategy<Value = Happened> {
     ]
 }
 
+#[test]
+fn a_wish_for_a_summary_is_a_turn_of_its_own() {
+    let (mut turn, first) = Turn::summing_up(PATIENCE);
+    assert_eq!(words(&first), ["compact Wish"]);
+    assert_eq!(words(&turn.on(Happened::Compacted(Ok(())))), ["end Completed"]);
+    assert!(turn.is_over());
+    let (mut turn, _) = Turn::summing_up(PATIENCE);
+    assert_eq!(words(&turn.on(Happened::Interrupted)), ["abandon", "end Interrupted"]);
+}
+
 proptest! {
     #[test]
     fn calls_and_outputs_are_paired_whatever_happens(steps in proptest::collection::vec(anything(), 0..40)) {

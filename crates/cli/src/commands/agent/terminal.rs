@@ -28,7 +28,7 @@ use self::conversation::{Conversation, Parts};
 use self::front::Front;
 use self::lines::Line;
 use self::person::Person;
-use super::context::Configured;
+use super::context::{self, Configured};
 use super::crew::{Outside, Workshop};
 use super::{EVENTS, Job, input, outcome};
 use crate::args::AgentOptions;
@@ -63,9 +63,9 @@ pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
     };
     let mut front = Front::open(&job.options, config);
     let mut beginning = job.beginning;
+    let settled = trust::settle(&mut front, &mut signals, (&job.options, config)).await?;
+    let Some(mut configured) = settled else { return Ok(Exit::SUCCESS) };
     loop {
-        let settled = trust::settle(&mut front, &mut signals, (&job.options, config)).await?;
-        let Some(configured) = settled else { return Ok(Exit::SUCCESS) };
         let items = task.take().map(|task| task.items).unwrap_or_default();
         let stage = Stage { configured: &configured, options: &job.options, config };
         match stage.talk((&mut front, &mut signals), &beginning, items).await? {
@@ -73,6 +73,7 @@ pub(super) async fn converse(job: Job, config: &Config) -> Result<Exit> {
             Ended::Told(signal) => return Ok(Exit::of_command(128 + signal.number())),
             Ended::Next(next) => beginning = next,
         }
+        configured = context::load(&job.options, config, None)?;
     }
 }
 

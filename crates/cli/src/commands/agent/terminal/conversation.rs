@@ -13,7 +13,7 @@ use windlass_model::Item;
 use super::command::Command;
 use super::composer::Composer;
 use super::dialog::{Dialog, Step};
-use super::front::Front;
+use super::front::{Front, Typing};
 use super::keys::Key;
 use super::lines::{Line, Paint};
 use super::person::Asked;
@@ -158,12 +158,12 @@ impl<'a> Conversation<'a> {
         }
         let lines = self.view.note(lines);
         self.lines.extend(lines);
-        front.hide_typing(dialog.is_secret());
+        front.set_typing(if dialog.is_secret() { Typing::Hidden } else { Typing::Seen });
     }
 
     /// The next question, if there is one.
     fn ask_next(&mut self, front: &mut Front) {
-        front.hide_typing(false);
+        front.set_typing(Typing::Seen);
         if let Some(dialog) = self.dialogs.pop_front() {
             let lines = dialog.lines();
             self.ask(&dialog, lines, front);
@@ -295,8 +295,11 @@ impl<'a> Conversation<'a> {
             hint.map(|hint| Line::of(Paint::Yellow, &hint).cut(columns)).into_iter().collect();
         let written = line.map(|line| line.rows(columns, (room / 3).max(1)));
         let height = below.len() + written.as_ref().map_or(0, |written| written.rows.len()) + 2;
-        let mut rows = self.view.under_way(now, columns, room.saturating_sub(height));
-        rows.push(Line::blank());
+        let mut rows = vec![Line::blank()];
+        rows.extend(self.view.under_way(now, columns, room.saturating_sub(height + 1)));
+        if rows.len() > 1 {
+            rows.push(Line::blank());
+        }
         rows.extend(below);
         let mut cursor = (rows.len() - 1, 0);
         if let Some(written) = written {
@@ -304,7 +307,10 @@ impl<'a> Conversation<'a> {
             rows.extend(written.rows.iter().map(|row| Line::of(Paint::Plain, row)));
         }
         rows.push(self.status(now, columns));
-        Area { rows, cursor: Some(cursor) }
+        // A window of a few rows shows the last of it.
+        let hidden = rows.len().saturating_sub(room);
+        rows.drain(..hidden);
+        Area { rows, cursor: Some((cursor.0.saturating_sub(hidden), cursor.1)) }
     }
 
     fn status(&self, now: Instant, columns: usize) -> Line {

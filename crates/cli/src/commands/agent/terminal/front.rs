@@ -31,6 +31,13 @@ pub(super) struct Front {
     mode: Option<Mode>,
 }
 
+/// Whether the terminal shows what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Typing {
+    Seen,
+    Hidden,
+}
+
 /// Every key for itself; undone when this is dropped, whatever the reason.
 struct Mode {
     _raw: RawMode,
@@ -80,16 +87,17 @@ impl Front {
         left
     }
 
-    /// Where lines are typed whole, what is typed is not seen for as long as this is wanted.
-    pub(super) fn hide_typing(&mut self, hide: bool) {
-        if self.screen.manner() == Manner::Plain {
-            let raw = || RawMode::enter(rustix::stdio::stdin()).ok();
-            self.mode = match self.mode.take() {
-                Some(mode) if hide => Some(mode),
-                _ if hide => raw().map(|raw| Mode { _raw: raw, pastes: false }),
-                _ => None,
-            };
+    /// Where the terminal echoes what is typed, it stops doing so for a secret.
+    pub(super) fn set_typing(&mut self, typing: Typing) {
+        if self.screen.manner() == Manner::Live {
+            return;
         }
+        self.mode = match typing {
+            Typing::Seen => None,
+            Typing::Hidden => {
+                RawMode::enter(rustix::stdio::stdin()).ok().map(|raw| Mode { _raw: raw, pastes: false })
+            }
+        };
     }
 
     /// The next keys; none at the end of the input. May be dropped and called again without losing any.
