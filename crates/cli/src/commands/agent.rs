@@ -102,7 +102,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
         foreign.shutdown().await;
     }
     let shown = watching.await.context("showing what happened failed")??;
-    outcome::finish((&job.options, &config), ended, shown)
+    outcome::finish((&job.options, &config), &ended, &shown)
 }
 
 /// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.

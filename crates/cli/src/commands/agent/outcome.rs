@@ -25,8 +25,8 @@ pub(super) enum Outcome {
 /// Hands over the last message, and says how it went.
 pub(super) fn finish(
     (options, config): (&AgentOptions, &Config),
-    outcome: Outcome,
-    shown: Shown,
+    outcome: &Outcome,
+    shown: &Shown,
 ) -> Result<Exit> {
     write_last_message(options, shown.last_message.as_deref())?;
     if let (false, Some(text)) = (options.json, &shown.last_message) {

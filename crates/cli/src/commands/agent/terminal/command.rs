@@ -69,7 +69,7 @@ impl Command {
 
 /// What there is.
 pub(super) fn help() -> Vec<Line> {
-    let command = |(name, rest, about): (&str, &str, &str)| row(&format!("/{name} {rest}"), about);
+    let command = |(name, rest, about)| row(&format!("/{name} {rest}"), about);
     let key = |(name, about): (&str, &str)| row(name, about);
     COMMANDS.map(command).into_iter().chain([Line::blank()]).chain(KEYS.map(key)).collect()
 }
@@ -82,20 +82,20 @@ fn row(name: &str, about: &str) -> Line {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: Option<Command>) {
-        assert_eq!(Command::parse(text), expected, "{text:?}");
-    }
-
     #[test]
     fn words_with_a_slash_are_commands_and_paths_are_not() {
-        check("/help", Some(Command::Help));
-        check("  /model  fast ", Some(Command::Model(Some("fast".into()))));
-        check("/resume", Some(Command::Resume(None)));
-        check("/exit", Some(Command::Quit));
-        check("/hepl me", Some(Command::Unknown("hepl".into())));
-        check("/etc/passwd is readable", None);
-        check("/compact\nand go on", None);
-        check("help", None);
+        for (text, expected) in [
+            ("/help", Some(Command::Help)),
+            ("  /model  fast ", Some(Command::Model(Some("fast".into())))),
+            ("/resume", Some(Command::Resume(None))),
+            ("/exit", Some(Command::Quit)),
+            ("/hepl me", Some(Command::Unknown("hepl".into()))),
+            ("/etc/passwd is readable", None),
+            ("/compact\nand go on", None),
+            ("help", None),
+        ] {
+            assert_eq!(Command::parse(text), expected, "{text:?}");
+        }
     }
 
     #[test]

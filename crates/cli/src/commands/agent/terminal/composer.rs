@@ -122,9 +122,8 @@ impl Composer {
 
     /// The place before the character before the cursor; marks that take no room go with their letter.
     fn before(&self) -> usize {
-        let places = self.text[..self.cursor].char_indices().rev();
-        let wide = |(_, char): &(usize, char)| *char == '\n' || char_width(*char) > 0;
-        places.clone().find(wide).or(places.last()).map_or(0, |(at, _)| at)
+        let mut places = self.text[..self.cursor].char_indices().rev();
+        places.find(|(_, char)| *char == '\n' || char_width(*char) > 0).map_or(0, |(at, _)| at)
     }
 
     fn after(&self) -> usize {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::sync::mpsc;
+use tokio::time::{Interval, MissedTickBehavior, interval};
 use windlass_agent::{Beginning, Event, Team, ThreadId};
 use windlass_model::Item;
 
@@ -47,6 +48,8 @@ pub(super) struct Conversation<'a> {
     lines: Vec<Line>,
     /// Ctrl-C was the last key.
     leaving: bool,
+    /// Goes on while something runs.
+    clock: Interval,
 }
 
 impl<'a> Conversation<'a> {
@@ -55,7 +58,10 @@ impl<'a> Conversation<'a> {
         let model = settings.model.clone().unwrap_or_default();
         let view = View::new(parts.root.clone(), model.clone(), settings.prices_of(&model));
         let (composer, dialogs, lines) = (Composer::default(), VecDeque::new(), Vec::new());
-        Self { parts, view, composer, dialogs, lines, leaving: false }
+        let mut clock = interval(TICK);
+        // What was not shown in time is not shown twice later.
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { parts, view, composer, dialogs, lines, leaving: false, clock }
     }
 
     /// Talks until somebody ends it.
@@ -115,7 +121,7 @@ impl<'a> Conversation<'a> {
             Some(event) = self.parts.events.recv() => self.events(&event),
             () = stale(&mut self.dialogs) => self.forget_stale(front),
             // timer: the times on the screen go on while something runs.
-            () = tokio::time::sleep(TICK), if busy => None,
+            _ = self.clock.tick(), if busy => None,
         }
     }
 

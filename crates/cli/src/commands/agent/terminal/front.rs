@@ -103,15 +103,19 @@ impl Front {
     /// The next keys; none at the end of the input. May be dropped and called again without losing any.
     pub(super) async fn keys(&mut self) -> Option<Vec<Key>> {
         loop {
-            let escape = self.escape;
-            let bytes = tokio::select! {
-                bytes = self.source.read() => bytes.ok().filter(|bytes| !bytes.is_empty())?,
+            let read = self.source.read();
+            let bytes = match self.escape {
                 // timer: a lone Escape and the first byte of an arrow key look alike until time has passed.
-                () = at(escape) => {
-                    self.escape = None;
-                    return Some(self.decoder.give_up_waiting());
-                }
+                Some(moment) => match tokio::time::timeout_at(moment, read).await {
+                    Ok(bytes) => bytes,
+                    Err(_) => {
+                        self.escape = None;
+                        return Some(self.decoder.give_up_waiting());
+                    }
+                },
+                None => read.await,
             };
+            let bytes = bytes.ok().filter(|bytes| !bytes.is_empty())?;
             let keys = self.decoder.feed(&bytes);
             self.escape = self.decoder.is_waiting().then(|| Instant::now() + ESCAPE);
             if !keys.is_empty() {
@@ -144,14 +148,5 @@ impl Drop for Front {
     fn drop(&mut self) {
         // A terminal that went away needs nothing back.
         let _ = self.give_back();
-    }
-}
-
-/// Waits until then; for ever, if there is no such moment.
-async fn at(moment: Option<Instant>) {
-    match moment {
-        // timer: see where it is waited for.
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

@@ -57,11 +57,8 @@ impl Line {
         text.lines().map(|line| Self::of(paint, line)).collect()
     }
 
-    pub(super) fn is_blank(&self) -> bool {
-        self.spans.iter().all(|(_, text)| text.trim().is_empty())
-    }
-
     /// Its text alone.
+    #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }

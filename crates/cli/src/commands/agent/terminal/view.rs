@@ -1,26 +1,25 @@
 //! What a person sees of a team at work: from events, the lines that stay; and at any moment, what is under way. Pure: it
 //! knows the time only because it is told.
 
+mod deeds;
 mod live;
 mod words;
 
 use std::collections::{HashMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use windlass_agent::{
-    CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState, ThreadId,
-};
+use windlass_agent::{CallNote, CommandNote, CommandOutcome, Event, EventKind, Step, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
+pub(super) use self::deeds::plan;
+use self::deeds::{changed, first_line, one_line, seconds, tail};
 use self::words::Words;
 use super::lines::{Line, Paint};
 use crate::report;
 
 /// The last lines of a command that are shown while it runs.
 const TAIL: usize = 3;
-/// The lines of an output that stay.
-const MOST_OUTPUT: usize = 6;
 
 /// Everything that is known about a conversation.
 #[derive(Debug)]
@@ -49,6 +48,13 @@ struct Running {
     kind: Kind,
     since: Instant,
     tail: VecDeque<String>,
+}
+
+impl Running {
+    fn new((agent, id): (&ThreadId, &str), kind: Kind, title: String, since: Instant) -> Self {
+        let (agent, id) = (agent.clone(), id.to_owned());
+        Self { agent, id, title, kind, since, tail: VecDeque::new() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,10 +203,11 @@ impl View {
         match &event.kind {
             EventKind::CallStarted(CallNote { id, tool, about }) => {
                 let title = format!("{tool} {about}");
-                self.begun(&event.agent, (id, Kind::Call), title, now);
+                self.begun(Running::new((&event.agent, id), Kind::Call, title, now));
             }
             EventKind::CommandStarted(note) => {
-                self.begun(&event.agent, (&note.id, Kind::Command), format!("$ {}", note.script), now);
+                let title = format!("$ {}", note.script);
+                self.begun(Running::new((&event.agent, &note.id), Kind::Command, title, now));
             }
             EventKind::CallProgress { call, last_line, .. } => self.progress(&event.agent, call, last_line),
             _ => {}
@@ -222,10 +229,10 @@ impl View {
         }
     }
 
-    fn begun(&mut self, agent: &ThreadId, (id, kind): (&str, Kind), title: String, since: Instant) {
-        self.running.retain(|running| running.agent != *agent || running.id != id);
-        let (agent, id) = (agent.clone(), id.to_owned());
-        self.running.push(Running { agent, id, title, kind, since, tail: VecDeque::new() });
+    /// Something is under way; a command takes the place of its call.
+    fn begun(&mut self, running: Running) {
+        self.running.retain(|known| known.agent != running.agent || known.id != running.id);
+        self.running.push(running);
     }
 
     fn progress(&mut self, agent: &ThreadId, call: &str, last_line: &str) {
@@ -257,7 +264,7 @@ impl View {
                 deed(vec![self.named(agent).and(Paint::Dim, &format!("started: {}", first_line(task)))])
             }
             EventKind::CommandEnded { command, outcome, output } => {
-                deed(self.command_ended(agent, command, (*outcome, output), now))
+                deed(self.command_ended((agent, now), command, (*outcome, output)))
             }
             EventKind::CallEnded { call, ok, answer, .. } => {
                 deed(self.call_ended(agent, call, (*ok, answer)))
@@ -297,10 +304,9 @@ impl View {
 
     fn command_ended(
         &mut self,
-        agent: &ThreadId,
+        (agent, now): (&ThreadId, Instant),
         command: &CommandNote,
         (outcome, output): (CommandOutcome, &str),
-        now: Instant,
     ) -> Vec<Line> {
         let since = self.over(agent, &command.id).map(|(_, since)| since);
         let took = since.map(|since| now.saturating_duration_since(since)).filter(|took| took.as_secs() > 0);
@@ -354,55 +360,6 @@ impl View {
         }
         self.last = block;
         out.extend(lines);
-    }
-}
-
-fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
-    let paint = if ok { Paint::Bold } else { Paint::Red };
-    let failed = if ok { "" } else { "failed: " };
-    let line = line.and(paint, &format!("{failed}{} {}", change.kind, change.path.display()));
-    if !ok {
-        return line;
-    }
-    line.and(Paint::Green, &format!("  +{}", change.added)).and(Paint::Red, &format!(" -{}", change.removed))
-}
-
-/// A plan, a step a line.
-pub(super) fn plan(steps: &[Step]) -> Vec<Line> {
-    let line = |step: &Step| {
-        let (mark, paint) = match step.state {
-            StepState::Pending => ("[ ]", Paint::Plain),
-            StepState::InProgress => ("[>]", Paint::Bold),
-            StepState::Completed => ("[x]", Paint::Dim),
-        };
-        Line::of(paint, &format!("{mark} {}", step.text)).hanging(4)
-    };
-    steps.iter().map(line).collect()
-}
-
-/// The last lines of an output, and how many are before them.
-fn tail(output: &str) -> Vec<Line> {
-    let all: Vec<&str> = output.trim_end().lines().collect();
-    let hidden = all.len().saturating_sub(MOST_OUTPUT);
-    let head = (hidden > 0).then(|| Line::of(Paint::Dim, &format!("  … {}", report::plural(hidden, "line"))));
-    let shown = all[hidden..].iter().map(|line| Line::of(Paint::Dim, &format!("  {line}")).hanging(2));
-    head.into_iter().chain(shown).collect()
-}
-
-fn first_line(text: &str) -> &str {
-    text.trim_start().lines().next().unwrap_or_default()
-}
-
-fn one_line(text: &str) -> String {
-    let mut lines = text.trim().lines();
-    let first = lines.next().unwrap_or_default();
-    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
-}
-
-fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        seconds if seconds < 60 => format!("{seconds} s"),
-        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
     }
 }
 

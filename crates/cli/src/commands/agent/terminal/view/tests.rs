@@ -1,5 +1,9 @@
 //! Events go in; what stays and what is under way comes out, as text.
 
+use std::time::Duration;
+
+use windlass_agent::{FileChange, StepState};
+
 use super::*;
 
 const WIDTH: usize = 60;

@@ -1,0 +1,64 @@
+//! Lines about what was done: files, outputs, plans, and texts made short.
+
+use std::time::Duration;
+
+use windlass_agent::{FileChange, Step, StepState};
+
+use super::super::lines::{Line, Paint};
+use crate::report;
+
+/// The lines of an output that stay.
+const MOST_OUTPUT: usize = 6;
+
+/// What became of a file.
+pub(super) fn changed(change: &FileChange, ok: bool, line: Line) -> Line {
+    let paint = if ok { Paint::Bold } else { Paint::Red };
+    let failed = if ok { "" } else { "failed: " };
+    let line = line.and(paint, &format!("{failed}{} {}", change.kind, change.path.display()));
+    if !ok {
+        return line;
+    }
+    line.and(Paint::Green, &format!("  +{}", change.added)).and(Paint::Red, &format!(" -{}", change.removed))
+}
+
+/// A plan, a step a line.
+pub(in super::super) fn plan(steps: &[Step]) -> Vec<Line> {
+    let line = |step: &Step| {
+        let (mark, paint) = match step.state {
+            StepState::Pending => ("[ ]", Paint::Plain),
+            StepState::InProgress => ("[>]", Paint::Bold),
+            StepState::Completed => ("[x]", Paint::Dim),
+        };
+        Line::of(paint, &format!("{mark} {}", step.text)).hanging(4)
+    };
+    steps.iter().map(line).collect()
+}
+
+/// The last lines of an output, and how many are before them.
+pub(super) fn tail(output: &str) -> Vec<Line> {
+    let all: Vec<&str> = output.trim_end().lines().collect();
+    let hidden = all.len().saturating_sub(MOST_OUTPUT);
+    let head = (hidden > 0).then(|| Line::of(Paint::Dim, &format!("  … {}", report::plural(hidden, "line"))));
+    let shown = all[hidden..].iter().map(|line| Line::of(Paint::Dim, &format!("  {line}")).hanging(2));
+    head.into_iter().chain(shown).collect()
+}
+
+/// The first line that says something.
+pub(super) fn first_line(text: &str) -> &str {
+    text.trim_start().lines().next().unwrap_or_default()
+}
+
+/// The first line, with a sign if there are more.
+pub(super) fn one_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+}
+
+/// A time as people read it.
+pub(super) fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 60 => format!("{seconds} s"),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
