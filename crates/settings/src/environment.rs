@@ -200,6 +200,19 @@ mod tests {
         assert!(wider.contains("<network>on</network>") && !wider.contains("<cwd>"), "{wider}");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn whatever_was_told_what_is_told_now_is_not_told_again(
+            told in proptest::collection::vec("(<environment_context>\n)?(  <(cwd|shell|filesystem)>.{0,9}(</cwd>)?\n){0,3}", 0..4),
+            cwd in "/.{0,12}",
+        ) {
+            let now = Environment { cwd: cwd.into(), ..sample() };
+            let mut told = told;
+            told.extend(now.changes_since_told(told.iter().map(String::as_str)));
+            proptest::prop_assert_eq!(now.changes_since_told(told.iter().map(String::as_str)), None);
+        }
+    }
+
     #[test]
     fn only_what_changed_is_told_again() {
         let before = sample();

@@ -38,6 +38,8 @@ const EVENTS: usize = 1024;
 
 /// Works on a task, or does what was asked for instead.
 pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
+    // Before anything is started that could look. Where the kernel will not, nothing is worse than without.
+    let _ = windlass_sys::process::hide_from_others();
     if let Some((what, file)) = order.portable.asked()? {
         return portable::run(&portable::Order { what, file, options: &order.portable }, &config);
     }
@@ -73,8 +75,6 @@ struct Job {
 }
 
 async fn work(job: Job, config: Config) -> Result<Exit> {
-    // Before anything is started that could look. Where the kernel will not, the work is not worse off than without.
-    let _ = windlass_sys::process::hide_from_others();
     if terminal::is_wanted(&job, &config) {
         return terminal::converse(job, &config).await;
     }

@@ -10,9 +10,9 @@ use crate::workbench::{More, SECRET, Workbench, seen};
 
 /// Looks for the key in the environment of every process that can be looked at, and says how many those were. The pattern
 /// does not find itself.
-const SEARCH: &str = "looked=0; for place in /proc/[0-9]*/environ; do \
-    if tr '\\0' '\\n' <$place 2>/dev/null | grep -q 'sk-not-for-[a]nybody'; then echo \"found in $place\"; fi; \
-    tr '\\0' '\\n' <$place >/dev/null 2>&1 && looked=$((looked+1)); done; echo \"looked at $looked\"";
+const SEARCH: &str = "exec 2>/dev/null; looked=0; for place in /proc/[0-9]*/environ; do \
+    if tr '\\0' '\\n' <$place | grep -q 'sk-not-for-[a]nybody'; then echo \"found in $place\"; fi; \
+    tr '\\0' '\\n' <$place >/dev/null && looked=$((looked+1)); done; echo \"looked at $looked\"";
 
 /// An ordinary user, when root runs the tests: root may look at everybody, and no process can hide from it.
 fn ordinary(bench: &Workbench, words: &[&str]) -> Command {
