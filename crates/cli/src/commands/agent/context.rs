@@ -1,6 +1,6 @@
 //! Settings in force, and what agents are told at the beginning.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
@@ -54,7 +54,7 @@ fn directory(options: &AgentOptions) -> Result<PathBuf> {
     }
 }
 
-fn absolute(path: &PathBuf) -> Result<PathBuf> {
+fn absolute(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("there is no directory {}", path.display()))
 }
 
