@@ -33,13 +33,13 @@ impl JsonLines {
         let lines = self.lines(event);
         let mut text = String::new();
         for line in lines {
-            let line = if event.agent == *root { line } else { self.wrapped(&event.agent, line) };
+            let line = if event.agent == *root { line } else { self.wrapped(&event.agent, &line) };
             text += &format!("{line}\n");
         }
         if text.is_empty() { Ok(()) } else { printing::print(text) }
     }
 
-    fn wrapped(&self, agent: &ThreadId, line: Value) -> Value {
+    fn wrapped(&self, agent: &ThreadId, line: &Value) -> Value {
         let nickname = self.nicknames.get(agent);
         json!({ "type": "agent.event", "thread_id": agent.as_str(), "nickname": nickname, "event": line })
     }

@@ -155,6 +155,7 @@ impl Lines {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Paint {
     Bold,
     Dim,
