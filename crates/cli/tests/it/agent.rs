@@ -16,6 +16,7 @@ mod foreign;
 mod invocation;
 mod overflow;
 mod patches;
+mod peer;
 mod secrets;
 mod stage;
 mod streams;
