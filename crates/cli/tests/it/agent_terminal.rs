@@ -377,7 +377,7 @@ async fn a_patch_and_the_plan_are_summed_up() {
     );
     let person = stage.open(&["write it"]);
     person.sees("Written.").await;
-    person.sees("new.txt  +2 -0").await;
+    person.sees("\nadd new.txt  +2 -0").await;
     person.sees("[x] write").await;
     person.sees("plan 1/2").await;
     person.types("/plan\r").await;

@@ -121,7 +121,7 @@ impl Stage<'_> {
         let kept = super::crew::threads(&self.configured.loaded.settings, self.options, self.config);
         if kept.is_some() {
             let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
-            printing::print(line.rendered(false) + "\n")?;
+            printing::print(format!("\n{}\n", line.rendered(false)))?;
         }
         Ok(())
     }

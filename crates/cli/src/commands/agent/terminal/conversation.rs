@@ -56,7 +56,8 @@ impl<'a> Conversation<'a> {
     pub(super) fn new(parts: Parts<'a>) -> Self {
         let settings = &parts.stage.configured.loaded.settings;
         let model = settings.model.clone().unwrap_or_default();
-        let view = View::new(parts.root.clone(), model.clone(), settings.prices_of(&model));
+        let directory = parts.stage.configured.directory.clone();
+        let view = View::new((parts.root.clone(), directory), model.clone(), settings.prices_of(&model));
         let (composer, dialogs, lines) = (Composer::default(), VecDeque::new(), Vec::new());
         let mut clock = interval(TICK);
         // What was not shown in time is not shown twice later.

@@ -6,9 +6,10 @@ mod live;
 mod words;
 
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use windlass_agent::{CallNote, CommandNote, CommandOutcome, Event, EventKind, Step, ThreadId};
+use windlass_agent::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
@@ -25,6 +26,7 @@ const TAIL: usize = 3;
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) root: ThreadId,
+    directory: PathBuf,
     pub(super) model: String,
     pub(super) prices: Option<Prices>,
     words: Words,
@@ -85,9 +87,11 @@ enum Block {
 }
 
 impl View {
-    pub(super) fn new(root: ThreadId, model: String, prices: Option<Prices>) -> Self {
+    /// Of an agent that works in this directory: paths below it are shown from there.
+    pub(super) fn new((root, directory): (ThreadId, PathBuf), model: String, prices: Option<Prices>) -> Self {
         Self {
             root,
+            directory,
             model,
             prices,
             words: Words::default(),
@@ -271,7 +275,7 @@ impl View {
             }
             EventKind::FilesChanged { call, changes, ok } => {
                 self.over(agent, call);
-                deed(changes.iter().map(|change| changed(change, *ok, self.named(agent))).collect())
+                deed(changes.iter().map(|change| self.changed(agent, change, *ok)).collect())
             }
             EventKind::WebSearch(raw) => {
                 let query = raw.pointer("/action/query").and_then(|query| query.as_str()).unwrap_or_default();
@@ -323,6 +327,11 @@ impl View {
             lines.extend(tail(output));
         }
         lines
+    }
+
+    fn changed(&self, agent: &ThreadId, change: &FileChange, ok: bool) -> Line {
+        let path = change.path.strip_prefix(&self.directory).unwrap_or(&change.path).to_owned();
+        changed(&FileChange { path, ..change.clone() }, ok, self.named(agent))
     }
 
     /// A call that was a command or a patch has told of itself already.
