@@ -113,7 +113,9 @@ impl Worker {
             if std::mem::take(&mut self.compact) {
                 return Some(Task::Compact);
             }
-            let heard = self.collect();
+            // One that was told to stop waits for words: that a command ended with it does not set it to work again.
+            let stopped = *self.status.borrow() == Status::Interrupted && self.said.is_empty();
+            let heard = if stopped { Vec::new() } else { self.collect() };
             if !heard.is_empty() {
                 return Some(Task::Words(heard));
             }

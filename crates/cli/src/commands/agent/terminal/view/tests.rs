@@ -17,7 +17,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let prices = Prices { input: 1.0, cached_input: 0.5, output: 10.0 };
-        let view = View::new((root(), "/work".into()), "scripted".into(), Some(prices));
+        let view = View::new((root(), "/src/project".into()), "scripted".into(), Some(prices));
         Self { view, began: Instant::now(), stays: Vec::new() }
     }
 
@@ -104,7 +104,7 @@ fn a_command_that_outlives_its_call_stays_in_sight() {
 #[test]
 fn files_calls_plans_and_warnings_each_leave_their_lines() {
     let mut stage = Stage::new();
-    let change = FileChange { path: "/work/src/a.rs".into(), kind: "update", added: 3, removed: 1 };
+    let change = FileChange { path: "/src/project/src/a.rs".into(), kind: "update", added: 3, removed: 1 };
     stage.tells(EventKind::CallStarted(call("apply_patch")));
     stage.tells(EventKind::FilesChanged { call: "c1".into(), changes: vec![change], ok: true });
     let ended = |ok, answer: &str| EventKind::CallEnded {
