@@ -84,7 +84,7 @@ impl ToolSet {
         Self { tools: Arc::new(tools) }
     }
 
-    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+    pub(crate) fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }
 

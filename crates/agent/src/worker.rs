@@ -67,7 +67,7 @@ pub(crate) struct Worker {
     pub(crate) filled: u64,
     pub(crate) toolbox: Toolbox,
     pub(crate) tools: ToolSet,
-    pub(crate) specs: Vec<ToolSpec>,
+    pub(crate) specs: Arc<[ToolSpec]>,
     pub(crate) commands: Arc<Commands>,
     pub(crate) report: Reporter,
     pub(crate) inbox: mpsc::Receiver<Op>,
@@ -208,7 +208,7 @@ impl Worker {
         Request {
             model: self.voice.model.clone(),
             items: self.history.items(),
-            tools: self.specs.clone(),
+            tools: Arc::clone(&self.specs),
             parallel_calls: true,
             effort: self.voice.effort.clone(),
             summary: self.voice.summary.clone(),

@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::item::Item;
@@ -11,8 +13,8 @@ pub struct Request {
     pub model: String,
     /// Everything said so far.
     pub items: Vec<Item>,
-    /// What it may call, in an order that never changes.
-    pub tools: Vec<ToolSpec>,
+    /// What it may call, in an order that never changes; all requests of a conversation share the list.
+    pub tools: Arc<[ToolSpec]>,
     /// Whether it may call several tools at once.
     pub parallel_calls: bool,
     /// How hard it thinks; what its provider does by itself, if `None`.

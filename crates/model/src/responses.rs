@@ -5,12 +5,13 @@
 
 mod reader;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::reader::ResponsesReader;
 use crate::item::Item;
 use crate::provider::Provider;
-use crate::request::{Request, ToolSpec};
+use crate::request::{Grammar, Request, ToolSpec};
 use crate::wire::{Reader, Wire};
 
 /// The wire.
@@ -26,23 +27,60 @@ impl Responses {
         Self { name: provider.name.clone(), has_web_search: provider.has_web_search }
     }
 
-    fn tool(&self, tool: &ToolSpec) -> Option<Value> {
+    fn tool<'t>(&self, tool: &'t ToolSpec) -> Option<Offered<'t>> {
         match tool {
-            ToolSpec::Function { name, description, parameters } => Some(json!({
-                "type": "function", "name": name, "description": description, "strict": false,
-                "parameters": parameters,
-            })),
-            ToolSpec::Custom { name, description, grammar, .. } => {
-                let mut tool = json!({ "type": "custom", "name": name, "description": description });
-                if let Some(grammar) = grammar {
-                    tool["format"] = json!({
-                        "type": "grammar", "syntax": grammar.syntax, "definition": grammar.definition,
-                    });
-                }
-                Some(tool)
-            }
-            ToolSpec::WebSearch => self.has_web_search.then(|| json!({ "type": "web_search" })),
+            ToolSpec::Function { name, description, parameters } => Some(Offered {
+                description: Some(description),
+                name: Some(name),
+                parameters: Some(parameters),
+                strict: Some(false),
+                ..Offered::of_kind("function")
+            }),
+            ToolSpec::Custom { name, description, grammar, .. } => Some(Offered {
+                description: Some(description),
+                format: grammar.as_ref().map(Format::of),
+                name: Some(name),
+                ..Offered::of_kind("custom")
+            }),
+            ToolSpec::WebSearch => self.has_web_search.then(|| Offered::of_kind("web_search")),
         }
+    }
+}
+
+/// A tool as it is written. It only borrows: a request is written for every step, and its tools are most of a short one.
+#[derive(Serialize)]
+struct Offered<'t> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'t str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'t>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'t str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'t Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl Offered<'_> {
+    fn of_kind(kind: &'static str) -> Self {
+        Self { description: None, format: None, name: None, parameters: None, strict: None, kind }
+    }
+}
+
+#[derive(Serialize)]
+struct Format<'t> {
+    definition: &'t str,
+    syntax: &'t str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl<'t> Format<'t> {
+    fn of(grammar: &'t Grammar) -> Self {
+        Self { definition: &grammar.definition, syntax: &grammar.syntax, kind: "grammar" }
     }
 }
 
@@ -52,11 +90,11 @@ impl Wire for Responses {
     }
 
     fn body(&self, request: &Request) -> String {
-        let tools: Vec<Value> = request.tools.iter().filter_map(|tool| self.tool(tool)).collect();
+        let tools: Vec<Offered<'_>> = request.tools.iter().filter_map(|tool| self.tool(tool)).collect();
         let mut body = Fields::begin();
         body.add("model", &json!(request.model));
         if !tools.is_empty() {
-            body.add("tools", &json!(tools));
+            body.add("tools", &tools);
             body.add("tool_choice", &json!("auto"));
         }
         body.add("parallel_tool_calls", &json!(request.parallel_calls));
@@ -111,13 +149,20 @@ impl Fields {
         Self("{".to_owned())
     }
 
-    pub(crate) fn add(&mut self, name: &str, value: &Value) {
+    /// What cannot be written is `null`; nothing that is asked with is such a thing.
+    pub(crate) fn add(&mut self, name: &str, value: &impl Serialize) {
         self.name(name);
-        self.0.push_str(&value.to_string());
+        self.0.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
         self.0.push(',');
     }
 
-    pub(crate) fn end_with_list<'t>(mut self, name: &str, texts: impl Iterator<Item = &'t str>) -> String {
+    pub(crate) fn end_with_list<'t>(
+        mut self,
+        name: &str,
+        texts: impl Iterator<Item = &'t str> + Clone,
+    ) -> String {
+        // A long conversation is copied once, and not again whenever the text has outgrown its place.
+        self.0.reserve(name.len() + 8 + texts.clone().map(|text| text.len() + 1).sum::<usize>());
         self.name(name);
         self.0.push('[');
         for (index, text) in texts.enumerate() {

@@ -53,7 +53,7 @@ pub(crate) mod tests {
         Request {
             model: "m".to_owned(),
             items,
-            tools: Vec::new(),
+            tools: [].into(),
             parallel_calls: true,
             effort: None,
             summary: None,

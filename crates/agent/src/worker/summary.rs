@@ -22,7 +22,7 @@ impl Worker {
     pub(super) fn summary(&self) -> impl Future<Output = Result<Summary, Failure>> + Send + 'static {
         let prompt = self.crew.manners.compact_prompt.clone().unwrap_or_else(|| PROMPT.to_owned());
         let request = Request {
-            tools: Vec::new(),
+            tools: [].into(),
             parallel_calls: false,
             output_schema: None,
             items: Vec::new(),

@@ -71,7 +71,7 @@ fn a_request_says_all_that_was_asked_for() {
     });
     assert_eq!(body(&wire(), &request), expected);
 
-    request.tools = tools();
+    request.tools = tools().into();
     request.parallel_calls = false;
     request.effort = Some("high".to_owned());
     request.verbosity = Some("low".to_owned());
@@ -198,7 +198,7 @@ fn check(chunks: &[&str], expected: &Result<Vec<Event>, Failure>) {
     let events: Vec<SseEvent> =
         chunks.iter().map(|data| SseEvent { event: String::new(), data: (*data).to_owned() }).collect();
     let mut request = request(vec![Item::user("a")]);
-    request.tools = tools();
+    request.tools = tools().into();
     let mut reader = wire().reader(&request);
     assert_eq!(&read_all(reader.as_mut(), &events), expected, "{events:?}");
 }

@@ -63,7 +63,7 @@ fn tools_are_offered_as_what_they_are() {
         parameters: json!({ "type": "object" }),
     };
     let mut request = request(Vec::new());
-    request.tools = vec![function, custom(Some(grammar)), custom(None), ToolSpec::WebSearch];
+    request.tools = [function, custom(Some(grammar)), custom(None), ToolSpec::WebSearch].into();
     let expected = json!([
         { "type": "function", "name": "f", "description": "d", "strict": false, "parameters": { "type": "object" } },
         { "type": "custom", "name": "p", "description": "d",

@@ -35,7 +35,7 @@ pub(crate) fn question(items: Vec<Item>) -> Request {
     Request {
         model: "scripted".to_owned(),
         items,
-        tools: vec![function, custom],
+        tools: [function, custom].into(),
         parallel_calls: true,
         effort: None,
         summary: None,
