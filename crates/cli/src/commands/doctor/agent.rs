@@ -1,6 +1,7 @@
 //! Whether the agent could work: its settings, its model and its key. The way to the model is tried only when asked for, and
 //! the model itself is asked only when that is asked for; the key is never shown.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -189,7 +190,7 @@ fn question(model: String) -> Request {
     Request {
         model,
         items: vec![Item::user("Say hello in one word.")],
-        tools: Vec::new(),
+        tools: Arc::default(),
         parallel_calls: false,
         effort: None,
         summary: None,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
-use windlass_agent::{Beginning, Event, Team, ThreadId};
+use windlass_agent::{Beginning, Entry, Event, Team, ThreadId};
 use windlass_model::Item;
 
 use super::command::Command;
@@ -21,6 +21,7 @@ use super::person::Asked;
 use super::screen::{Area, Manner};
 use super::view::View;
 use super::{Ended, Stage};
+use crate::commands::agent::input::mentioned_skills;
 use crate::commands::run::signals::{Signals, Told};
 
 /// How often the times on the screen go on.
@@ -75,8 +76,9 @@ impl<'a> Conversation<'a> {
         self.lines.extend(self.greeting(beginning));
         if !items.is_empty() {
             let words = items.iter().filter_map(|item| item.words_of(windlass_model::Role::User)).next();
-            self.said(&words.unwrap_or_default());
-            self.parts.team.say(&self.parts.root, items).await;
+            self.said(words.as_deref().unwrap_or_default());
+            let words = words.unwrap_or_default();
+            self.say(&words, items).await;
         }
         loop {
             self.draw(front)?;
@@ -264,8 +266,15 @@ impl<'a> Conversation<'a> {
             return self.command(command).await;
         }
         self.said(text);
-        self.parts.team.say(&self.parts.root, vec![Item::user(text)]).await;
+        self.say(text, vec![Item::user(text)]).await;
         None
+    }
+
+    /// Says something, with the skills that it names.
+    async fn say(&self, words: &str, items: Vec<Item>) {
+        let mut entries = mentioned_skills(words, self.parts.stage.configured);
+        entries.extend(items.into_iter().map(Entry::user));
+        self.parts.team.say_entries(&self.parts.root, entries).await;
     }
 
     fn said(&mut self, text: &str) {
