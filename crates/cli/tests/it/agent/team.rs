@@ -139,7 +139,7 @@ fn a_sub_agent_is_told_more_and_closed_and_reopened_with_what_it_knew() {
                 assert!(results[4].contains("previous_status") && results[4].contains("two"), "{results:?}");
                 let listed: Value = serde_json::from_str(&results[5]).unwrap();
                 assert_eq!(listed["agents"][0]["task"], CHILD, "{listed}");
-                assert_eq!(listed["agents"][0]["path"], format!("/root/{}", field(&results[0], "nickname")));
+                assert_eq!(listed["agents"][0]["path"], format!("/lead/{}", field(&results[0], "nickname")));
                 let id = field(&results[0], "agent_id");
                 call("send_input", json!({ "target": id, "message": "lost" }))
             }),
