@@ -178,6 +178,7 @@ impl Worker {
                     Arrived::Answer(answer) => return self.answered(answer).await,
                     Arrived::Summary(result) => return self.summarised(result).await,
                     Arrived::Patience => work.listening.run_out(),
+                    Arrived::Look => {}
                 },
             }
             if let Some(heard) = self.listen_again(work).await {

@@ -18,6 +18,9 @@ use crate::speaker::Speaker;
 use crate::tool::{Output, Pace};
 use crate::turn::Happened;
 
+/// How often an agent that waits for commands looks whether they still have something to do.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Everything that is under way.
 #[derive(Default)]
 pub(super) struct Work {
@@ -59,6 +62,8 @@ pub(super) enum Arrived {
     Answer(CallAnswer),
     Summary(Result<Summary, Failure>),
     Patience,
+    /// What is waited for is worth a look.
+    Look,
 }
 
 impl Work {
@@ -135,7 +140,7 @@ impl Work {
                 self.summary = None;
                 Arrived::Summary(summary)
             }
-            () = self.listening.patience() => Arrived::Patience,
+            arrived = self.listening.patience() => arrived,
         }
     }
 
@@ -232,9 +237,13 @@ impl Listening {
         matches!(self, Self::Late)
     }
 
-    async fn patience(&mut self) {
+    async fn patience(&mut self) -> Arrived {
         match self {
-            Self::On(sleep) => sleep.as_mut().await,
+            Self::On(sleep) => tokio::select! {
+                () = sleep.as_mut() => Arrived::Patience,
+                // timer: that a command begins to wait for input, or for clients, is told by nobody.
+                () = tokio::time::sleep(LOOK) => Arrived::Look,
+            },
             Self::Off | Self::Late => std::future::pending().await,
         }
     }
