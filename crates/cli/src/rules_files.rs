@@ -56,14 +56,7 @@ pub(crate) fn places(config: &Config) -> Result<Vec<Place>> {
 
 /// The rules of the usual files; `None` if there are none.
 pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
-    let (mut user, mut project) = (None, None);
-    for place in places(config)? {
-        let file = read(&place, config)?;
-        match place.owner {
-            Owner::User => user = file,
-            Owner::Project => project = file,
-        }
-    }
+    let (user, project) = both(config)?;
     let is_there = user.is_some() || project.is_some();
     Ok(is_there.then(|| Rules::compose(user, project)))
 }
@@ -72,6 +65,13 @@ pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
 pub(crate) fn asking(config: &Config) -> Result<Rules> {
     let name = "approval_policy = \"untrusted\"".to_owned();
     let asking = RulesFile::parse("default = \"ask\"\n", &name).map_err(|faults| Faulty { name, faults })?;
+    let (user, project) = both(config)?;
+    let user = user.map_or(asking.clone(), |user| user.with_default_of(&asking));
+    Ok(Rules::compose(Some(user), project))
+}
+
+/// The user's file and the project's, as far as they are there.
+fn both(config: &Config) -> Result<(Option<RulesFile>, Option<RulesFile>)> {
     let (mut user, mut project) = (None, None);
     for place in places(config)? {
         let file = read(&place, config)?;
@@ -80,7 +80,7 @@ pub(crate) fn asking(config: &Config) -> Result<Rules> {
             Owner::Project => project = file,
         }
     }
-    Ok(Rules::compose(Some(user.map_or(asking.clone(), |user| user.with_default_of(&asking))), project))
+    Ok((user, project))
 }
 
 /// The rules of one file, which must be there.
