@@ -4,9 +4,10 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::{Value, json};
-use windlass_testkit::survivors;
+use windlass_testkit::{HANG, survivors};
 
 use crate::mcp::Served;
 use crate::rig::{Home, Seen, escapees, hold_escapees, nothing_survives};
@@ -482,7 +483,12 @@ fn starts_that_fail_leave_no_zombies() {
             let answer = served.ask("call", "tools/call", &call);
             assert_eq!(answer["result"]["isError"], true, "{layers}: {answer}");
         }
-        assert_eq!(zombies_of(served.child.id()), Vec::<String>::new(), "{layers}");
+        // The last helper may be ending just now; one that stays is never collected.
+        let deadline = Instant::now() + HANG;
+        while let left @ [_, ..] = zombies_of(served.child.id()).as_slice() {
+            assert!(Instant::now() < deadline, "{layers}: {left:?}");
+            served.ask("again", "tools/call", &json!({ "name": "list_sessions", "arguments": {} }));
+        }
     }
 }
 
