@@ -341,7 +341,7 @@ fn a_server_at_a_socket_does_nothing_for_a_confined_client() {
     let mut server = quarters.home.windlass(&["app-server", "--listen", &listen]).spawn().unwrap();
     let deadline = windlass_testkit::hang_deadline();
     while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-        assert!(std::time::Instant::now() < deadline, "nobody listens");
+        assert!(Instant::now() < deadline, "nobody listens");
     }
     let script = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('server')
 try:
