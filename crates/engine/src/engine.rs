@@ -5,7 +5,7 @@ use crate::confined::{Confined, Watchers};
 use crate::door;
 use crate::guard::{Guard, Standing};
 use crate::limits::{self as use_limits, Bounds, Cgroups, Fence, FenceOptions, RuntimeLimits};
-use crate::orphans::{self, Roots};
+use crate::orphans::{self, Orphans};
 use crate::progress::Progress;
 use crate::reactor;
 use crate::registry::{Registry, RegistryLimits};
@@ -32,7 +32,6 @@ use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_sys::tree::{self, Adoption};
 
 /// How an engine works.
 #[derive(Debug, Default)]
@@ -86,7 +85,6 @@ struct Inner {
     tasks: Mutex<JoinSet<()>>,
     brand: Brand,
     sequence: AtomicU32,
-    roots: Arc<Roots>,
     open_files: OpenFiles,
     own: ProcessKey,
     next_id: AtomicU64,
@@ -94,7 +92,7 @@ struct Inner {
     spare: Arc<Spare>,
     /// How many more pipes may be made roomy.
     roomy: Arc<Semaphore>,
-    adoption: Arc<Adoption>,
+    orphans: Arc<Orphans>,
     grounds: Option<Arc<Grounds>>,
     /// Whether helpers for confined commands are started ahead of time.
     ahead: bool,
@@ -152,10 +150,9 @@ impl Engine {
             return Err(EngineError::CannotMark);
         }
         let open_files = limits::raise_open_files();
-        let adoption = Arc::new(tree::adopt_orphans());
+        let orphans = Arc::new(Orphans::adopt(brand));
         let guard = options.guard.stand(brand).map_err(|source| EngineError::Guardian { source })?;
-        let roots = Arc::new(Roots::default());
-        tokio::spawn(orphans::collect(brand, Arc::clone(&adoption), Arc::clone(&roots)));
+        tokio::spawn(orphans::collect(Arc::clone(&orphans)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let fence =
             FenceOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
@@ -167,14 +164,13 @@ impl Engine {
             tasks: Mutex::new(JoinSet::new()),
             brand,
             sequence: AtomicU32::new(1),
-            roots,
             open_files,
             own: process_key(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
             roomy: Arc::new(Semaphore::new(MOST_ROOMY)),
-            adoption,
+            orphans,
             grounds: options.grounds,
             ahead: options.ahead == Ahead::OneHelper,
             watchers: Arc::default(),
@@ -209,13 +205,13 @@ impl Engine {
             spec.environment.push((variable, seat.id.to_string().into()));
         }
         let sequence = seat.mark.sequence();
-        self.inner.roots.starting(sequence);
+        self.inner.orphans.roots.starting(sequence);
         let sandbox = spec.sandbox.clone();
         let started = self.launch(spec, seat);
         match &started {
             Ok(session) => self.registry().add(session),
             Err(_) => {
-                self.inner.roots.gone(sequence);
+                self.inner.orphans.roots.gone(sequence);
                 self.registry().abandon(name.as_deref(), evicted.as_ref());
             }
         }
@@ -255,9 +251,8 @@ impl Engine {
             self.spawn(door.stand(Arc::downgrade(&shared)));
         }
         // Before the task runs: it may be over, and gone from the roots, before this function is.
-        self.inner.roots.started(shared.mark.sequence(), root.get_ref().pid());
-        let (roots, fence) = (Arc::clone(&self.inner.roots), Arc::clone(&self.inner.fence));
-        let last_words = LastWords { shared: Arc::clone(&shared), roots, fence };
+        self.inner.orphans.roots.started(shared.mark.sequence(), root.get_ref().pid());
+        let last_words = LastWords { shared: Arc::clone(&shared), fence: Arc::clone(&self.inner.fence) };
         let task = Task { shared, root, outputs, input, requests, life: Life::default() };
         self.spawn(async move {
             let _last_words = last_words;
@@ -310,7 +305,7 @@ impl Engine {
             root: Arc::downgrade(root),
             spare: Arc::clone(&self.inner.spare),
             roomy: Arc::clone(&self.inner.roomy),
-            adoption: Arc::clone(&self.inner.adoption),
+            orphans: Arc::clone(&self.inner.orphans),
             store: seat.store,
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
@@ -446,10 +441,10 @@ impl Inner {
 
 impl Inner {
     fn everything(&self) -> Prey {
-        let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
+        let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let watchers = Arc::clone(&self.watchers);
         let whose = Whose::Runtime;
-        Prey { brand: self.brand, whose, spare, adoption, on_terminal: false, watcher: None, watchers }
+        Prey { brand: self.brand, whose, spare, orphans, on_terminal: false, watcher: None, watchers }
     }
 }
 
@@ -487,10 +482,10 @@ impl Drop for Inner {
         self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
         self.fence.retire();
         let (everything, patience) = (self.everything(), self.limits.patience);
-        let roots = Arc::clone(&self.roots);
+        let orphans = Arc::clone(&self.orphans);
         self.runtime.spawn(async move {
             end_tree(everything, patience).await;
-            roots.engine_gone();
+            orphans.roots.engine_gone();
         });
     }
 }
@@ -498,13 +493,12 @@ impl Drop for Inner {
 /// Whatever becomes of a session's task, whoever waits is told that nothing more will come from it.
 struct LastWords {
     shared: Arc<Shared>,
-    roots: Arc<Roots>,
     fence: Arc<Fence>,
 }
 
 impl Drop for LastWords {
     fn drop(&mut self) {
-        self.roots.gone(self.shared.mark.sequence());
+        self.shared.orphans.roots.gone(self.shared.mark.sequence());
         self.shared.send_life(|progress| progress.closed = true);
         self.fence.left(self.shared.mark, &self.shared.bounds);
     }

@@ -5,25 +5,34 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
-use windlass_sys::mark::Brand;
+use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{self, Pid, Process};
-use windlass_sys::tree::Adoption;
+use windlass_sys::tree::{self, Adoption};
 
 /// The roots of all sessions, by the sequence number in their mark.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     by_sequence: Mutex<HashMap<u32, Root>>,
-    /// Told whenever one is gone and the engine is, too.
-    fewer: Notify,
+    /// Told when the collector has to look although nothing died just now.
+    look: Notify,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
     /// The process may exist already, but its number is not known yet: nothing of this session may be collected.
-    Starting,
+    /// Whether something was passed over for that reason: its death is not announced again.
+    Starting {
+        passed_over: bool,
+    },
     Started(Pid),
     /// Not a root: stands for the engine that is gone. No session has its number.
     NoEngine,
+}
+
+impl Root {
+    fn passed_over(self) -> bool {
+        matches!(self, Self::Starting { passed_over: true })
+    }
 }
 
 /// The number that stands for the absence of the engine: no session has it.
@@ -31,30 +40,33 @@ const NO_ENGINE: u32 = u32::MAX;
 
 impl Roots {
     pub(crate) fn starting(&self, sequence: u32) {
-        self.with(|roots| roots.insert(sequence, Root::Starting));
+        self.with(|roots| roots.insert(sequence, Root::Starting { passed_over: false }));
     }
 
     pub(crate) fn started(&self, sequence: u32, root: Pid) {
-        self.with(|roots| roots.insert(sequence, Root::Started(root)));
+        let before = self.with(|roots| roots.insert(sequence, Root::Started(root)));
+        if before.is_some_and(Root::passed_over) {
+            self.look.notify_one();
+        }
     }
 
     /// The root was collected, or never was.
     pub(crate) fn gone(&self, sequence: u32) {
-        let without_engine = self.with(|roots| {
-            roots.remove(&sequence);
-            roots.contains_key(&NO_ENGINE)
+        let has_reason = self.with(|roots| {
+            let before = roots.remove(&sequence);
+            before.is_some_and(Root::passed_over) || roots.contains_key(&NO_ENGINE)
         });
-        // With an engine the collector waits for deaths alone. Woken here as well, it would run before whoever waits for
+        // With an engine the collector waits for deaths. Woken here every time, it would run before whoever waits for
         // this session, and hand that one to another thread.
-        if without_engine {
-            self.fewer.notify_one();
+        if has_reason {
+            self.look.notify_one();
         }
     }
 
     /// The engine is gone: the collector ends with the last session.
     pub(crate) fn engine_gone(&self) {
         self.with(|roots| roots.insert(NO_ENGINE, Root::NoEngine));
-        self.fewer.notify_one();
+        self.look.notify_one();
     }
 
     fn is_finished(&self) -> bool {
@@ -62,8 +74,12 @@ impl Roots {
     }
 
     fn is_orphan(&self, sequence: u32, pid: Pid) -> bool {
-        self.with(|roots| match roots.get(&sequence) {
-            Some(Root::Starting | Root::NoEngine) => false,
+        self.with(|roots| match roots.get_mut(&sequence) {
+            Some(Root::Starting { passed_over }) => {
+                *passed_over = true;
+                false
+            }
+            Some(Root::NoEngine) => false,
             Some(Root::Started(root)) => *root != pid,
             None => true,
         })
@@ -74,30 +90,102 @@ impl Roots {
     }
 }
 
+/// The descendants that the kernel hands to this process.
+#[derive(Debug)]
+pub(crate) struct Orphans {
+    brand: Brand,
+    adoption: Adoption,
+    pub(crate) roots: Roots,
+}
+
+impl Orphans {
+    /// From now on they come.
+    pub(crate) fn adopt(brand: Brand) -> Self {
+        Self { brand, adoption: tree::adopt_orphans(), roots: Roots::default() }
+    }
+
+    /// Whether, besides those who are known, there are any whose mark is wanted; also `true` where we could not look.
+    pub(crate) fn are_there(&self, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
+        self.adoption.has_orphans(self.brand, wanted, known)
+    }
+
+    /// Those who live and whose mark is wanted, one by one as they are looked at, each held so that its number cannot be
+    /// another's.
+    pub(crate) fn living(&self, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item = Process> {
+        let bears = move |pid| self.brand.on(pid).is_some_and(&wanted);
+        self.adoption.adopted().unwrap_or_default().into_iter().filter_map(move |pid| {
+            let process = bears(pid).then(|| Process::open(pid).ok()).flatten()?;
+            (process.is_alive() && bears(pid)).then_some(process)
+        })
+    }
+
+    /// Collects those who are dead.
+    pub(crate) fn collect_dead(&self) {
+        // Where we cannot look now, the next death is another chance.
+        for pid in self.adoption.adopted().unwrap_or_default() {
+            let Some(mark) = self.brand.on(pid) else { continue };
+            if self.roots.is_orphan(mark.sequence(), pid) {
+                process::reap_orphan(pid);
+            }
+        }
+    }
+}
+
 /// Collects dead orphans as long as there is an engine or one of its sessions. The kernel says when a child died, not
 /// which: several deaths may be one signal, so each signal is a look at all that were adopted.
-pub(crate) async fn collect(brand: Brand, adoption: Arc<Adoption>, roots: Arc<Roots>) {
+pub(crate) async fn collect(orphans: Arc<Orphans>) {
     // Without the signal, orphans are still collected whenever this process ends; nothing else depends on it.
     let Ok(mut deaths) = signal(SignalKind::child()) else { return };
-    while !roots.is_finished() {
-        collect_dead(brand, &adoption, &roots);
+    while !orphans.roots.is_finished() {
+        orphans.collect_dead();
         tokio::select! {
             _ = deaths.recv() => {}
-            () = roots.fewer.notified() => {}
+            () = orphans.roots.look.notified() => {}
         }
         // Most deaths are of roots, and somebody waits for those: their sessions go first.
         tokio::task::yield_now().await;
     }
-    collect_dead(brand, &adoption, &roots);
+    orphans.collect_dead();
 }
 
-fn collect_dead(brand: Brand, adoption: &Adoption, roots: &Roots) {
-    // Where we cannot look now, the next death is another chance.
-    for pid in adoption.adopted().unwrap_or_default() {
-        let Some(mark) = brand.on(pid) else { continue };
-        let dead = Process::open(pid).is_ok_and(|process| !process.is_alive());
-        if dead && roots.is_orphan(mark.sequence(), pid) {
-            process::reap_orphan(pid);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the collector was told to look.
+    async fn is_called(roots: &Roots) -> bool {
+        tokio::select! {
+            biased;
+            () = roots.look.notified() => true,
+            () = std::future::ready(()) => false,
         }
+    }
+
+    #[tokio::test]
+    async fn a_death_passed_over_during_a_start_is_looked_at_when_the_start_has_failed_or_succeeded() {
+        let (roots, orphan) = (Roots::default(), Pid::new(7));
+        roots.starting(1);
+        assert!(!roots.is_orphan(1, orphan));
+        assert!(!is_called(&roots).await);
+        roots.gone(1);
+        assert!(is_called(&roots).await);
+        assert!(roots.is_orphan(1, orphan));
+
+        roots.starting(2);
+        assert!(!roots.is_orphan(2, orphan));
+        roots.started(2, Pid::new(8));
+        assert!(is_called(&roots).await);
+        assert!(roots.is_orphan(2, orphan));
+    }
+
+    #[tokio::test]
+    async fn a_session_that_comes_and_goes_calls_nobody_while_there_is_an_engine() {
+        let roots = Roots::default();
+        roots.starting(1);
+        roots.started(1, Pid::new(8));
+        roots.gone(1);
+        assert!(!is_called(&roots).await);
+        roots.engine_gone();
+        assert!(is_called(&roots).await);
     }
 }

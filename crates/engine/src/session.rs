@@ -25,6 +25,7 @@ pub(crate) use terminate::{Prey, Whose, end_tree};
 use crate::confined::{Confined, Watchers};
 use crate::cursor::{Cursor, Subscription, SubscriptionLimits};
 use crate::limits::Bounds;
+use crate::orphans::Orphans;
 use crate::progress::{InputProgress, Progress};
 use crate::spare::Spare;
 use crate::{Cause, Journal, Lifetime, Pace, ProcessLine, Receipt, SessionId, Store};
@@ -42,7 +43,7 @@ use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
-use windlass_sys::tree::{self, Adoption};
+use windlass_sys::tree;
 
 /// A handle on a session. Cheap to clone; any number may exist.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ pub(crate) struct Shared {
     pub(crate) spare: Arc<Spare>,
     /// How many more pipes may be made roomy.
     pub(crate) roomy: Arc<Semaphore>,
-    pub(crate) adoption: Arc<Adoption>,
+    pub(crate) orphans: Arc<Orphans>,
     pub(crate) store: Option<Arc<Store>>,
     pub(crate) screen: Mutex<LiveScreen>,
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
@@ -362,10 +363,10 @@ impl Shared {
 
     pub(crate) fn prey(&self) -> Prey {
         let whose = Whose::Session { mark: self.mark, root: self.facts.root, held: self.root.upgrade() };
-        let (spare, adoption) = (Arc::clone(&self.spare), Arc::clone(&self.adoption));
+        let (spare, orphans) = (Arc::clone(&self.spare), Arc::clone(&self.orphans));
         let (on_terminal, watcher) = (self.facts.terminal.is_some(), self.confined.watcher());
         let watchers = Arc::clone(&self.watchers);
-        Prey { brand: self.brand, whose, spare, adoption, on_terminal, watcher, watchers }
+        Prey { brand: self.brand, whose, spare, orphans, on_terminal, watcher, watchers }
     }
 
     fn group_prey(&self) -> Prey {

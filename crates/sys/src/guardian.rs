@@ -100,7 +100,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 fn end_everything(brand: Brand, grace: Duration) {
     let wanted = |mark: Mark| mark.fate() == Fate::WithRuntime;
     let first = tree::members(brand, wanted);
-    if first.is_empty() {
+    if first.is_empty() && tree::is_empty(brand, wanted) {
         return;
     }
     for process in &first {
@@ -112,7 +112,7 @@ fn end_everything(brand: Brand, grace: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < GIVE_UP {
         let left = tree::members(brand, wanted);
-        if left.is_empty() {
+        if left.is_empty() && tree::is_empty(brand, wanted) {
             return;
         }
         for process in &left {

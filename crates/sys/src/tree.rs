@@ -42,20 +42,31 @@ impl Adoption {
         Ok(words.filter_map(|word| word.parse().ok().map(Pid::new)).collect())
     }
 
-    /// Whether, besides those who are known (its root, while that lives, and its watcher), a session has members that hang
-    /// on this process; also `true` where we could not look.
-    pub fn has_orphans(&self, brand: Brand, mark: Mark, known: &[Pid]) -> bool {
-        let is_orphan = |pid: &Pid| !known.contains(pid) && brand.on(*pid) == Some(mark) && is_alive(*pid);
-        let look = || {
-            let adopted = self.adopted();
-            adopted.map_or((true, false), |adopted| (adopted.iter().any(is_orphan), adopted.is_empty()))
-        };
-        let (found, nobody) = look();
-        // The kernel may skip a child whose elder sibling is collected while the list is read. A list that is empty from
-        // the start skipped nobody; any other is read twice before it is believed.
-        found || !nobody && look().0
+    /// Whether, besides those who are known (a root, while that lives, and a watcher), somebody with a wanted mark hangs on
+    /// this process; also `true` where we could not look.
+    ///
+    /// One look is no proof: who is listed may have left a child and died before it was looked at, and the kernel may skip a
+    /// child whose elder sibling is collected while the list is read. When the same list is read again after everybody wanted
+    /// on it was seen dead, nobody was there: who lives then would be on it.
+    pub fn has_orphans(&self, brand: Brand, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
+        let mut before = Vec::new();
+        for _ in 0..MOST_LOOKS {
+            let Ok(adopted) = self.adopted() else { return true };
+            let is_orphan = |pid: &Pid| !known.contains(pid) && brand.on(*pid).is_some_and(&wanted);
+            if adopted.iter().filter(|pid| is_orphan(pid)).any(|pid| is_alive(*pid)) {
+                return true;
+            }
+            if adopted == before {
+                return false;
+            }
+            before = adopted;
+        }
+        true
     }
 }
+
+/// After so many looks at processes that come and go all the time, nothing is proved.
+const MOST_LOOKS: usize = 32;
 
 /// A file of the kernel's says nothing about its length: its end is where nothing more comes.
 fn read_from_the_start(file: &File) -> io::Result<Vec<u8>> {
@@ -128,12 +139,35 @@ pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item
     blind.into_iter().chain(found)
 }
 
+/// Whether nobody lives whose mark is wanted, for sure: a walk that finds nobody may have passed by somebody whose number the
+/// kernel had given out but did not show yet, or whose numbers begin anew. The one who made it was there then, and is either
+/// alive or has died since: when nobody has died during a walk that finds nobody, there is nobody.
+pub fn is_empty(brand: Brand, wanted: impl Fn(Mark) -> bool) -> bool {
+    let mut dead_before = HashSet::new();
+    for _ in 0..MOST_LOOKS {
+        let mut dead = HashSet::new();
+        let Ok(everyone) = everyone() else { return false };
+        for pid in everyone {
+            let Ok(pid) = pid else { return false };
+            if !is_alive(pid) {
+                dead.insert(pid);
+            } else if brand.on(pid).is_some_and(&wanted) {
+                return false;
+            }
+        }
+        if dead.is_subset(&dead_before) {
+            return true;
+        }
+        dead_before = dead;
+    }
+    false
+}
+
 /// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
 /// faster than it can be ended stands still afterwards. Returns how many stand.
 pub fn freeze(brand: Brand, wanted: impl Fn(Mark) -> bool) -> usize {
-    /// Each look finds the children made during the one before, which are fewer each time.
-    const MOST_LOOKS: usize = 32;
     let mut standing = HashSet::new();
+    // Each look finds the children made during the one before, which are fewer each time.
     for _ in 0..MOST_LOOKS {
         let before = standing.len();
         for process in living(brand, &wanted).flatten() {
@@ -149,8 +183,8 @@ pub fn freeze(brand: Brand, wanted: impl Fn(Mark) -> bool) -> usize {
     standing.len()
 }
 
-/// Also `true` where we could not look.
-fn is_alive(pid: Pid) -> bool {
+/// Whether the process of this number lives now; also `true` where we could not look.
+pub fn is_alive(pid: Pid) -> bool {
     match Process::open(pid) {
         Ok(process) => process.is_alive(),
         Err(errno) => errno != Errno::SRCH,

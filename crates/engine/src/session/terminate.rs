@@ -3,6 +3,7 @@
 use super::state::State;
 use crate::confined::Watchers;
 use crate::deadline::after;
+use crate::orphans::Orphans;
 use crate::spare::Spare;
 use crate::{Cause, ProcessLine, reactor};
 use rustix::io::Errno;
@@ -14,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
-use windlass_sys::tree::{self, Adoption};
+use windlass_sys::tree;
 
 /// The times of the ladder.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +50,7 @@ pub(crate) struct Prey {
     pub(crate) brand: Brand,
     pub(crate) whose: Whose,
     pub(crate) spare: Arc<Spare>,
-    pub(crate) adoption: Arc<Adoption>,
+    pub(crate) orphans: Arc<Orphans>,
     /// Interactive shells ignore TERM, but end when their terminal hangs up.
     pub(crate) on_terminal: bool,
     /// Who watches a confined session. It is deaf to all but KILL, ends with what it watches, and takes that with it.
@@ -180,6 +181,8 @@ impl Sight {
 impl Prey {
     /// Signals every living member as it is found, and returns them all.
     fn strike(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
+        // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
+        self.orphans.collect_dead();
         let sight = self.strike_once(seen, blow);
         if sight.partial { self.spare.lend(|| self.strike_once(seen, blow)) } else { sight }
     }
@@ -196,7 +199,7 @@ impl Prey {
                     sight.add(root.try_clone());
                 }
                 if !alone {
-                    self.strike_marked(seen, blow, &mut sight);
+                    self.strike_all(seen, blow, &mut sight);
                 }
             }
             Whose::Group { mark, .. } => {
@@ -204,9 +207,56 @@ impl Prey {
                     self.strike_marked(seen, blow, &mut sight);
                 }
             }
-            Whose::Runtime => self.strike_marked(seen, blow, &mut sight),
+            Whose::Runtime => self.strike_all(seen, blow, &mut sight),
         }
         sight
+    }
+
+    /// A walk that found nobody proves nothing: somebody who goes from number to number may have been passed by. Goes on
+    /// until somebody is found, or nobody is left.
+    fn strike_all(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
+        const MOST_WALKS: usize = 8;
+        for _ in 0..MOST_WALKS {
+            if let Blow::Kill = blow {
+                self.kill_orphans(seen);
+            }
+            self.strike_marked(seen, blow, sight);
+            if !sight.is_clear() || !self.is_anybody_left() {
+                return;
+            }
+        }
+        // Somebody is there and could not be seen: to be looked at again.
+        sight.partial = true;
+    }
+
+    /// Whoever goes from number to number hangs on us after each step. To look there takes far less time than a walk, and
+    /// less than a step.
+    fn kill_orphans(&self, seen: &mut BTreeMap<Pid, String>) {
+        const MOST_LOOKS: usize = 256;
+        for _ in 0..MOST_LOOKS {
+            let mut found = false;
+            for orphan in self.orphans.living(|mark| self.wants(mark)) {
+                found = true;
+                let name = process::command_line(orphan.pid());
+                self.signal(&orphan, Blow::Kill);
+                if !self.watchers.contains(orphan.pid()) && !self.is_held_root(orphan.pid()) {
+                    seen.entry(orphan.pid()).or_insert_with(|| name.unwrap_or_else(|| "?".into()));
+                }
+            }
+            if !found {
+                return;
+            }
+            self.orphans.collect_dead();
+        }
+    }
+
+    /// Whether somebody hangs on us or on a watcher who is meant. Who hangs on somebody else has somebody above who does.
+    fn is_anybody_left(&self) -> bool {
+        match &self.whose {
+            Whose::Session { mark, root, .. } => !self.is_alone(*mark, *root, false),
+            Whose::Group { .. } => false,
+            Whose::Runtime => self.orphans.are_there(|mark| self.wants(mark), &[]),
+        }
     }
 
     fn strike_marked(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
@@ -235,7 +285,8 @@ impl Prey {
     /// The usual case, told by two small files instead of a walk over the process table. A root that nobody holds has
     /// been collected, or was left to itself by a runtime that let go of it: then its mark tells.
     fn is_alone(&self, mark: Mark, root: Pid, held: bool) -> bool {
-        let has_more = if held { tree::has_children(root) } else { self.brand.on(root) == Some(mark) };
+        let let_go = || self.brand.on(root) == Some(mark) && tree::is_alive(root);
+        let has_more = if held { tree::has_children(root) } else { let_go() };
         !has_more && !self.has_strays(mark, held.then_some(root))
     }
 
@@ -246,7 +297,7 @@ impl Prey {
         let is_there = |watcher| self.brand.on(watcher) == Some(mark);
         // One that ends while it is looked at cannot be looked at, and leaves nobody.
         let has_children = |watcher| is_there(watcher) && tree::has_children(watcher) && is_there(watcher);
-        self.watcher.is_some_and(has_children) || self.adoption.has_orphans(self.brand, mark, &known)
+        self.watcher.is_some_and(has_children) || self.orphans.are_there(|found| found == mark, &known)
     }
 
     /// Whether it has left the group that is meant.

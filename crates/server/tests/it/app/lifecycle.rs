@@ -84,6 +84,7 @@ async fn what_a_command_leaves_in_its_group_ends_with_it_and_the_rest_with_the_c
     let bench = Bench::new("app-left");
     let mut client = bench.client().await;
     let script = "mkfifo up; nohup sleep 1000 > out 2>&1 & \
+                  until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; \
                   setsid sh -c 'echo > up; exec sleep 2000' > out 2>&1 & read _ < up; exit 4";
     let result = client.run(sh(script)).await.result;
     assert_eq!((&result["exitCode"], &result["drainTimedOut"]), (&json!(4), &json!(false)));
