@@ -16,6 +16,7 @@ mod view;
 mod watcher;
 
 use self::view::Underneath;
+use self::watcher::Origin;
 use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,7 +33,7 @@ use windlass_sys::lockdown::namespace::{self, Spaces};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::lockdown::{Twin, fork};
 use windlass_sys::mark::Halves;
-use windlass_sys::process::Process;
+use windlass_sys::process::{Pid, Process};
 use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, Stdio, Step};
 
 /// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
@@ -313,8 +314,9 @@ impl Watcher {
 fn start_watcher(channel: &OwnedFd, world: World) -> Result<Watcher, Failure> {
     let failed = at(Stage::Watcher);
     let (line, its_line) = channel::pair().map_err(&failed)?;
+    let origin = Origin { world, helper: Pid::of_this_process() };
     match fork().map_err(&failed)? {
-        Twin::Child => watcher::run(channel, &its_line, world),
+        Twin::Child => watcher::run(channel, &its_line, origin),
         Twin::Parent(process) => {
             drop(its_line);
             let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;
@@ -362,6 +364,6 @@ fn explain(order: &Order, failure: LaunchFailure) -> Stopped {
         Stage::Execute => order.program.to_string_lossy().into_owned(),
         _ => format!("{:?}", failure.step).to_lowercase(),
     };
-    let uncollected = failure.uncollected.map(windlass_sys::process::Pid::get);
+    let uncollected = failure.uncollected.map(Pid::get);
     Stopped { failure: Failure { stage, place, errno: failure.errno }, uncollected }
 }

@@ -436,6 +436,28 @@ fn a_pipe_that_nobody_reads_keeps_nobody_else_waiting() {
     }
 }
 
+/// A pipe was opened for reading on trial and then for good, and whoever wrote in between wrote to nobody.
+#[test]
+fn a_pipe_is_opened_for_reading_once() {
+    const SCRIPT: &str = "import os
+os.mkfifo('once')
+for _ in range(200):
+    if os.fork() == 0:
+        os.write(os.open('once', os.O_WRONLY), b'x')
+        os._exit(0)
+    reader = os.open('once', os.O_RDONLY | os.O_CREAT)
+    assert os.read(reader, 1) == b'x' and os.wait()[1] == 0
+    os.close(reader)
+print('all')";
+    let quarters = Quarters::new("once");
+    for layers in LAYERS {
+        let _ = fs::remove_file(quarters.work.join("once"));
+        let seen =
+            quarters.run(layers, "workspace-write", &["--timeout", "30s", "--", "python3", "-c", SCRIPT]);
+        assert_eq!(seen.stdout, "all\n", "{layers}: {seen:?}");
+    }
+}
+
 #[test]
 fn the_terminal_of_a_program_is_its_own_also_when_it_is_opened_to_be_made() {
     let quarters = Quarters::new("tty");
@@ -464,6 +486,16 @@ fn a_directory_with_a_workspace_in_it_cannot_be_moved_away() {
         );
         assert!(!Path::new(&inner).join(".git").exists(), "{layers}");
     }
+}
+
+/// Temporary files are called by the number of whoever makes them, and many commands share the directory for them.
+#[test]
+fn commands_in_worlds_of_their_own_have_numbers_of_their_own() {
+    let quarters = Quarters::new("numbers");
+    let number = || quarters.run("all", "workspace-write", &["--", "sh", "-c", "echo $$"]).stdout;
+    let (first, second) = (number(), number());
+    assert!(first.trim().parse::<u32>().is_ok(), "{first}");
+    assert_ne!(first, second);
 }
 
 /// A command that could not be executed was the runtime's child for a moment, and stayed behind as a zombie once.

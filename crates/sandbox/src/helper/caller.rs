@@ -63,8 +63,9 @@ impl Caller {
         Ok(line.and_then(|line| line.split_whitespace().next()?.parse().ok()))
     }
 
-    /// Where its controlling terminal can be opened. `/dev/tty` would be ours.
-    pub(super) fn terminal(&self) -> Result<PathBuf, Errno> {
+    /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the first
+    /// session.
+    pub(super) fn terminal(&self, first: Pid) -> Result<PathBuf, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.thread)).map_err(|_| Errno::SRCH)?;
         let (session, number) = session_and_terminal(&text).ok_or(Errno::NXIO)?;
         // The terminal that the command was started on has another name inside. One that was opened inside may have the same
@@ -74,14 +75,12 @@ impl Caller {
             stat(path.as_path()).is_ok_and(|about| about.st_rdev == makedev(TERMINALS, number))
         };
         let mut found = candidates.into_iter().filter(is_it).filter(|path| {
-            session == FIRST_SESSION || !path.starts_with("/dev/console") || !has_own_terminals()
+            session == first.get() || !path.starts_with("/dev/console") || !has_own_terminals()
         });
         found.next().ok_or(Errno::NXIO)
     }
 }
 
-/// The number of the command, after that of the watcher.
-const FIRST_SESSION: u32 = 2;
 /// The kind of device that terminals in programs are.
 const TERMINALS: u32 = 136;
 

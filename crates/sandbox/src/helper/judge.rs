@@ -21,6 +21,7 @@ use crate::protect::Unborn;
 use rustix::io::Errno;
 use std::path::Path;
 use windlass_sys::lockdown::notice::Notice;
+use windlass_sys::process::Pid;
 
 /// What a caller is told.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ type Judged = Result<Answer, Missing>;
 /// One command's rules.
 pub(super) struct Judge<'a> {
     pub(super) order: &'a Order,
+    /// The number of the command, where it has one in a world of its own.
+    pub(super) first: Pid,
 }
 
 const AT_NO_FOLLOW: u64 = 0x100;

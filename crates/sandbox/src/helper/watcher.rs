@@ -14,7 +14,7 @@ use super::caller::Caller;
 use super::deed::{Deed, Opened};
 use super::judge::{Answer, Judge};
 use crate::denial::{Denial, Operation};
-use crate::order::{Failure, Order, Report, Stage, Task};
+use crate::order::{Failure, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -27,15 +27,16 @@ use windlass_sys::descriptor;
 use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::notice::{Listener, Notice};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
+use windlass_sys::process::Pid;
 use windlass_sys::signal::{self, Signal};
 
 /// The watcher's whole life.
-pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, world: World) -> ! {
+pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, from: Origin) -> ! {
     descriptor::keep_only(&[channel, line]);
     signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE, Signal::CHLD]);
-    let ready = match prepare(world) {
-        Ok(()) => Report::Made,
-        Err(failure) => Report::Failed { failure, uncollected: None },
+    let (ready, first) = match prepare(from) {
+        Ok(first) => (Report::Made, first),
+        Err(failure) => (Report::Failed { failure, uncollected: None }, Pid::new(0)),
     };
     if channel::send(line, &ready.write(), &[], Waiting::Yes).is_err() || ready != Report::Made {
         exit(1);
@@ -48,7 +49,10 @@ pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, world: World) -> ! {
     let mut descriptors = message.descriptors.into_iter();
     let Some(Task::Confine(order)) = descriptors.next().and_then(super::read_task) else { exit(1) };
     match descriptors.next() {
-        Some(listener) => Watch::new(&order, channel, listener.into()).run(),
+        Some(listener) => {
+            let judge = Judge { order: &order, first };
+            Watch::new(judge, channel, listener.into()).run();
+        }
         // Nobody asks: there is nothing to do but to be there until somebody ends us.
         None => loop {
             let _ = poll(&mut [], None);
@@ -57,14 +61,27 @@ pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, world: World) -> ! {
     exit(0);
 }
 
-fn prepare(world: World) -> Result<(), Failure> {
+/// Where a watcher comes from.
+pub(super) struct Origin {
+    /// Whether it has a world of its own.
+    pub(super) world: World,
+    /// The number of the helper outside.
+    pub(super) helper: Pid,
+}
+
+/// Answers with the number of the command, where it has one in a world of its own.
+fn prepare(Origin { world, helper }: Origin) -> Result<Pid, Failure> {
+    let mut first = Pid::new(0);
     if world == World::Own {
         put_process_table().map_err(at(Stage::Processes))?;
+        first = count_from(helper);
+        keep_settings().map_err(at(Stage::Processes))?;
     }
     privilege::hide_memory().map_err(at(Stage::Watcher))?;
     privilege::gain_nothing().map_err(at(Stage::Watcher))?;
     let kept = super::privileges(world).and(Capabilities::OF_LOOKING);
-    privilege::keep_only(kept).map_err(at(Stage::Privileges))
+    privilege::keep_only(kept).map_err(at(Stage::Privileges))?;
+    Ok(first)
 }
 
 /// Settings of the kernel that the administrator may write, wherever its process is.
@@ -72,7 +89,20 @@ const SETTINGS: [&std::ffi::CStr; 5] =
     [c"/proc/sys", c"/proc/sysrq-trigger", c"/proc/irq", c"/proc/bus", c"/proc/fs"];
 
 fn put_process_table() -> Result<(), Errno> {
-    mount::process_table()?.put_at(c"/proc")?;
+    mount::process_table()?.put_at(c"/proc")
+}
+
+/// Lets the next number be that of the helper outside, and answers with what it really is. Commands whose numbers all began
+/// at the same place would call their temporary files alike, and many share the directory for them.
+fn count_from(helper: Pid) -> Pid {
+    const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+    // A kernel without it counts from the watcher, which is the first.
+    let _ = std::fs::write(LAST, (helper.get() - 1).to_string());
+    let last = std::fs::read_to_string(LAST).ok().and_then(|text| text.trim().parse().ok());
+    Pid::new(last.unwrap_or(1_u32) + 1)
+}
+
+fn keep_settings() -> Result<(), Errno> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
@@ -136,7 +166,8 @@ const MOST_TOLD: usize = 256;
 const LONGEST_TARGET: usize = 1500;
 
 impl<'a> Watch<'a> {
-    fn new(order: &'a Order, channel: &'a OwnedFd, listener: Listener) -> Self {
+    fn new(judge: Judge<'a>, channel: &'a OwnedFd, listener: Listener) -> Self {
+        let order = judge.order;
         let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let mut cradles = HashMap::new();
         for (place, unborn) in order.unborn.iter().enumerate() {
@@ -147,7 +178,7 @@ impl<'a> Watch<'a> {
             }
         }
         Self {
-            judge: Judge { order },
+            judge,
             channel,
             listener,
             births,

@@ -146,10 +146,12 @@ char *outside(const char *name) { return text("%s/%s/%s", given("OUTSIDE"), atte
 char *prepared(const char *name) {
     static char place[4096];
     if (!*place) {
-        const char *candidates[] = {text("%s/tries", given("WORK")), getenv("TMPDIR"), "/dev/shm", "/tmp"};
+        // In shared memory, what the surroundings of this stage clear away.
+        const char *shared = text("%s.tries", given("SHM_FILE"));
+        const char *candidates[] = {text("%s/tries", given("WORK")), getenv("TMPDIR"), shared, "/tmp"};
         for (int i = 0; i < 4; i++) {
             if (!candidates[i]) continue;
-            if (i == 0) mkdir(candidates[i], 0755);
+            if (i == 0 || i == 2) mkdir(candidates[i], 0755);
             snprintf(place, sizeof place, "%s/%s", candidates[i], attempt_name());
             if (mkdir(place, 0755) == 0 || errno == EEXIST) break;
         }

@@ -91,7 +91,7 @@ int be_surroundings(void) {
     const char *here = getenv("STAGE");
     // A test that is ended with its group must not take us along: we have something to clear away.
     setpgid(0, 0);
-    char *memory = text("/dev/shm/windlass-stage-%d", getpid());
+    char *memory = strdup(text("/dev/shm/windlass-stage-%d", getpid()));
     put(memory, ORIGINAL);
     printf("SHM_FILE=%s\n", memory);
     watch(inet(SOCK_STREAM));
@@ -110,5 +110,5 @@ int be_surroundings(void) {
                 watched[i] = watched[--watching];
             }
     unlink(memory);
-    return 0;
+    return system(text("rm -rf '%s.tries'", memory)) != 0;
 }

@@ -50,6 +50,11 @@ pub(in crate::helper) enum Opened {
 impl Opening {
     pub(in crate::helper) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         let waits = patience == Patience::None && !self.flags.contains(OFlags::NONBLOCK);
+        let reads = self.flags & OFlags::RWMODE == OFlags::RDONLY;
+        // A pipe is opened for reading once only: whoever writes would take a first try for the reader, and lose it.
+        if waits && reads && self.is_pipe() {
+            return Ok(Opened::Later);
+        }
         let file = match caller.act(|| self.open(patience)) {
             // Nobody is at the other end of a pipe, or somebody has a lease on the file.
             Err(Errno::NXIO) if waits && self.is_pipe() => return Ok(Opened::Later),
@@ -57,7 +62,6 @@ impl Opening {
             answer => answer?,
         };
         if waits {
-            let reads = self.flags & OFlags::RWMODE == OFlags::RDONLY;
             if reads && is_pipe(&file) {
                 return Ok(Opened::Later);
             }

@@ -86,7 +86,7 @@ impl Judge<'_> {
             return Ok(refused);
         }
         if is_everybodys_terminal(&seen) {
-            return Ok(wish.carried_out(What::Terminal(Caller::of(wish.notice.pid)?.terminal()?)));
+            return Ok(wish.carried_out(What::Terminal(Caller::of(wish.notice.pid)?.terminal(self.first)?)));
         }
         let fixed = self.unborn(&entry).is_some() || self.is_kept(&entry.directory);
         Ok(wish.carried_out(if fixed { What::Held(seen) } else { What::Named(entry) }))
@@ -135,7 +135,7 @@ impl Judge<'_> {
         let harmless = reads && (seen.is_regular() || seen.is_directory());
         // A pipe, or something else that never had a path, belongs to whoever holds it.
         let has_path = seen.path.is_absolute();
-        let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal());
+        let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal(self.first));
         harmless
             || !has_path
             || self.is_writable_by_rule(&seen.path)

@@ -54,13 +54,13 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "cache_in_temporary_directory",
         &[],
-        "c=${TMPDIR:-/tmp}/cache-$$; mkdir -p \"$c/ab\"; echo object > \"$c/ab/cd\"; mv \"$c/ab/cd\" \"$c/ab/ef\"; cat \"$c/ab/ef\" > said; rm -r \"$c\"",
+        "c=$(mktemp -d \"${TMPDIR:-/tmp}/cache-XXXXXX\"); mkdir -p \"$c/ab\"; echo object > \"$c/ab/cd\"; mv \"$c/ab/cd\" \"$c/ab/ef\"; cat \"$c/ab/ef\" > said; rm -r \"$c\"",
         "grep -qx object said",
     ),
     task(
         "shared_memory_directory",
         &[],
-        "echo shared > /dev/shm/task-$$; cat /dev/shm/task-$$ > said; rm /dev/shm/task-$$",
+        "f=$(mktemp /dev/shm/task-XXXXXX); echo shared > \"$f\"; cat \"$f\" > said; rm \"$f\"",
         "grep -qx shared said",
     ),
     task(

@@ -96,7 +96,8 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "terminal_by_tmux",
         &["tmux"],
-        "export TMUX_TMPDIR=$PWD; tmux -f /dev/null new-session -d -x 80 -y 24 'tty > said; tmux wait-for -S done'; tmux wait-for done || true",
+        // Not with `tmux wait-for`, which may wait forever on a server whose last session is just ending.
+        "export TMUX_TMPDIR=$PWD; mkfifo done; tmux -f /dev/null new-session -d -x 80 -y 24 'tty > said; echo > done'; read -r < done || true",
         "grep -q /dev/pts said",
     ),
     task(
