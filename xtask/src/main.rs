@@ -9,6 +9,7 @@ mod check;
 mod command;
 mod fuzz;
 mod generated;
+mod hanging;
 mod peers;
 mod step;
 mod test;

@@ -7,7 +7,7 @@
 use anyhow::Result;
 
 use crate::step::{self, Step};
-use crate::{command, peers};
+use crate::{command, hanging, peers};
 
 /// Runs the tests. Arguments go to the test runner and select what runs; doc tests run only when nothing is selected.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -51,6 +51,7 @@ impl Runner {
         let words = self.words().iter().copied();
         let scope = scope(arguments).iter().copied();
         let arguments = arguments.iter().map(String::as_str);
+        let _watch = hanging::watch();
         command::run(command::cargo(words.chain(scope).chain(arguments))?)
     }
 
