@@ -44,8 +44,6 @@ pub struct Manners {
     pub directory: PathBuf,
     /// What every conversation begins with.
     pub context: Vec<Entry>,
-    /// The size of the model's window, in tokens; unknown, if `None`.
-    pub window: Option<u64>,
     /// From how many tokens on a conversation is made shorter.
     pub compact_at: Option<u64>,
     /// What the model is asked for a summary with, if not the usual.

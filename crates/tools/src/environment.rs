@@ -12,6 +12,8 @@ pub struct EnvironmentPolicy {
     pub inherit: Inherit,
     /// Names that are kept from them; `*` stands for anything, case does not matter.
     pub exclude: Vec<String>,
+    /// Where it is not empty, only names that fit one of these are passed on; written like those above.
+    pub include_only: Vec<String>,
     /// What is set for all of them, after everything but a call's own `env`.
     pub set: Variables,
 }
@@ -31,7 +33,7 @@ pub enum Inherit {
 impl Default for EnvironmentPolicy {
     fn default() -> Self {
         let exclude = ["*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*"].map(str::to_owned).to_vec();
-        Self { inherit: Inherit::All, exclude, set: Variables::new() }
+        Self { inherit: Inherit::All, exclude, include_only: Vec::new(), set: Variables::new() }
     }
 }
 
@@ -73,12 +75,21 @@ impl EnvironmentPolicy {
         Composed { variables, removed }
     }
 
+    /// What of an environment is passed on as it is.
+    pub fn passed_on(&self, base: &[(OsString, OsString)]) -> Variables {
+        self.inherited(base).0
+    }
+
     fn inherited(&self, base: &[(OsString, OsString)]) -> (Variables, Vec<String>) {
         let (mut kept, mut removed) = (Variables::with_capacity(base.len() + 8), Vec::new());
-        let excluded: Vec<String> = self.exclude.iter().map(|pattern| pattern.to_ascii_uppercase()).collect();
+        let upper = |patterns: &[String]| -> Vec<String> {
+            patterns.iter().map(|pattern| pattern.to_ascii_uppercase()).collect()
+        };
+        let (excluded, only) = (upper(&self.exclude), upper(&self.include_only));
         for (name, value) in base.iter().filter(|(name, _)| self.inherit.takes(name)) {
             let upper = name.to_string_lossy().to_ascii_uppercase();
-            if excluded.iter().any(|pattern| matches(pattern, &upper)) {
+            let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &upper));
+            if fits(&excluded) || !(only.is_empty() || fits(&only)) {
                 removed.push(name.to_string_lossy().into_owned());
             } else {
                 put(&mut kept, name, Some(value));
@@ -167,6 +178,16 @@ mod tests {
 
     fn composed(policy: &EnvironmentPolicy, base: &[(&str, &str)], overrides: &Overrides) -> Composed {
         policy.compose(&variables(base), Connection::Pipes, overrides)
+    }
+
+    #[test]
+    fn only_what_is_listed_passes_where_there_is_a_list() {
+        let policy = EnvironmentPolicy {
+            include_only: vec!["PATH".into(), "lc_*".into()],
+            ..EnvironmentPolicy::default()
+        };
+        let base = variables(&[("PATH", "/bin"), ("LC_ALL", "C"), ("HOME", "/h"), ("LC_TOKEN", "t")]);
+        assert_eq!(policy.passed_on(&base), variables(&[("PATH", "/bin"), ("LC_ALL", "C")]));
     }
 
     #[test]

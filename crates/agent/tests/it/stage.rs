@@ -258,7 +258,6 @@ fn manners(directory: PathBuf) -> Manners {
         voice: Voice { model: "scripted".into(), ..Voice::default() },
         directory,
         context: Vec::new(),
-        window: None,
         compact_at: None,
         compact_prompt: None,
         most_tries: 2,

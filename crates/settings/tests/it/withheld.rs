@@ -1,6 +1,6 @@
 //! What commands never get to see.
 
-use windlass_settings::{withheld, withheld_among};
+use windlass_settings::withheld;
 
 use crate::world::{World, overriding};
 
@@ -32,12 +32,4 @@ fn the_variables_that_hold_keys_and_all_that_look_so_are_kept_back() {
         names.iter().any(|name| name == "MY_LOGIN") && !names.iter().any(|name| name == "*KEY*"),
         "{names:?}"
     );
-}
-
-#[test]
-fn only_what_is_listed_passes_where_there_is_a_list() {
-    let world = World::with_user("only", "[shell_environment_policy]\ninclude_only = ['PATH', 'LC_*']\n");
-    let settings = world.load().settings;
-    let names = ["PATH", "LC_ALL", "HOME", "lc_time", "LC_TOKEN"];
-    assert_eq!(withheld_among(&settings, names), ["HOME", "LC_TOKEN"]);
 }

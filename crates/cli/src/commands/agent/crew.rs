@@ -100,7 +100,6 @@ fn manners(configured: &Configured, config: &Config) -> Manners {
         voice: Voice::default(),
         directory: configured.directory.clone(),
         context: Vec::new(),
-        window,
         compact_at: settings.compaction_limit(window),
         compact_prompt: settings.compact_prompt.clone(),
         most_tries: tries,

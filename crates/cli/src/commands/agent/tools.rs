@@ -1,6 +1,6 @@
 //! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Tempora
 use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, Patience};
 use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Transport};
 use windlass_settings::{
-    ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, SandboxMode, withheld, withheld_among,
+    ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, SandboxMode, withheld,
 };
 use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, ToolboxOptions};
 
@@ -45,7 +45,7 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
     let mut options = ToolboxOptions::new(&configured.directory, config.environment.clone());
     options.shell = config.shell.clone().into();
     options.profile = Profile::Classic;
-    options.policy = environment(configured, config);
+    options.policy = environment(configured);
     options.sandbox = sandbox(configured);
     options.doors = confinement::surroundings(PathBuf::new(), config).doors;
     options.rules = rules(configured, config)?.map(Arc::new);
@@ -54,27 +54,20 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
 
 /// Our own environment without keys and secrets, for programs of the user's that are no commands of the model.
 pub(super) fn harmless_environment(configured: &Configured, config: &Config) -> Vec<(OsString, OsString)> {
-    let names: Vec<String> =
-        config.environment.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let withheld = withheld_among(&configured.loaded.settings, names.iter().map(String::as_str));
-    let passes = |name: &OsStr| !withheld.iter().any(|kept_back| name == kept_back.as_str());
-    config.environment.iter().filter(|(name, _)| passes(name)).cloned().collect()
+    EnvironmentPolicy { inherit: Inherit::All, ..environment(configured) }.passed_on(&config.environment)
 }
 
 /// Keys and secrets stay here, whatever they are called.
-fn environment(configured: &Configured, config: &Config) -> EnvironmentPolicy {
+fn environment(configured: &Configured) -> EnvironmentPolicy {
     let settings = &configured.loaded.settings;
-    let names: Vec<String> =
-        config.environment.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let mut exclude = withheld(settings);
-    exclude.extend(withheld_among(settings, names.iter().map(String::as_str)));
-    let inherit = match settings.environment.inherit {
+    let words = &settings.environment;
+    let inherit = match words.inherit {
         InheritSetting::All => Inherit::All,
         InheritSetting::Core => Inherit::Core,
         InheritSetting::None => Inherit::None,
     };
-    let set = settings.environment.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    EnvironmentPolicy { inherit, exclude, set }
+    let set = words.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    EnvironmentPolicy { inherit, exclude: withheld(settings), include_only: words.include_only.clone(), set }
 }
 
 fn sandbox(configured: &Configured) -> Policy {
