@@ -436,6 +436,30 @@ fn a_pipe_that_nobody_reads_keeps_nobody_else_waiting() {
     }
 }
 
+/// Who opened a file in a program's place had it for a moment longer than the program, for which the file was busy then.
+#[test]
+fn what_was_just_written_can_be_executed_and_what_was_just_closed_is_closed() {
+    const SCRIPT: &str = "import os
+for at in range(300):
+    file = os.open('program', os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755)
+    os.write(file, b'#!/bin/true')
+    os.close(file)
+    assert os.waitpid(os.posix_spawn('./program', ['program'], {}), 0)[1] == 0
+os.mkfifo('closed')
+for at in range(300):
+    reader = os.open('closed', os.O_RDONLY | os.O_NONBLOCK)
+    os.close(os.open('closed', os.O_WRONLY | os.O_CREAT))
+    assert os.read(reader, 1) == b''
+    os.close(reader)
+print('all')";
+    let quarters = Quarters::new("busy");
+    for layers in LAYERS {
+        let _ = fs::remove_file(quarters.work.join("closed"));
+        let seen = quarters.run(layers, "workspace-write", &["--", "python3", "-c", SCRIPT]);
+        assert_eq!(seen.stdout, "all\n", "{layers}: {seen:?}");
+    }
+}
+
 /// A pipe was opened for reading on trial and then for good, and whoever wrote in between wrote to nobody.
 #[test]
 fn a_pipe_is_opened_for_reading_once() {

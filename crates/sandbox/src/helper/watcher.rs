@@ -240,7 +240,7 @@ impl<'a> Watch<'a> {
         match (done, deed) {
             (Ok((_, Opened::Nothing)), _) => self.listener.done(notice),
             (Ok((_, Opened::File(file, heirs))), _) => {
-                if let Err(errno) = self.listener.give(notice, file.as_fd(), heirs) {
+                if let Err(errno) = self.listener.give(notice, file, heirs) {
                     self.listener.refuse(notice, errno);
                 }
             }

@@ -34,6 +34,14 @@ pub enum Heirs {
     Nobody,
 }
 
+/// What becomes of a call.
+#[derive(Clone, Copy)]
+enum Answer {
+    GoOn,
+    Value(i64),
+    Error(Errno),
+}
+
 impl From<OwnedFd> for Listener {
     fn from(fd: OwnedFd) -> Self {
         Self(fd)
@@ -63,20 +71,21 @@ impl Listener {
 
     /// Lets a call be carried out.
     pub fn go_on(&self, notice: &Notice) {
-        self.answer(notice, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32);
+        self.answer(notice, Answer::GoOn);
     }
 
     /// Says that a call has been carried out, and that it answered nothing but that.
     pub fn done(&self, notice: &Notice) {
-        self.answer(notice, 0, 0);
+        self.answer(notice, Answer::Value(0));
     }
 
-    /// Says that a file was opened for the caller, who gets it under a number of its own. Refused with the caller's reason,
-    /// such as `MFILE`; then it still waits for an answer.
-    pub fn give(&self, notice: &Notice, file: BorrowedFd<'_>, heirs: Heirs) -> Result<(), Errno> {
+    /// Says that a file was opened for the caller, who gets it under a number of its own. We have it no longer when the caller
+    /// goes on: a program that it wrote could not be executed, and the end of a pipe would not be seen. Refused with the
+    /// caller's reason, such as `MFILE`; then it still waits for an answer.
+    pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: Heirs) -> Result<(), Errno> {
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
-            flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
+            flags: 0,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: match heirs {
@@ -85,14 +94,19 @@ impl Listener {
             },
         };
         // SAFETY: the structure is complete, and the kernel only reads it.
-        let answer =
+        let number =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const gift) };
-        if answer >= 0 { Ok(()) } else { Err(last_errno()) }
+        if number < 0 {
+            return Err(last_errno());
+        }
+        drop(file);
+        self.answer(notice, Answer::Value(i64::from(number)));
+        Ok(())
     }
 
     /// Lets a call fail.
     pub fn refuse(&self, notice: &Notice, errno: Errno) {
-        self.answer(notice, -errno.raw_os_error(), 0);
+        self.answer(notice, Answer::Error(errno));
     }
 
     /// Whether the caller still stands where it asked: what was read from it before is its own.
@@ -104,8 +118,15 @@ impl Listener {
         answer == 0
     }
 
-    fn answer(&self, notice: &Notice, error: i32, flags: u32) {
-        let answer = libc::seccomp_notif_resp { id: notice.id, val: 0, error, flags };
+    fn answer(&self, notice: &Notice, answer: Answer) {
+        let nothing = libc::seccomp_notif_resp { id: notice.id, val: 0, error: 0, flags: 0 };
+        let answer = match answer {
+            Answer::GoOn => {
+                libc::seccomp_notif_resp { flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32, ..nothing }
+            }
+            Answer::Value(value) => libc::seccomp_notif_resp { val: value, ..nothing },
+            Answer::Error(errno) => libc::seccomp_notif_resp { error: -errno.raw_os_error(), ..nothing },
+        };
         // A caller that was killed meanwhile needs no answer.
         // SAFETY: the structure is complete, and the kernel only reads it.
         let _ = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };

@@ -4,7 +4,6 @@
 use crate::helper::caller::Caller;
 use crate::helper::deed::{Opened, Opening, Patience};
 use rustix::event::{PollFd, PollFlags};
-use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::process::set_parent_process_death_signal;
 use std::process::exit;
@@ -75,7 +74,7 @@ impl Wait<'_> {
         // Whoever ends the watcher ends us.
         let _ = set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         let given = match self.opening.perform(self.caller, Patience::Endless) {
-            Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file.as_fd(), heirs),
+            Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file, heirs),
             Ok(Opened::Nothing | Opened::Later) => Err(Errno::INVAL),
             Err(errno) => Err(errno),
         };
