@@ -83,7 +83,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let settings = context::load(&job.options, &config, None)?;
     let words = input::entries(task, &settings, threads::told(&job.beginning, &config, &settings));
     let (events, received) = mpsc::channel(EVENTS);
-    let outside = Outside { events, attendant: None };
+    let outside = Outside { events, attendant: None, elicitor: None };
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use tokio::sync::mpsc;
 use windlass_agent::{Attendant, Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
 use windlass_engine::Engine;
-use windlass_foreign::{RequiredError, Servers, Standing};
+use windlass_foreign::{Elicitor, RequiredError, ServerSpec, Servers, Standing, Surroundings};
 use windlass_model::WireKind;
 use windlass_settings::{Effort, Settings, WebSearch};
 use windlass_tools::Toolbox;
@@ -30,6 +30,8 @@ pub(super) struct Outside {
     pub(super) events: mpsc::Sender<Event>,
     /// Who can be asked.
     pub(super) attendant: Option<Arc<dyn Attendant>>,
+    /// Who can be asked by other people's tools.
+    pub(super) elicitor: Option<Arc<dyn Elicitor>>,
 }
 
 impl Workshop {
@@ -43,7 +45,9 @@ impl Workshop {
         context::tell_left_out(configured);
         let (model, client) = model::client(settings, config)?;
         let engine = tools::engine(config)?;
-        let foreign = foreign(configured, config, &engine).await?;
+        let surroundings =
+            Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
+        let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let toolbox_options = tools::options(configured, config)?;
         let sandbox = toolbox_options.sandbox.clone();
         let toolbox = Toolbox::new(engine.clone(), toolbox_options);
@@ -176,12 +180,11 @@ fn schema(options: &AgentOptions) -> Result<Option<serde_json::Value>> {
 }
 
 /// Starts the servers of other people's tools, and waits until each is up or has failed.
-async fn foreign(configured: &Configured, config: &Config, engine: &Engine) -> Result<Option<Servers>> {
-    let specs = tools::servers(configured, config);
+async fn foreign(surroundings: Surroundings, specs: Vec<ServerSpec>) -> Result<Option<Servers>> {
     if specs.is_empty() {
         return Ok(None);
     }
-    let servers = Servers::start(tools::surroundings(configured, config, engine), specs);
+    let servers = Servers::start(surroundings, specs);
     let states = servers.ready().await;
     for state in &states {
         if let Standing::Down { reason } = &state.standing {

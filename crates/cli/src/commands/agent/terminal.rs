@@ -8,6 +8,7 @@ mod command;
 mod composer;
 mod conversation;
 mod dialog;
+mod elicitation;
 mod front;
 mod keys;
 mod lines;
@@ -95,7 +96,8 @@ impl Stage<'_> {
     ) -> Result<Ended> {
         let (person, asked) = Person::new();
         let (events, received) = mpsc::channel(EVENTS);
-        let outside = Outside { events, attendant: Some(Arc::new(person)) };
+        let person = Arc::new(person);
+        let outside = Outside { events, attendant: Some(person.clone()), elicitor: Some(person) };
         let opened = tokio::select! {
             opened = Workshop::open(self.configured, self.options, (self.config, outside)) => opened?,
             signal = told_to_end(signals) => return Ok(Ended::Told(signal)),

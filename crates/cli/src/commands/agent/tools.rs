@@ -109,7 +109,7 @@ pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
     windlass_files::git_excludes(&home, path("XDG_CONFIG_HOME").as_deref()).into_iter().collect()
 }
 
-/// What the servers of other people's tools are started in. Nobody can be asked yet what they want to know.
+/// What the servers of other people's tools are started in. Nobody can be asked by them yet.
 pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());

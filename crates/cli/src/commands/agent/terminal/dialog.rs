@@ -18,7 +18,7 @@ const MOST_SECRET: usize = 4096;
 pub(super) enum Dialog {
     Approval { asked: Approval, reply: oneshot::Sender<Decision>, reason: Option<Composer> },
     Secret { asked: Question, reply: oneshot::Sender<Option<String>>, typed: String },
-    Questions { asked: Vec<UserQuestion>, answers: Vec<UserAnswer>, line: Composer, reply: Reply },
+    Questions(Questions),
 }
 
 type Reply = oneshot::Sender<Option<Vec<UserAnswer>>>;
@@ -47,8 +47,9 @@ impl Dialog {
         let dialog = match asked {
             Asked::Approval(asked, reply) => Self::Approval { asked, reply, reason: None },
             Asked::Secret(asked, reply) => Self::Secret { asked, reply, typed: String::new() },
-            Asked::Questions(asked, reply) => {
-                Self::Questions { asked, answers: Vec::new(), line: Composer::default(), reply }
+            Asked::Questions(asked, reply) => Self::Questions(Questions::new(asked, reply)),
+            Asked::Field(asked, reply) => {
+                Self::Questions(Questions { may_be_empty: true, ..Questions::new(vec![asked], reply) })
             }
         };
         let lines = dialog.lines();
@@ -60,7 +61,7 @@ impl Dialog {
         match self {
             Self::Approval { reply, .. } => reply.is_closed(),
             Self::Secret { reply, .. } => reply.is_closed(),
-            Self::Questions { reply, .. } => reply.is_closed(),
+            Self::Questions(open) => open.reply.is_closed(),
         }
     }
 
@@ -69,7 +70,7 @@ impl Dialog {
         match self {
             Self::Approval { reply, .. } => reply.closed().await,
             Self::Secret { reply, .. } => reply.closed().await,
-            Self::Questions { reply, .. } => reply.closed().await,
+            Self::Questions(open) => open.reply.closed().await,
         }
     }
 
@@ -92,12 +93,12 @@ impl Dialog {
             Self::Secret { .. } => {
                 Prompt { hint: "typing is hidden; Enter sends it, Esc declines".into(), line: None }
             }
-            Self::Questions { asked, answers, line, .. } => {
-                let options = asked.get(answers.len()).map_or(0, |question| question.options.len());
+            Self::Questions(open) => {
+                let options = open.current().map_or(0, |question| question.options.len());
                 let numbers = if options > 0 { format!("1-{options} or ") } else { String::new() };
                 Prompt {
                     hint: format!("{numbers}your own words, then Enter; Esc declines"),
-                    line: Some(line),
+                    line: Some(&open.line),
                 }
             }
         }
@@ -108,10 +109,7 @@ impl Dialog {
         match self {
             Self::Approval { asked, reply, reason } => approval((asked, reply), reason, key),
             Self::Secret { asked, reply, typed } => secret((asked, reply), typed, key),
-            Self::Questions { asked, answers, line, reply } => {
-                let open = OpenQuestions { asked, answers, line, reply };
-                open.key(key)
-            }
+            Self::Questions(open) => open.key(key),
         }
     }
 
@@ -136,9 +134,7 @@ impl Dialog {
                 Line::of(Paint::Bold, &format!("  $ {}", asked.command)).hanging(4),
                 Line::of(Paint::Plain, &format!("  {}", asked.prompt)).hanging(4),
             ],
-            Self::Questions { asked, answers, .. } => {
-                asked.get(answers.len()).map(question_lines).unwrap_or_default()
-            }
+            Self::Questions(open) => open.current().map(question_lines).unwrap_or_default(),
         }
     }
 }
@@ -215,37 +211,48 @@ fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed
     Step::Open(Dialog::Secret { asked, reply, typed }, Vec::new())
 }
 
-/// Questions of the model's, one after the other.
-struct OpenQuestions {
+/// Questions, one after the other.
+#[derive(Debug)]
+pub(super) struct Questions {
     asked: Vec<UserQuestion>,
     answers: Vec<UserAnswer>,
     line: Composer,
+    /// Whether Enter alone is an answer.
+    may_be_empty: bool,
     reply: Reply,
 }
 
-impl OpenQuestions {
+impl Questions {
+    fn new(asked: Vec<UserQuestion>, reply: Reply) -> Self {
+        Self { asked, answers: Vec::new(), line: Composer::default(), may_be_empty: false, reply }
+    }
+
+    /// The one that is to be answered now.
+    fn current(&self) -> Option<&UserQuestion> {
+        self.asked.get(self.answers.len())
+    }
+
     fn key(mut self, key: Key) -> Step {
         if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
             let _ = self.reply.send(None);
             return Step::Answered(vec![Line::of(Paint::Red, "not answered")]);
         }
-        let Some(text) = self.line.key(key) else { return self.open(Vec::new()) };
-        let Some(question) = self.asked.get(self.answers.len()) else { return self.open(Vec::new()) };
+        let empty = self.may_be_empty && key == Key::Enter && self.line.is_empty();
+        let said = if empty { Some(String::new()) } else { self.line.key(key) };
+        let (Some(text), Some(question)) = (said, self.current()) else {
+            return Step::Open(Dialog::Questions(self), Vec::new());
+        };
         let text = chosen(question, text.trim());
         let mut lines = vec![Line::of(Paint::Cyan, "› ").and(Paint::Bold, &text).hanging(2)];
-        self.answers.push(UserAnswer { id: question.id.clone(), text });
-        if let Some(next) = self.asked.get(self.answers.len()) {
+        let id = question.id.clone();
+        self.answers.push(UserAnswer { id, text });
+        if let Some(next) = self.current() {
             lines.push(Line::blank());
             lines.extend(question_lines(next));
-            return self.open(lines);
+            return Step::Open(Dialog::Questions(self), lines);
         }
         let _ = self.reply.send(Some(self.answers));
         Step::Answered(lines)
-    }
-
-    fn open(self, lines: Vec<Line>) -> Step {
-        let Self { asked, answers, line, reply } = self;
-        Step::Open(Dialog::Questions { asked, answers, line, reply }, lines)
     }
 }
 

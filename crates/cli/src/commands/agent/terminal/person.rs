@@ -14,6 +14,8 @@ pub(super) enum Asked {
     Approval(Approval, oneshot::Sender<Decision>),
     Secret(Question, oneshot::Sender<Option<String>>),
     Questions(Vec<UserQuestion>, oneshot::Sender<Option<Vec<UserAnswer>>>),
+    /// Like a question, but saying nothing is an answer.
+    Field(UserQuestion, oneshot::Sender<Option<Vec<UserAnswer>>>),
 }
 
 /// Hands questions on.
@@ -34,6 +36,14 @@ impl Person {
         let (reply, answer) = oneshot::channel();
         self.asked.send(question(reply)).await.ok()?;
         answer.await.ok()
+    }
+}
+
+impl Person {
+    /// Asks for something that may stay empty. Nothing, if the person declines.
+    pub(super) async fn field(&self, question: UserQuestion) -> Option<String> {
+        let answers = self.ask(|reply| Asked::Field(question, reply)).await.flatten();
+        Some(answers?.pop()?.text)
     }
 }
 
