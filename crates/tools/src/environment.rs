@@ -148,7 +148,8 @@ pub(crate) fn get<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Opti
     variables.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_os_str())
 }
 
-fn put(variables: &mut Variables, name: &OsStr, value: Option<&OsStr>) {
+/// Sets a variable, or takes it away.
+pub(crate) fn put(variables: &mut Variables, name: &OsStr, value: Option<&OsStr>) {
     variables.retain(|(found, _)| found != name);
     variables.extend(value.map(|value| (name.to_owned(), value.to_owned())));
 }

@@ -14,6 +14,7 @@ mod environment;
 mod held;
 mod keepers;
 mod login;
+mod plain;
 mod random;
 mod reach;
 mod report;

@@ -144,13 +144,23 @@ impl Dialect {
 }
 
 fn locate(asked: &OsStr, variables: &[(OsString, OsString)]) -> Option<PathBuf> {
-    let asked = Path::new(asked);
-    if asked.components().count() > 1 {
-        return is_program(asked).then(|| asked.to_owned());
+    let path = Path::new(asked);
+    if path.components().count() > 1 {
+        return is_program(path).then(|| path.to_owned());
     }
+    find_program(asked, variables, Path::new(""))
+}
+
+/// The program of this name in the directories of `PATH`, seen from a directory.
+pub(crate) fn find_program(name: &OsStr, variables: &[(OsString, OsString)], from: &Path) -> Option<PathBuf> {
     let path = get(variables, "PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin".as_ref());
     let directories = path.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
-    directories.map(|directory| Path::new(directory).join(asked)).find(|program| is_program(program))
+    directories.map(|directory| from.join(directory).join(name)).find(|program| is_program(program))
+}
+
+/// Whether a variable carries a script, or a part of one, to its shell.
+pub(crate) fn is_of_script(name: &OsStr) -> bool {
+    name == FUNCTIONS || name.as_bytes().starts_with(SCRIPT.as_bytes())
 }
 
 fn is_program(path: &Path) -> bool {

@@ -19,8 +19,9 @@ use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
 use crate::held::{Held, Telling};
 use crate::login::Captured;
+use crate::plain::without_shell;
 use crate::report;
-use crate::shell::check_script;
+use crate::shell::{Shell, check_script};
 use crate::toolbox::Starting;
 
 const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: true };
@@ -76,7 +77,7 @@ pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let spec = CommandSpec::new(argv, "/");
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, true).await;
-    run(visit, Job { spec, shown, bounds, login }).await
+    run(visit, Job { spec, shown, shell: None, bounds, login }).await
 }
 
 pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
@@ -90,7 +91,7 @@ pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Re
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, login).await;
     let spec = command(&shell, &script, &login);
-    run(visit, Job { spec, shown: script, bounds, login }).await
+    run(visit, Job { spec, shown: script, shell: Some(shell), bounds, login }).await
 }
 
 /// What both tools take beside their command.
@@ -111,16 +112,21 @@ impl Bounds {
 struct Job {
     spec: CommandSpec,
     shown: String,
+    /// Who reads it, if it is a script.
+    shell: Option<Shell>,
     bounds: Bounds,
     login: Arc<Captured>,
 }
 
 async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
-    let Job { mut spec, shown, bounds, login } = job;
+    let Job { mut spec, shown, shell, bounds, login } = job;
     let policy = visit.toolbox.policy();
     let Composed { variables, removed } = policy.compose(&login.variables, Connection::Pipes, &[]);
     spec.environment.extend(variables);
     spec.directory = directory(visit.toolbox.directory(), bounds.workdir.as_deref());
+    if let Some(shell) = &shell {
+        without_shell(&mut spec, (shell, &shown), &login);
+    }
     spec.io = Io::Pipes(Stdin::Closed);
     spec.timeout = Some(bounds.timeout);
     spec.lifetime = Lifetime::Runtime;

@@ -16,6 +16,7 @@ use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
 use crate::held::{Held, Showing, ViewKind};
 use crate::login::Captured;
+use crate::plain::without_shell;
 use crate::shell::{Shell, check_script};
 use crate::toolbox::Starting;
 use crate::until::{self, Conditions};
@@ -176,6 +177,7 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
     let mut spec = command(&shell, &order.cmd, &login);
     spec.environment.extend(variables);
     spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
+    without_shell(&mut spec, (&shell, &order.cmd), &login);
     spec.io = match (order.connection, &order.stdin) {
         (Connection::Terminal, _) => Io::Terminal(Terminal::default()),
         (Connection::Pipes, Some(bytes)) => Io::Pipes(Stdin::Bytes(bytes.clone().into_bytes())),

@@ -95,3 +95,39 @@ fn the_script_itself_is_not_in_the_environment_of_what_it_starts() {
         assert_eq!(output(&reply), "WINDLASS_SESSION\n");
     });
 }
+
+/// A program with nothing but words is started without a shell, and must not be able to tell.
+#[test]
+fn a_program_alone_sees_what_it_would_see_behind_a_shell() {
+    bench(async |bench| {
+        for (shell, workdir) in [("bash", "/usr"), ("sh", "/usr"), ("bash", "")] {
+            let ask = |cmd: &str| json!({ "cmd": cmd, "shell": shell, "workdir": workdir });
+            let lines = |reply: &windlass_tools::Reply| {
+                let kept = output(reply)
+                    .lines()
+                    .filter(|line| !line.starts_with("WINDLASS_SESSION=") && !line.starts_with("_="));
+                kept.map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+            };
+            let alone = bench.run(ask("/usr/bin/env")).await;
+            let behind = bench.run(ask(":; exec /usr/bin/env")).await;
+            assert_eq!(lines(&alone), lines(&behind), "{shell} in {workdir:?}");
+            assert!(lines(&alone).len() > 5, "{alone:?}");
+        }
+    });
+}
+
+#[test]
+fn a_program_alone_is_started_by_the_runtime_itself() {
+    bench(async |bench| {
+        let length = format!("1000.{}", std::process::id());
+        let reply = bench.run(json!({ "cmd": format!("sleep {length}"), "yield_time_ms": 1 })).await;
+        let parents = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|process| {
+            let words = std::fs::read(process.path().join("cmdline")).ok()?;
+            let is_it = words == format!("sleep\0{length}\0").as_bytes();
+            let stat = is_it.then(|| std::fs::read_to_string(process.path().join("stat")).ok()).flatten()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
+        });
+        assert_eq!(parents.collect::<Vec<_>>(), [std::process::id()]);
+        bench.stop(session(&reply)).await;
+    });
+}

@@ -1,0 +1,264 @@
+//! Scripts that need no shell: one program and words that mean nothing but themselves. A shell would only look the program up
+//! and become it, so the program is started at once, with what the shell would have left in its environment.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use windlass_engine::CommandSpec;
+
+use crate::environment::{get, put};
+use crate::login::Captured;
+use crate::shell::{Dialect, Shell, find_program, is_of_script};
+
+/// What shells do themselves, and words that are no commands. A program may have such a name, too, but is not meant.
+const OWN: &[&str] = &[
+    ".",
+    ":",
+    "[",
+    "[[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "case",
+    "cd",
+    "chdir",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "coproc",
+    "declare",
+    "dirs",
+    "disown",
+    "do",
+    "done",
+    "echo",
+    "elif",
+    "else",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "fi",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "if",
+    "in",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "newgrp",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "then",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
+];
+
+/// Turns the command that gives a script to a shell into the program that the shell would become, where it is sure to be the
+/// same. The environment and the directory of the command are complete already.
+pub(crate) fn without_shell(spec: &mut CommandSpec, (shell, script): (&Shell, &str), login: &Captured) {
+    let Some(words) = words(script) else { return };
+    let is_known = match shell.dialect {
+        Dialect::Bash => get(&spec.environment, "BASH_ENV").is_none(),
+        Dialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
+        Dialect::Zsh => false,
+    };
+    if !is_known || is_function(words[0], &spec.environment, login) {
+        return;
+    }
+    let Some(program) = program(words[0], spec) else { return };
+    if shell.dialect == Dialect::Bash {
+        put(&mut spec.environment, "_".as_ref(), Some(program.as_os_str()));
+        if get(&spec.environment, "SHLVL").is_none() {
+            put(&mut spec.environment, "SHLVL".as_ref(), Some("0".as_ref()));
+        }
+    }
+    if let Some(directory) = own_directory(spec) {
+        put(&mut spec.environment, "PWD".as_ref(), Some(&directory));
+    }
+    spec.environment.retain(|(name, _)| !is_of_script(name));
+    spec.argv = words.into_iter().map(OsString::from).collect();
+}
+
+/// The words of a script that is one command, if every one of them means itself in every shell.
+fn words(script: &str) -> Option<Vec<&str>> {
+    let script = script.trim_matches([' ', '\t', '\n']);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:,+@%= \t".contains(&byte);
+    if !script.bytes().all(is_plain) {
+        return None;
+    }
+    let words: Vec<&str> = script.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
+    let first = *words.first()?;
+    // A variable is set, a job is meant, or the shell has a command of its own.
+    (!first.contains(['=', '%']) && !OWN.contains(&first)).then_some(words)
+}
+
+/// Whether a function of that name may be there.
+fn is_function(word: &str, variables: &[(OsString, OsString)], login: &Captured) -> bool {
+    login.functions.contains(word) || get(variables, &format!("BASH_FUNC_{word}%%")).is_some()
+}
+
+/// The file that would be executed, if it says itself what it is: others are read by the shell as scripts.
+fn program(word: &str, spec: &CommandSpec) -> Option<PathBuf> {
+    let file = if word.contains('/') {
+        spec.directory.join(word)
+    } else {
+        find_program(word.as_ref(), &spec.environment, &spec.directory)?
+    };
+    let is_file = file.metadata().is_ok_and(|about| about.is_file());
+    if !is_file || access(&file, Access::EXEC_OK).is_err() {
+        return None;
+    }
+    let mut start = [0; 4];
+    let read = File::open(&file).and_then(|mut file| file.read(&mut start)).ok()?;
+    let named = if word.contains('/') { PathBuf::from(word) } else { file };
+    (start[..read].starts_with(b"#!") || start[..read] == *b"\x7fELF").then_some(named)
+}
+
+/// What a shell calls the directory that it is in: as it was told, if that is true, otherwise without links.
+fn own_directory(spec: &CommandSpec) -> Option<OsString> {
+    let place = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+    let told = get(&spec.environment, "PWD").map(Path::new).filter(|told| told.is_absolute());
+    if told.is_some_and(|told| place(told).is_some() && place(told) == place(&spec.directory)) {
+        return None;
+    }
+    spec.directory.canonicalize().ok().map(PathBuf::into_os_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_words_that_mean_themselves_are_taken() {
+        let check = |script: &str, expected: Option<&[&str]>| {
+            assert_eq!(words(script).as_deref(), expected, "{script:?}");
+        };
+        check("git status", Some(&["git", "status"]));
+        check("  ls\t-la --color=always\n", Some(&["ls", "-la", "--color=always"]));
+        check("./run.sh a/b c:d", Some(&["./run.sh", "a/b", "c:d"]));
+        for script in [
+            "", " \n", "cd /", "A=1 env", "true", "time ls", "ls *", "ls ~", "ls; ls", "ls\nls", "echo x",
+            "ls $HOME", "ls 'a'", "ls > x", "ls &", "ls \\", "{ls}", "!ls", "ls #", "%1", "(ls)", "ls `x`",
+            "ls é", "ls ?", "ls a\rb",
+        ] {
+            check(script, None);
+        }
+    }
+
+    fn spec(directory: &Path) -> CommandSpec {
+        let mut spec = CommandSpec::new(["bash", "-c", "boot"], directory);
+        spec.environment =
+            vec![("PATH".into(), "/nowhere:/usr/bin:/bin".into()), ("PWD".into(), "/nowhere".into())];
+        spec
+    }
+
+    fn bash() -> Shell {
+        Shell { program: "/bin/bash".into(), dialect: Dialect::Bash }
+    }
+
+    fn changed(script: &str, change: impl FnOnce(&mut CommandSpec, &mut Captured)) -> Option<CommandSpec> {
+        let (mut spec, mut login) = (spec(Path::new("/")), Captured::default());
+        change(&mut spec, &mut login);
+        let before = spec.argv.clone();
+        without_shell(&mut spec, (&bash(), script), &login);
+        (spec.argv != before).then_some(spec)
+    }
+
+    #[test]
+    fn a_program_gets_what_the_shell_would_have_left() {
+        let spec = changed("env -0", |_, _| {}).expect("it is a program");
+        assert_eq!(spec.argv, ["env", "-0"]);
+        let variable = |name: &str| get(&spec.environment, name).unwrap_or_default().to_owned();
+        assert_eq!([variable("PWD"), variable("SHLVL")], ["/", "0"]);
+        assert!(variable("_").to_string_lossy().ends_with("bin/env"));
+    }
+
+    #[test]
+    fn where_it_could_be_something_else_the_shell_decides() {
+        let is_left = |script: &str, change: fn(&mut CommandSpec, &mut Captured)| {
+            assert!(changed(script, change).is_none(), "{script}");
+        };
+        is_left("no-such-program-at-all", |_, _| {});
+        is_left("/etc/hostname", |_, _| {});
+        is_left("/usr", |_, _| {});
+        is_left("env", |spec, _| spec.environment.push(("BASH_ENV".into(), "/x".into())));
+        is_left("env", |spec, _| spec.environment.push(("BASH_FUNC_env%%".into(), "() { :; }".into())));
+        is_left("env", |_, login| login.functions = "env () { echo mine; }".into());
+    }
+
+    #[test]
+    fn a_text_that_does_not_say_who_reads_it_is_the_shells() {
+        let scratch = windlass_testkit::Scratch::new("plain");
+        for (text, expected) in [("echo x\n", false), ("#!/bin/sh\necho x\n", true)] {
+            let file = scratch.path().join("run");
+            std::fs::write(&file, text).expect("it can be written");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&file, mode).expect("it is ours");
+            let mut spec = spec(scratch.path());
+            without_shell(&mut spec, (&bash(), "./run"), &Captured::default());
+            assert_eq!(spec.argv == ["./run"], expected, "{text}");
+        }
+    }
+
+    proptest! {
+        /// What is taken apart here comes out of a real shell as the same words.
+        #[test]
+        fn a_shell_sees_the_same_words(script in "[a-z./:,+@%= \t-]{1,20}") {
+            if let Some(words) = words(&script) {
+                let shown = std::process::Command::new("bash")
+                    .args(["-c", &format!("printf '%s\\n' {script}")])
+                    .output()
+                    .expect("bash runs");
+                let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+                prop_assert_eq!(shown.lines().collect::<Vec<_>>(), words);
+            }
+        }
+    }
+}
