@@ -13,6 +13,7 @@ use super::Event;
 
 pub(super) const EVENTS: &[Event] = &[
     Event { names: &solo::FREE, measure: solo::free },
+    Event { names: &solo::SCRIPT, measure: solo::script },
     Event { names: &solo::CONFINED, measure: solo::confined },
     Event { names: &crowd::NAMES, measure: crowd::measure },
 ];

@@ -1,4 +1,4 @@
-//! One agent that is told to run `/bin/true` again and again, one call an answer, and what the model saw of it.
+//! One agent that is told to run a command again and again, one call an answer, and what the model saw of it.
 
 use super::agent::{Agent, Sandbox};
 use crate::beside::contest::Who;
@@ -21,9 +21,18 @@ pub(super) struct Done {
     pub(super) peak_mib: f64,
 }
 
+/// What is to be done.
+#[derive(Clone, Copy)]
+pub(super) struct Errand {
+    pub(super) sandbox: Sandbox,
+    /// The command that ends well.
+    pub(super) command: &'static str,
+}
+
 /// Runs an agent through so many calls.
-pub(super) fn run(around: &Surroundings, who: Who, (sandbox, steps): (Sandbox, usize)) -> Result<Done> {
-    let seen = Arc::new(Seen { steps, pid: OnceLock::new(), notes: Mutex::default() });
+pub(super) fn run(around: &Surroundings, who: Who, (errand, steps): (Errand, usize)) -> Result<Done> {
+    let Errand { sandbox, command } = errand;
+    let seen = Arc::new(Seen { steps, command, pid: OnceLock::new(), notes: Mutex::default() });
     let model = Model::answering({
         let seen = Arc::clone(&seen);
         move |request| seen.answer(request)
@@ -47,6 +56,7 @@ pub(super) fn run(around: &Surroundings, who: Who, (sandbox, steps): (Sandbox, u
 /// What the model knows and writes down.
 struct Seen {
     steps: usize,
+    command: &'static str,
     pid: OnceLock<u32>,
     notes: Mutex<Notes>,
 }
@@ -64,7 +74,7 @@ impl Seen {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.arrived.push(request.arrived());
         let reply = if notes.arrived.len() <= self.steps {
-            call("exec_command", json!({ "cmd": "/bin/true", "login": false }))
+            call("exec_command", json!({ "cmd": self.command, "login": false }))
         } else {
             notes.outputs = request.results();
             notes.peak_kib = process::memory_kib(*self.pid.wait(), "VmHWM").unwrap_or(f64::NAN);

@@ -1,7 +1,7 @@
 //! One agent: how soon it asks the model, what it weighs, and what a step costs it, with and without a sandbox.
 
 use super::agent::Sandbox;
-use super::errand::{self, Done};
+use super::errand::{self, Done, Errand};
 use crate::beside::Surroundings;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
 use crate::comparison::{Bar, Scale};
@@ -11,9 +11,14 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 pub(super) const FREE: [&str; 4] = ["agent-first", "agent-memory", "agent-step", "agent-step-cpu"];
+pub(super) const SCRIPT: [&str; 2] = ["agent-step-script", "agent-step-script-cpu"];
 pub(super) const CONFINED: [&str; 2] = ["agent-step-confined", "agent-step-confined-cpu"];
 
 const STEPS: usize = 50;
+/// A program alone, which needs no shell.
+const PROGRAM: &str = "/bin/true";
+/// Something that only a shell understands.
+const COMPOUND: &str = "/bin/true && /bin/true";
 const STEP: &str = "from the model's answer with a call of /bin/true to the next request";
 
 /// What every round came to, figure by figure.
@@ -27,7 +32,7 @@ struct Rounds {
 
 /// Without a sandbox.
 pub(super) fn free(around: &Surroundings) -> Result<Vec<Finding>> {
-    let rounds = rounds(around, Sandbox::None)?;
+    let rounds = rounds(around, Errand { sandbox: Sandbox::None, command: PROGRAM })?;
     let [first, memory, step, cpu] = FREE;
     let start = "from the start of the program to its first request";
     let weight = "the most that was resident in 50 steps";
@@ -39,11 +44,24 @@ pub(super) fn free(around: &Surroundings) -> Result<Vec<Finding>> {
     ])
 }
 
+/// With a shell between the agent and its programs.
+pub(super) fn script(around: &Surroundings) -> Result<Vec<Finding>> {
+    let errand = Errand { sandbox: Sandbox::None, command: COMPOUND };
+    steps(around, errand, (SCRIPT, "the same with a script of two commands"))
+}
+
 /// In each program's own sandbox.
 pub(super) fn confined(around: &Surroundings) -> Result<Vec<Finding>> {
-    let rounds = rounds(around, Sandbox::WorkspaceWrite)?;
-    let [step, cpu] = CONFINED;
-    let what = "the same under workspace-write";
+    let errand = Errand { sandbox: Sandbox::WorkspaceWrite, command: PROGRAM };
+    steps(around, errand, (CONFINED, "the same under workspace-write"))
+}
+
+fn steps(
+    around: &Surroundings,
+    errand: Errand,
+    ([step, cpu], what): ([&'static str; 2], &'static str),
+) -> Result<Vec<Finding>> {
+    let rounds = rounds(around, errand)?;
     Ok(vec![
         row(&rounds, (step, what, "ms"), (Bar::MostTimes(0.1), |round| round.step)),
         row(&rounds, (cpu, what, "ms"), (Bar::MostTimes(0.1), |round| round.cpu)),
@@ -64,12 +82,12 @@ fn row(
     Finding { name, what, unit, figures, bar, against: Some(Who::CodexAgent) }
 }
 
-fn rounds(around: &Surroundings, sandbox: Sandbox) -> Result<Vec<Rounds>> {
+fn rounds(around: &Surroundings, errand: Errand) -> Result<Vec<Rounds>> {
     let rounds = RefCell::new(Vec::new());
     let contender = |who| {
         let rounds = &rounds;
         let once = move || {
-            let round = once(around, who, sandbox)?;
+            let round = once(around, who, errand)?;
             let step = round.step;
             rounds.borrow_mut().push(round);
             Ok(step)
@@ -81,13 +99,13 @@ fn rounds(around: &Surroundings, sandbox: Sandbox) -> Result<Vec<Rounds>> {
 }
 
 /// A run without a step and one with many: what the second used more is the steps'.
-fn once(around: &Surroundings, who: Who, sandbox: Sandbox) -> Result<Rounds> {
+fn once(around: &Surroundings, who: Who, errand: Errand) -> Result<Rounds> {
     let count = match around.scale {
         Scale::Full => STEPS,
         Scale::Tiny => 2,
     };
-    let short = errand::run(around, who, (sandbox, 0))?;
-    let Done { steps, cpu, peak_mib, .. } = errand::run(around, who, (sandbox, count))?;
+    let short = errand::run(around, who, (errand, 0))?;
+    let Done { steps, cpu, peak_mib, .. } = errand::run(around, who, (errand, count))?;
     let steps: Vec<f64> = steps.into_iter().map(millis).collect();
     Ok(Rounds {
         who,
