@@ -99,30 +99,36 @@ const OWN: &[&str] = &[
     "while",
 ];
 
-/// Turns the command that gives a script to a shell into the program that the shell would become, where it is sure to be the
-/// same. The environment and the directory of the command are complete already.
-pub(crate) fn without_shell(spec: &mut CommandSpec, (shell, script): (&Shell, &str), login: &Captured) {
-    let Some(words) = words(script) else { return };
+/// The program that a shell would become, where it is sure to be the same. The environment and the directory of the command
+/// that gives the script to the shell are complete already. Should the program not start, the shell says why.
+pub(crate) fn without_shell(
+    spec: &CommandSpec,
+    (shell, script): (&Shell, &str),
+    login: &Captured,
+) -> Option<CommandSpec> {
+    let words = words(script)?;
     let is_known = match shell.dialect {
         Dialect::Bash => get(&spec.environment, "BASH_ENV").is_none(),
         Dialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
         Dialect::Zsh => false,
     };
     if !is_known || is_function(words[0], &spec.environment, login) {
-        return;
+        return None;
     }
-    let Some(program) = program(words[0], spec) else { return };
+    let program = program(words[0], spec)?;
+    let mut spec = spec.clone();
     if shell.dialect == Dialect::Bash {
         put(&mut spec.environment, "_".as_ref(), Some(program.as_os_str()));
         if get(&spec.environment, "SHLVL").is_none() {
             put(&mut spec.environment, "SHLVL".as_ref(), Some("0".as_ref()));
         }
     }
-    if let Some(directory) = own_directory(spec) {
+    if let Some(directory) = own_directory(&spec) {
         put(&mut spec.environment, "PWD".as_ref(), Some(&directory));
     }
     spec.environment.retain(|(name, _)| !is_of_script(name));
     spec.argv = words.into_iter().map(OsString::from).collect();
+    Some(spec)
 }
 
 /// The words of a script that is one command, if every one of them means itself in every shell.
@@ -206,9 +212,7 @@ mod tests {
     fn changed(script: &str, change: impl FnOnce(&mut CommandSpec, &mut Captured)) -> Option<CommandSpec> {
         let (mut spec, mut login) = (spec(Path::new("/")), Captured::default());
         change(&mut spec, &mut login);
-        let before = spec.argv.clone();
-        without_shell(&mut spec, (&bash(), script), &login);
-        (spec.argv != before).then_some(spec)
+        without_shell(&spec, (&bash(), script), &login)
     }
 
     #[test]
@@ -241,9 +245,8 @@ mod tests {
             std::fs::write(&file, text).expect("it can be written");
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
             std::fs::set_permissions(&file, mode).expect("it is ours");
-            let mut spec = spec(scratch.path());
-            without_shell(&mut spec, (&bash(), "./run"), &Captured::default());
-            assert_eq!(spec.argv == ["./run"], expected, "{text}");
+            let found = without_shell(&spec(scratch.path()), (&bash(), "./run"), &Captured::default());
+            assert_eq!(found.is_some_and(|spec| spec.argv == ["./run"]), expected, "{text}");
         }
     }
 

@@ -331,16 +331,25 @@ impl Toolbox {
     /// Starts a session and holds it.
     pub(crate) fn start(&self, starting: Starting) -> Result<Arc<Held>, StartError> {
         const SESSION: &str = "WINDLASS_SESSION";
-        let Starting { mut spec, command, removed, sandbox } = starting;
-        spec.sandbox = self.confine(sandbox.as_ref().unwrap_or(&self.inner.options.sandbox))?;
+        let Starting { spec, straight, command, removed, sandbox } = starting;
+        let sandbox = self.confine(sandbox.as_ref().unwrap_or(&self.inner.options.sandbox))?;
         let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
-        match secret {
-            Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
-            None => spec.number_in = Some(SESSION.into()),
-        }
-        spec.script = Some(command.clone());
-        spec.withheld.clone_from(&removed);
-        let session = self.inner.engine.start(spec)?;
+        let start = |mut spec: CommandSpec| {
+            spec.sandbox.clone_from(&sandbox);
+            match secret {
+                Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
+                None => spec.number_in = Some(SESSION.into()),
+            }
+            spec.script = Some(command.clone());
+            spec.withheld.clone_from(&removed);
+            self.inner.engine.start(spec)
+        };
+        let session = match straight.map(&start) {
+            None | Some(Err(StartError::CannotExecute { .. } | StartError::ProgramNotFound { .. })) => {
+                start(spec)?
+            }
+            Some(started) => started?,
+        };
         let number = secret.unwrap_or_else(|| Number(session.id().get()));
         let held = Arc::new(Held::new(number, session, command, removed));
         self.lock().insert(number, Arc::clone(&held));
@@ -510,6 +519,8 @@ impl Toolbox {
 /// A command that is about to become a session.
 pub(crate) struct Starting {
     pub(crate) spec: CommandSpec,
+    /// The same without the shell, where it is the same.
+    pub(crate) straight: Option<CommandSpec>,
     /// How it is shown.
     pub(crate) command: String,
     /// Variables that were kept from it.

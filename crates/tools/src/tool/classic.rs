@@ -124,15 +124,13 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     let Composed { variables, removed } = policy.compose(&login.variables, Connection::Pipes, &[]);
     spec.environment.extend(variables);
     spec.directory = directory(visit.toolbox.directory(), bounds.workdir.as_deref());
-    if let Some(shell) = &shell {
-        without_shell(&mut spec, (shell, &shown), &login);
-    }
     spec.io = Io::Pipes(Stdin::Closed);
     spec.timeout = Some(bounds.timeout);
     spec.lifetime = Lifetime::Runtime;
     let place = spec.directory.clone();
     let sandbox = visit.call.sandbox.clone();
-    let held = visit.toolbox.start(Starting { spec, command: shown, removed, sandbox })?;
+    let straight = shell.and_then(|shell| without_shell(&spec, (&shell, &shown), &login));
+    let held = visit.toolbox.start(Starting { spec, straight, command: shown, removed, sandbox })?;
     let _attending = held.attend();
     let tied = Tied::to(&held, visit.call.dismissal);
     // The session's own time-out ends it, and everything it started, and then the answer comes.

@@ -177,7 +177,6 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
     let mut spec = command(&shell, &order.cmd, &login);
     spec.environment.extend(variables);
     spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
-    without_shell(&mut spec, (&shell, &order.cmd), &login);
     spec.io = match (order.connection, &order.stdin) {
         (Connection::Terminal, _) => Io::Terminal(Terminal::default()),
         (Connection::Pipes, Some(bytes)) => Io::Pipes(Stdin::Bytes(bytes.clone().into_bytes())),
@@ -187,6 +186,7 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
     spec.lifetime = order.lifetime;
     spec.name.clone_from(&order.name);
     let started = toolbox.start(Starting {
+        straight: without_shell(&spec, (&shell, &order.cmd), &login),
         spec,
         command: order.cmd.clone(),
         removed,

@@ -131,3 +131,17 @@ fn a_program_alone_is_started_by_the_runtime_itself() {
         bench.stop(session(&reply)).await;
     });
 }
+
+#[test]
+fn where_a_program_alone_does_not_start_the_shell_says_why() {
+    bench(async |bench| {
+        for (name, text) in [("lost", "#!/nowhere/interpreter\n"), ("broken", "\u{7f}ELF and nothing")] {
+            bench.write(name, text);
+            let made = bench.exec(&format!("chmod +x {name}")).await;
+            assert_eq!(made.structured["exit_code"], 0, "{made:?}");
+            let reply = bench.exec(&format!("./{name}")).await;
+            assert!(matches!(reply.structured["exit_code"].as_i64(), Some(126 | 127)), "{reply:?}");
+            assert!(output(&reply).contains(&format!("line 1: ./{name}: cannot execute")), "{reply:?}");
+        }
+    });
+}
