@@ -1,12 +1,38 @@
 //! Small truths about file descriptors that several modules need.
 
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 /// Moves a descriptor above 2. A runtime started with its own stdin closed would otherwise be handed 0, 1 or 2 for a
 /// pipe, and the child's `dup2` onto those numbers would overwrite it.
 pub(crate) fn above_stdio(fd: OwnedFd) -> Result<OwnedFd, Errno> {
     if fd.as_raw_fd() > 2 { Ok(fd) } else { fcntl_dupfd_cloexec(&fd, 3) }
+}
+
+/// Adds up to `count` bytes of a file, from an offset on, to what `into` holds; answers how many there were. Nothing is
+/// written to that memory but what is read.
+pub fn read_more_at(
+    file: impl AsFd,
+    into: &mut Vec<u8>,
+    (offset, count): (u64, usize),
+) -> Result<usize, Errno> {
+    into.reserve(count);
+    let mut read = 0;
+    while read < count {
+        let room = &mut into.spare_capacity_mut()[..count - read];
+        let filled = match rustix::io::pread(&file, room, offset + read as u64) {
+            Ok((filled, _)) => filled.len(),
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno),
+        };
+        if filled == 0 {
+            break;
+        }
+        read += filled;
+        // SAFETY: so many bytes after the present length were reserved, and have just been filled by the kernel.
+        unsafe { into.set_len(into.len() + filled) };
+    }
+    Ok(read)
 }
 
 /// Takes over a descriptor that this process was started with, by its number; `None`: there is none. To be asked once for
@@ -36,4 +62,25 @@ pub fn keep_only(kept: &[&OwnedFd]) {
 fn close_between(first: u32, last: u32) {
     // SAFETY: closing numbers changes no memory; the caller vouches that their owners are never used again.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_holds_is_added_to_what_is_there() {
+        let path = std::env::temp_dir().join(format!("windlass-read-more-{}", std::process::id()));
+        std::fs::write(&path, "0123456789").unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut bytes = b"before ".to_vec();
+        assert_eq!(read_more_at(&file, &mut bytes, (2, 3)), Ok(3));
+        assert_eq!(bytes, b"before 234");
+        assert_eq!(read_more_at(&file, &mut bytes, (8, 100)), Ok(2));
+        assert_eq!(bytes, b"before 23489");
+        assert_eq!(read_more_at(&file, &mut bytes, (10, 1)), Ok(0));
+        assert_eq!(read_more_at(&file, &mut bytes, (0, 0)), Ok(0));
+        assert_eq!(bytes, b"before 23489");
+    }
 }

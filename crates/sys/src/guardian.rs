@@ -119,6 +119,10 @@ fn end_everything(brand: Brand, grace: Duration) {
             let _ = process.signal(Signal::KILL);
         }
         wait_until_gone(&left, LOOK_AGAIN);
+        if left.is_empty() {
+            // Somebody may be there who could not be seen.
+            let _ = poll(&mut [], Timespec::try_from(LOOK_AGAIN).ok().as_ref());
+        }
     }
 }
 

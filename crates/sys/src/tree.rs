@@ -51,7 +51,11 @@ impl Adoption {
     pub fn has_orphans(&self, brand: Brand, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
         let mut before = Vec::new();
         for _ in 0..MOST_LOOKS {
-            let Ok(adopted) = self.adopted() else { return true };
+            let Ok(mut adopted) = self.adopted() else { return true };
+            if self.list.is_none() {
+                // Everybody on the machine: only ours have to stand still.
+                adopted.retain(|pid| brand.on(*pid).is_some());
+            }
             let is_orphan = |pid: &Pid| !known.contains(pid) && brand.on(*pid).is_some_and(&wanted);
             if adopted.iter().filter(|pid| is_orphan(pid)).any(|pid| is_alive(*pid)) {
                 return true;

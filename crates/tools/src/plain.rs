@@ -1,13 +1,15 @@
-//! Scripts that need no shell: one program and words that mean nothing but themselves. A shell would only look the program up
-//! and become it, so the program is started at once, with what the shell would have left in its environment.
+//! Scripts that need no shell: one program and words that mean nothing but themselves. `bash -c` looks such a program up and
+//! becomes it, so the program is started at once, with what the shell would have left in its environment.
+//!
+//! It leads its session then, as it does behind `bash -c`. What depends on that, and what can be more than a process of the
+//! user's, is left to a shell that stays.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FileType, Mode, OFlags, access, fstat, open};
 use windlass_engine::CommandSpec;
 
 use crate::environment::{get, put};
@@ -108,10 +110,10 @@ pub(crate) fn without_shell(
 ) -> Option<CommandSpec> {
     let words = words(script)?;
     let is_known = match shell.dialect {
-        Dialect::Bash => get(&spec.environment, "BASH_ENV").is_none(),
+        Dialect::Bash => is_usual(&spec.environment),
         Dialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
         Dialect::Zsh => false,
-    };
+    } && get(&spec.environment, "PATH").is_some();
     if !is_known || is_function(words[0], &spec.environment, login) {
         return None;
     }
@@ -131,6 +133,20 @@ pub(crate) fn without_shell(
     Some(spec)
 }
 
+/// Programs that do something else when they lead their session or group.
+const MIND_THEIR_PLACE: &[&str] =
+    &["setsid", "daemonize", "start-stop-daemon", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+
+/// Variables that change how bash goes about it.
+const CHANGE_BASH: &[&str] = &["BASH_ENV", "BASHOPTS", "EXECIGNORE", "SHELLOPTS"];
+
+/// Whether nothing in the environment changes what a shell makes of a word.
+fn is_usual(variables: &[(OsString, OsString)]) -> bool {
+    let path = get(variables, "PATH").map(OsStrExt::as_bytes);
+    let has_tilde = |path: &[u8]| path.split(|byte| *byte == b':').any(|entry| entry.starts_with(b"~"));
+    path.is_some_and(|path| !has_tilde(path)) && CHANGE_BASH.iter().all(|name| get(variables, name).is_none())
+}
+
 /// The words of a script that is one command, if every one of them means itself in every shell.
 fn words(script: &str) -> Option<Vec<&str>> {
     let script = script.trim_matches([' ', '\t', '\n']);
@@ -141,7 +157,9 @@ fn words(script: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> = script.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let first = *words.first()?;
     // A variable is set, a job is meant, or the shell has a command of its own.
-    (!first.contains(['=', '%']) && !OWN.contains(&first)).then_some(words)
+    let name = first.rsplit('/').next().unwrap_or(first);
+    let is_left = first.contains(['=', '%']) || OWN.contains(&first) || MIND_THEIR_PLACE.contains(&name);
+    (!is_left).then_some(words)
 }
 
 /// Whether a function of that name may be there.
@@ -156,15 +174,24 @@ fn program(word: &str, spec: &CommandSpec) -> Option<PathBuf> {
     } else {
         find_program(word.as_ref(), &spec.environment, &spec.directory)?
     };
-    let is_file = file.metadata().is_ok_and(|about| about.is_file());
-    if !is_file || access(&file, Access::EXEC_OK).is_err() {
+    access(&file, Access::EXEC_OK).ok()?;
+    // Somebody may have a lease on it, or have put a pipe in its place: nothing here waits for anybody.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = open(&file, flags, Mode::empty()).ok()?;
+    let about = fstat(&opened).ok()?;
+    let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+    // Who becomes another user cannot be ended by this one; a shell above it can.
+    if !is_file || about.st_mode & SETS_IDENTITY != 0 {
         return None;
     }
     let mut start = [0; 4];
-    let read = File::open(&file).and_then(|mut file| file.read(&mut start)).ok()?;
+    let read = rustix::io::read(&opened, &mut start).ok()?;
     let named = if word.contains('/') { PathBuf::from(word) } else { file };
     (start[..read].starts_with(b"#!") || start[..read] == *b"\x7fELF").then_some(named)
 }
+
+/// The bits by which a program runs as its owner or group.
+const SETS_IDENTITY: u32 = 0o6000;
 
 /// What a shell calls the directory that it is in: as it was told, if that is true, otherwise without links.
 fn own_directory(spec: &CommandSpec) -> Option<OsString> {
@@ -190,9 +217,34 @@ mod tests {
         check("  ls\t-la --color=always\n", Some(&["ls", "-la", "--color=always"]));
         check("./run.sh a/b c:d", Some(&["./run.sh", "a/b", "c:d"]));
         for script in [
-            "", " \n", "cd /", "A=1 env", "true", "time ls", "ls *", "ls ~", "ls; ls", "ls\nls", "echo x",
-            "ls $HOME", "ls 'a'", "ls > x", "ls &", "ls \\", "{ls}", "!ls", "ls #", "%1", "(ls)", "ls `x`",
-            "ls é", "ls ?", "ls a\rb",
+            "",
+            " \n",
+            "setsid x",
+            "/usr/bin/setsid x",
+            "bash",
+            "cd /",
+            "A=1 env",
+            "true",
+            "time ls",
+            "ls *",
+            "ls ~",
+            "ls; ls",
+            "ls\nls",
+            "echo x",
+            "ls $HOME",
+            "ls 'a'",
+            "ls > x",
+            "ls &",
+            "ls \\",
+            "{ls}",
+            "!ls",
+            "ls #",
+            "%1",
+            "(ls)",
+            "ls `x`",
+            "ls é",
+            "ls ?",
+            "ls a\rb",
         ] {
             check(script, None);
         }
@@ -233,6 +285,10 @@ mod tests {
         is_left("/etc/hostname", |_, _| {});
         is_left("/usr", |_, _| {});
         is_left("env", |spec, _| spec.environment.push(("BASH_ENV".into(), "/x".into())));
+        is_left("env", |spec, _| spec.environment.push(("SHELLOPTS".into(), "xtrace".into())));
+        is_left("env", |spec, _| spec.environment.push(("PATH".into(), "/usr/bin:~/bin".into())));
+        is_left("env", |spec, _| spec.environment.retain(|(name, _)| name != "PATH"));
+        is_left("su", |_, _| {});
         is_left("env", |spec, _| spec.environment.push(("BASH_FUNC_env%%".into(), "() { :; }".into())));
         is_left("env", |_, login| login.functions = "env () { echo mine; }".into());
     }

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use windlass_output::{Offset, Span};
+use windlass_sys::descriptor;
 
 use super::format::{HEADER_LEN, Header, HeaderFound, Part, RECORD_LEN, Record};
 use super::segments::{Place, Segment};
@@ -29,18 +30,17 @@ impl SegmentView {
     /// Adds the bytes of `span`, which lies inside the segment, to `into`: all of them, or none and the error.
     pub(crate) fn read_bytes(&self, span: Span, into: &mut Vec<u8>) -> io::Result<()> {
         let data = self.file(Part::Data)?;
-        let before = into.len();
-        into.resize(before + length(span), 0);
-        let read = data.read_exact_at(&mut into[before..], span.from().get() - self.segment.start.get());
-        if read.is_err() {
+        let (before, count) = (into.len(), length(span));
+        let place = (span.from().get() - self.segment.start.get(), count);
+        let read = descriptor::read_more_at(&*data, into, place);
+        if read != Ok(count) {
             into.truncate(before);
         }
-        read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::other("the file is shorter than what was written to it")
-            }
-            _ => error,
-        })
+        match read {
+            Ok(read) if read == count => Ok(()),
+            Ok(_) => Err(io::Error::other("the file is shorter than what was written to it")),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Who printed the bytes of `span`: records in order, the first of them covering `span.from()`.

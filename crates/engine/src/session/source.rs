@@ -49,8 +49,8 @@ pub(crate) enum Filled {
     Ended(usize),
 }
 
-/// The most that is read of a terminal before it is journaled: a millisecond's worth of a flood.
-const TERMINAL_BATCH: usize = 64 * 1024;
+/// The most that is read of a terminal before it is journaled: two milliseconds' worth of a flood.
+const TERMINAL_BATCH: usize = 128 * 1024;
 /// The same for a pipe. The kernel's pages are handed over in larger pieces than small writes would get.
 const PIPE_BATCH: usize = 256 * 1024;
 /// What a pipe holds that nobody made roomy.

@@ -7,7 +7,7 @@ use crate::orphans::Orphans;
 use crate::spare::Spare;
 use crate::{Cause, ProcessLine, reactor};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -233,10 +233,12 @@ impl Prey {
     /// less than a step.
     fn kill_orphans(&self, seen: &mut BTreeMap<Pid, String>) {
         const MOST_LOOKS: usize = 256;
+        let mut struck = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let mut found = false;
             for orphan in self.orphans.living(|mark| self.wants(mark)) {
-                found = true;
+                // Who was killed already may take its time to die.
+                found |= struck.insert(orphan.pid());
                 let name = process::command_line(orphan.pid());
                 self.signal(&orphan, Blow::Kill);
                 if !self.watchers.contains(orphan.pid()) && !self.is_held_root(orphan.pid()) {

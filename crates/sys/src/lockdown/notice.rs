@@ -8,6 +8,7 @@ use super::call::{call, last_errno};
 use crate::process::Pid;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::sync::OnceLock;
 
 /// The right to be asked.
 #[derive(Debug)]
@@ -83,9 +84,10 @@ impl Listener {
     /// goes on: a program that it wrote could not be executed, and the end of a pipe would not be seen. Refused with the
     /// caller's reason, such as `MFILE`; then it still waits for an answer.
     pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: Heirs) -> Result<(), Errno> {
+        let separately = only_death_interrupts();
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
-            flags: 0,
+            flags: if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 },
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: match heirs {
@@ -100,7 +102,9 @@ impl Listener {
             return Err(last_errno());
         }
         drop(file);
-        self.answer(notice, Answer::Value(i64::from(number)));
+        if separately {
+            self.answer(notice, Answer::Value(i64::from(number)));
+        }
         Ok(())
     }
 
@@ -139,6 +143,19 @@ impl AsFd for Listener {
     }
 }
 
+/// Whether a caller can be trusted to wait: before Linux 5.19 every signal lets it go, and between a gift and its answer it
+/// would keep the gift and ask anew. There both go in one step, and the file stays ours for a moment.
+fn only_death_interrupts() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| rustix::system::uname().release().to_str().is_ok_and(is_new_enough))
+}
+
+fn is_new_enough(release: &str) -> bool {
+    let mut numbers = release.split(|char: char| !char.is_ascii_digit()).map_while(|word| word.parse().ok());
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (5, 19)
+}
+
 /// Reads another process's memory; how much of it there was.
 pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
@@ -151,4 +168,22 @@ pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Err
         call!(libc::SYS_process_vm_readv, pid.raw(), local, one, remote, one, no_flags)
     }?;
     Ok(usize::try_from(read).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new_enough;
+
+    #[test]
+    fn kernels_are_told_apart_by_their_release() {
+        for (release, expected) in [
+            ("6.18.44-fc", true),
+            ("5.19.0", true),
+            ("5.15.0-91-generic", false),
+            ("4.19", false),
+            ("odd", false),
+        ] {
+            assert_eq!(is_new_enough(release), expected, "{release}");
+        }
+    }
 }

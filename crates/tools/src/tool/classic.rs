@@ -19,9 +19,8 @@ use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
 use crate::held::{Held, Telling};
 use crate::login::Captured;
-use crate::plain::without_shell;
 use crate::report;
-use crate::shell::{Shell, check_script};
+use crate::shell::check_script;
 use crate::toolbox::Starting;
 
 const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: true };
@@ -77,7 +76,7 @@ pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let spec = CommandSpec::new(argv, "/");
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, true).await;
-    run(visit, Job { spec, shown, shell: None, bounds, login }).await
+    run(visit, Job { spec, shown, bounds, login }).await
 }
 
 pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
@@ -91,7 +90,7 @@ pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Re
     let shell = visit.toolbox.shell(None);
     let login = visit.toolbox.environment(&shell, login).await;
     let spec = command(&shell, &script, &login);
-    run(visit, Job { spec, shown: script, shell: Some(shell), bounds, login }).await
+    run(visit, Job { spec, shown: script, bounds, login }).await
 }
 
 /// What both tools take beside their command.
@@ -112,14 +111,12 @@ impl Bounds {
 struct Job {
     spec: CommandSpec,
     shown: String,
-    /// Who reads it, if it is a script.
-    shell: Option<Shell>,
     bounds: Bounds,
     login: Arc<Captured>,
 }
 
 async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
-    let Job { mut spec, shown, shell, bounds, login } = job;
+    let Job { mut spec, shown, bounds, login } = job;
     let policy = visit.toolbox.policy();
     let Composed { variables, removed } = policy.compose(&login.variables, Connection::Pipes, &[]);
     spec.environment.extend(variables);
@@ -129,8 +126,8 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     spec.lifetime = Lifetime::Runtime;
     let place = spec.directory.clone();
     let sandbox = visit.call.sandbox.clone();
-    let straight = shell.and_then(|shell| without_shell(&spec, (&shell, &shown), &login));
-    let held = visit.toolbox.start(Starting { spec, straight, command: shown, removed, sandbox })?;
+    let starting = Starting { spec, straight: None, command: shown, removed, sandbox };
+    let held = visit.toolbox.start(starting)?;
     let _attending = held.attend();
     let tied = Tied::to(&held, visit.call.dismissal);
     // The session's own time-out ends it, and everything it started, and then the answer comes.

@@ -94,13 +94,20 @@ impl Stage<'_> {
         beginning: &Beginning,
         items: Vec<Item>,
     ) -> Result<Ended> {
-        let (person, asked) = Person::new();
+        let (person, mut asked) = Person::new();
         let (events, received) = mpsc::channel(EVENTS);
         let person = Arc::new(person);
         let outside = Outside { events, attendant: Some(person.clone()), elicitor: Some(person) };
+        // Nobody sits there yet who could be asked: a server that asks before it is up is told no.
+        let declining = async {
+            while let Some(question) = asked.recv().await {
+                drop(question);
+            }
+        };
         let opened = tokio::select! {
             opened = Workshop::open(self.configured, self.options, (self.config, outside)) => opened?,
             signal = told_to_end(signals) => return Ok(Ended::Told(signal)),
+            () = declining => return Ok(Ended::Left),
         };
         let Workshop { crew, engine, foreign } = opened;
         let started = Team::start(crew, beginning);

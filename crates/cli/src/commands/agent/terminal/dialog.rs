@@ -242,7 +242,8 @@ impl Questions {
         let (Some(text), Some(question)) = (said, self.current()) else {
             return Step::Open(Dialog::Questions(self), Vec::new());
         };
-        let text = chosen(question, text.trim());
+        // What a field takes is for whoever asked to say.
+        let text = if self.may_be_empty { text } else { chosen(question, text.trim()) };
         let mut lines = vec![Line::of(Paint::Cyan, "› ").and(Paint::Bold, &text).hanging(2)];
         let id = question.id.clone();
         self.answers.push(UserAnswer { id, text });
@@ -258,6 +259,9 @@ impl Questions {
 
 /// A number that stands for an option is that option; everything else is an answer by itself.
 fn chosen(question: &UserQuestion, text: &str) -> String {
+    if question.options.iter().any(|option| option.label == text) {
+        return text.to_owned();
+    }
     let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let option = number.and_then(|at| question.options.get(at));
     option.map_or_else(|| text.to_owned(), |option| option.label.clone())

@@ -27,10 +27,10 @@ async fn fill_in(person: &Person, asked: Elicitation) -> ElicitationAnswer {
             };
             match field.value(&said) {
                 Ok(value) => break value,
-                Err(why) => header = why,
+                Err(why) => header = format!("{why} The MCP server {} asks again.", asked.server),
             }
         };
-        header = String::new();
+        header = format!("The MCP server {} also asks:", asked.server);
         content.extend(value.map(|value| (field.name, value)));
     }
     ElicitationAnswer::Accept(content)
@@ -174,6 +174,9 @@ impl Field {
                 truth(said).map(|yes| json!(yes)).ok_or_else(|| "Please say yes or no.".to_owned())
             }
             Kind::One(all) => chosen(all, said).map(|value| json!(value)),
+            Kind::Many(all) if all.is_empty() => {
+                Ok(json!(said.split(',').map(str::trim).collect::<Vec<_>>()))
+            }
             Kind::Many(all) => {
                 let values: Result<Vec<_>, _> =
                     said.split(',').map(|part| chosen(all, part.trim())).collect();
@@ -200,10 +203,11 @@ fn number(said: &str, whole: bool, (least, most): (Option<f64>, Option<f64>)) ->
     }
 }
 
+/// In words, or by the number of [`YES_OR_NO`].
 fn truth(said: &str) -> Option<bool> {
     match said.trim().to_lowercase().as_str() {
-        "yes" | "y" | "true" => Some(true),
-        "no" | "n" | "false" => Some(false),
+        "yes" | "y" | "true" | "1" => Some(true),
+        "no" | "n" | "false" | "2" => Some(false),
         _ => None,
     }
 }
@@ -298,15 +302,30 @@ mod tests {
         let (answer, asked) = answered(schema, &["", "y", "x", "many", "9", "4.5"]).await;
         assert_eq!(answer, accepted(&json!({ "c": "x", "n": 4.5 })));
         let headers: Vec<_> = asked.iter().skip(1).map(|one| one.header.as_str()).collect();
-        assert_eq!(
-            headers,
-            ["c is needed.", "y is not one of: x.", "", "many is not a number.", "It must be at most 5."]
-        );
+        let expected = [
+            "c is needed. The MCP server s asks again.",
+            "y is not one of: x. The MCP server s asks again.",
+            "The MCP server s also asks:",
+            "many is not a number. The MCP server s asks again.",
+            "It must be at most 5. The MCP server s asks again.",
+        ];
+        assert_eq!(headers, expected);
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_itself_a_choice_is_that_choice() {
+        let schema = json!({ "properties": {
+            "a": { "type": "string", "enum": ["1", "2", "4", "8"] },
+            "b": { "type": "array", "items": { "type": "string" } },
+        } });
+        let (answer, _) = answered(schema, &["4", "x, y"]).await;
+        assert_eq!(answer, accepted(&json!({ "a": "4", "b": ["x", "y"] })));
     }
 
     #[tokio::test]
     async fn a_question_without_fields_is_a_yes_or_a_no() {
         assert_eq!(answered(json!({}), &["yes"]).await.0, accepted(&json!({})));
+        assert_eq!(answered(json!({}), &["1"]).await.0, accepted(&json!({})));
         assert_eq!(answered(json!({}), &["no"]).await.0, ElicitationAnswer::Decline);
         assert_eq!(
             answered(json!({ "properties": { "a": { "type": "string" } } }), &[]).await.0,
