@@ -4,11 +4,13 @@ use serde_json::Value;
 use std::process::Command;
 use windlass_testkit::Scratch;
 
-const BESIDE_CODEX: [&str; 6] = [
+const BESIDE_CODEX: [&str; 8] = [
     "agent-first",
     "agent-memory",
     "agent-step",
     "agent-step-cpu",
+    "agent-step-script",
+    "agent-step-script-cpu",
     "agent-step-confined",
     "agent-step-confined-cpu",
 ];
