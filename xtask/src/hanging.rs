@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn a_picture_shows_a_process_and_what_it_started() {
         let mut command = Command::new("sh");
-        command.args(["-c", "exec 3<&0; cat <&3 & echo up; wait"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-c", "exec 3<&0; cat <&3 & echo up; wait"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().expect("sh starts");
         let mut said = [0; 3];
         child.stdout.as_mut().expect("piped").read_exact(&mut said).expect("it says that it is up");

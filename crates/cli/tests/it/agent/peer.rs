@@ -6,7 +6,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use windlass_testkit::codex::{self, Configuration};
-use windlass_testkit::model::{Invariants, Model, Reply, Turn, always, call, custom, say, think};
+use windlass_testkit::model::{
+    Invariants, Model, Reply, Turn, always, call, call_verbatim, custom, say, think,
+};
 use windlass_testkit::{Scratch, survivors};
 
 use super::stage::{SECRETS, Stage, exec};
@@ -15,39 +17,79 @@ const PATCH: &str = "*** Begin Patch\n*** Add File: note.txt\n+added\n*** End Pa
 const RETRIES: &str = "model_providers.scripted.stream_max_retries=2";
 
 /// A script that both can play.
-struct Play {
-    name: &'static str,
-    turns: fn() -> Vec<Turn>,
+type Play = (&'static str, fn() -> Vec<Turn>);
+
+/// A script that ends well.
+fn then_done(replies: Vec<Reply>) -> Vec<Turn> {
+    replies.into_iter().chain([say("done")]).map(always).collect()
 }
 
-const PLAYS: [Play; 9] = [
-    Play {
-        name: "a command",
-        turns: || vec![always(think("hm").and(exec("echo seen"))), always(say("done"))],
-    },
-    Play { name: "a command that fails", turns: || vec![always(exec("exit 3")), always(say("done"))] },
-    Play { name: "a patch", turns: || vec![always(custom("apply_patch", PATCH)), always(say("done"))] },
-    Play {
-        name: "a plan",
-        turns: || {
-            let plan = json!({ "plan": [{ "step": "dig", "status": "in_progress" }] });
-            vec![always(call("update_plan", plan)), always(say("done"))]
-        },
-    },
-    Play { name: "the environment", turns: || vec![always(exec("env")), always(say("done"))] },
-    Play {
-        name: "a message that was cut off",
-        turns: || vec![always(say("all is well").cut_after_events(5)), always(say("all is well"))],
-    },
-    Play {
-        name: "a failure after a call",
-        turns: || {
-            let failing = exec("echo once >> log").failing("server_error", "gone");
-            vec![always(failing), always(say("done"))]
-        },
-    },
-    Play { name: "no such tool", turns: || vec![always(call("nothing", json!({}))), always(say("done"))] },
-    Play { name: "a wrong key", turns: || (0..7).map(|_| always(Reply::refusal(401, "who?"))).collect() },
+fn plan(steps: &Value) -> Reply {
+    call("update_plan", json!({ "plan": steps }))
+}
+
+/// What a command that goes on is asked for after a moment.
+fn briefly(script: &str, tty: bool) -> Reply {
+    call("exec_command", json!({ "cmd": script, "tty": tty, "yield_time_ms": 250 }))
+}
+
+fn refused(count: usize, status: u16) -> Vec<Turn> {
+    (0..count).map(|_| always(Reply::refusal(status, "no"))).collect()
+}
+
+const PLAYS: &[Play] = &[
+    ("an answer", || then_done(Vec::new())),
+    ("a thought and a command", || then_done(vec![think("hm").and(exec("echo seen"))])),
+    ("a command that fails", || then_done(vec![exec("exit 3")])),
+    ("a command that does not exist", || then_done(vec![exec("no-such-program-at-all")])),
+    ("a command that is killed", || then_done(vec![exec("kill -9 $$")])),
+    ("two commands in one answer", || then_done(vec![exec("echo one").and(exec("echo two"))])),
+    ("two commands one after the other", || then_done(vec![exec("echo one"), exec("echo two")])),
+    ("words before a command", || then_done(vec![say("first a look").and(exec("echo seen"))])),
+    ("much output", || then_done(vec![exec("seq 100000")])),
+    ("output that is no text", || then_done(vec![exec("head -c 2000 /dev/urandom")])),
+    ("a command on a terminal", || {
+        then_done(vec![call("exec_command", json!({ "cmd": "test -t 1 && echo yes", "tty": true }))])
+    }),
+    ("a command that goes on and ends", || then_done(vec![briefly("sleep 1; echo late", false)])),
+    ("the environment", || then_done(vec![exec("env")])),
+    ("a patch", || then_done(vec![custom("apply_patch", PATCH)])),
+    ("a patch that does not fit", || {
+        let patch = "*** Begin Patch\n*** Update File: missing.txt\n@@\n-a\n+b\n*** End Patch";
+        then_done(vec![custom("apply_patch", patch)])
+    }),
+    ("a patch in a shell", || then_done(vec![exec(&format!("apply_patch <<'EOF'\n{PATCH}\nEOF"))])),
+    ("a plan", || then_done(vec![plan(&json!([{ "step": "dig", "status": "in_progress" }]))])),
+    ("a plan that changes", || {
+        let step = |status: &str| plan(&json!([{ "step": "dig", "status": status }]));
+        then_done(vec![step("in_progress"), step("completed")])
+    }),
+    ("an image that is not there", || then_done(vec![call("view_image", json!({ "path": "missing.png" }))])),
+    ("no such tool", || then_done(vec![call("nothing", json!({}))])),
+    ("arguments that are no JSON", || then_done(vec![call_verbatim("exec_command", "{\"cmd\": ")])),
+    ("arguments that are missing", || then_done(vec![call("exec_command", json!({}))])),
+    ("a message that was cut off", || {
+        vec![always(say("all is well").cut_after_events(5)), always(say("all is well"))]
+    }),
+    ("a call that was cut off", || {
+        vec![
+            always(exec("echo once >> log").cut_after_events(6)),
+            always(exec("cat log")),
+            always(say("done")),
+        ]
+    }),
+    ("a failure after a call", || then_done(vec![exec("echo once >> log").failing("server_error", "gone")])),
+    ("bytes one by one", || vec![always(say("all is well").dribbled())]),
+    ("garbage in between", || vec![always(say("all is well").with_garbage())]),
+    ("nobody there for a moment", || then_done(vec![Reply::hang_up()])),
+    ("too many requests for a moment", || {
+        then_done(vec![Reply::refusal(429, "slowly").with_header("retry-after", "0")])
+    }),
+    ("a server that stumbles", || then_done(vec![Reply::refusal(500, "ouch")])),
+    ("an answer that is not complete", || vec![always(say("half").incomplete("max_output_tokens"))]),
+    ("a wrong key", || refused(7, 401)),
+    ("a bad request", || refused(7, 400)),
+    ("no such model", || refused(7, 404)),
 ];
 
 /// What can be compared.
@@ -63,15 +105,18 @@ struct Told {
 #[test]
 #[ignore = "compares with Codex and prints; run it with --ignored --no-capture after `cargo xtask peers`"]
 fn codex_plays_the_same_scripts_and_where_it_differs_is_printed() {
-    for play in &PLAYS {
-        let (ours, theirs) = (ours(play), theirs(play));
+    let mut alike = 0;
+    for (name, turns) in PLAYS {
+        let (ours, theirs) = (ours(turns()), theirs(turns()));
+        alike += usize::from(ours == theirs);
         let word = if ours == theirs { "the same" } else { "different" };
-        println!("{}: {word}\n  windlass {ours:?}\n  codex    {theirs:?}", play.name);
+        println!("{name}: {word}\n  windlass {ours:?}\n  codex    {theirs:?}");
     }
+    println!("{alike} of {} the same", PLAYS.len());
 }
 
-fn ours(play: &Play) -> Told {
-    let model = Model::playing((play.turns)());
+fn ours(turns: Vec<Turn>) -> Told {
+    let model = Model::playing(turns);
     let home = Scratch::new("ours");
     // A stage of its own for the surroundings; the model is this one, whose script need not be played to its end.
     let stage = Stage::playing(Vec::new());
@@ -83,8 +128,8 @@ fn ours(play: &Play) -> Told {
     told(&model, output.status.code(), &output.stdout)
 }
 
-fn theirs(play: &Play) -> Told {
-    let model = Model::playing((play.turns)());
+fn theirs(turns: Vec<Turn>) -> Told {
+    let model = Model::playing(turns);
     let home = Scratch::new("theirs");
     let configuration = Configuration { model: &model.base_url(), features: "", more: "" };
     configuration.write(home.path()).expect("the configuration can be written");
