@@ -41,6 +41,8 @@ pub struct Team {
 struct Inner {
     crew: Arc<Crew>,
     members: Mutex<Members>,
+    /// Held while an agent is made: each counts those before it, and takes no name of theirs.
+    births: Mutex<()>,
     /// Grows whenever something happened that somebody may wait for.
     changes: watch::Sender<u64>,
 }
@@ -82,7 +84,12 @@ struct Cradle {
 impl Team {
     /// A team of one, which waits for words.
     pub fn start(crew: Crew, beginning: &Beginning) -> Result<(Self, ThreadId), RecordError> {
-        let inner = Inner { crew: Arc::new(crew), members: Mutex::default(), changes: watch::Sender::new(0) };
+        let inner = Inner {
+            crew: Arc::new(crew),
+            members: Mutex::default(),
+            births: Mutex::default(),
+            changes: watch::Sender::new(0),
+        };
         let team = Self { inner: Arc::new(inner) };
         let cradle = team.first(beginning)?;
         let id = team.bear(cradle);
@@ -327,9 +334,12 @@ impl Team {
         parent: &ThreadId,
         wanted: Wanted,
     ) -> Result<(ThreadId, String), String> {
-        let cradle = self.child(parent, &wanted)?;
-        let name = cradle.facts.nickname.clone().unwrap_or_default();
-        let id = self.bear(cradle);
+        let (id, name) = {
+            let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
+            let cradle = self.child(parent, &wanted)?;
+            let name = cradle.facts.nickname.clone().unwrap_or_default();
+            (self.bear(cradle), name)
+        };
         self.tell(&id, Op::Say(wanted.words)).await;
         Ok((id, name))
     }
@@ -504,6 +514,7 @@ impl Team {
 
     /// Reopens an agent that was closed, with what it knew.
     pub(crate) async fn resume(&self, parent: &ThreadId, id: &ThreadId) -> Result<Status, String> {
+        let _birth = self.inner.births.lock().unwrap_or_else(PoisonError::into_inner);
         if self.lock().get(id).is_some_and(|member| member.open) {
             return Ok(self.status(id));
         }

@@ -5,7 +5,7 @@
 //! is about to be run; other items when their answer is complete. So a broken stream never runs a call twice and never
 //! shows a message twice, and what it finished is not lost.
 
-use windlass_model::{Call, CallId, Failure, Item, Part, Remedy, Usage};
+use windlass_model::{Call, CallId, Content, Failure, Item, Part, Remedy, Usage};
 
 use crate::history::{Entry, Origin};
 
@@ -227,7 +227,20 @@ impl Turn {
     }
 
     fn broke(&mut self, failure: Failure, orders: &mut Vec<Order>) {
-        self.loose.clear();
+        let asks_again = match failure.remedy {
+            Remedy::Retry { .. } => true,
+            Remedy::Shorten => !self.overflowed,
+            Remedy::GiveUp => false,
+        };
+        if asks_again {
+            // The next answer says it anew.
+            self.loose.clear();
+        }
+        // Thoughts that lead to nothing are of no use to anybody.
+        while self.loose.last().is_some_and(is_thought) {
+            self.loose.pop();
+        }
+        self.keep_loose(orders);
         let after = match failure.remedy {
             Remedy::Retry { .. } => After::Rest(failure),
             Remedy::Shorten if !self.overflowed => After::Shorten,
@@ -357,6 +370,10 @@ impl Turn {
         self.filled += entry.estimate();
         orders.push(Order::Keep(entry));
     }
+}
+
+fn is_thought(item: &Item) -> bool {
+    matches!(item.content(), Content::Reasoning { .. })
 }
 
 #[cfg(test)]

@@ -332,10 +332,10 @@ impl Toolbox {
     pub(crate) fn start(&self, starting: Starting) -> Result<Arc<Held>, StartError> {
         const SESSION: &str = "WINDLASS_SESSION";
         let Starting { spec, straight, command, removed, sandbox } = starting;
-        let sandbox = self.confine(sandbox.as_ref().unwrap_or(&self.inner.options.sandbox))?;
+        let policy = sandbox.as_ref().unwrap_or(&self.inner.options.sandbox);
         let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
-        let start = |mut spec: CommandSpec| {
-            spec.sandbox.clone_from(&sandbox);
+        let start = |mut spec: CommandSpec, plan: &Option<Arc<Plan>>| {
+            spec.sandbox.clone_from(plan);
             match secret {
                 Some(number) => spec.environment.push((SESSION.into(), number.to_string().into())),
                 None => spec.number_in = Some(SESSION.into()),
@@ -344,11 +344,20 @@ impl Toolbox {
             spec.withheld.clone_from(&removed);
             self.inner.engine.start(spec)
         };
-        let session = match straight.map(&start) {
-            None | Some(Err(StartError::CannotExecute { .. } | StartError::ProgramNotFound { .. })) => {
-                start(spec)?
+        let start_either = |straight: Option<CommandSpec>, spec: CommandSpec| {
+            let plan = self.confine(policy)?;
+            match straight.map(|straight| start(straight, &plan)) {
+                None | Some(Err(StartError::CannotExecute { .. } | StartError::ProgramNotFound { .. })) => {
+                    start(spec, &plan)
+                }
+                Some(started) => started,
             }
-            Some(started) => started?,
+        };
+        // What a plan protects may go away before it is carried out, and then another plan is right.
+        let again = matches!(policy, Policy::Confined(_)).then(|| (straight.clone(), spec.clone()));
+        let session = match (start_either(straight, spec), again) {
+            (Err(StartError::Sandbox { .. }), Some((straight, spec))) => start_either(straight, spec)?,
+            (started, _) => started?,
         };
         let number = secret.unwrap_or_else(|| Number(session.id().get()));
         let held = Arc::new(Held::new(number, session, command, removed));

@@ -1,7 +1,7 @@
 //! Turns in every order of events: by example, and at random.
 
 use proptest::prelude::*;
-use windlass_model::{Content, Input, Role};
+use windlass_model::{Input, Role};
 
 use super::*;
 
@@ -148,6 +148,15 @@ fn what_cannot_pass_ends_the_turn_once_its_calls_are_answered() {
     check(
         vec![called("a"), Happened::Broke(Failure::lasting("no quota")), answered("a")],
         &["keep go, ask", "keep call a, start a", "", "keep output a, end Failed(\"no quota\")"],
+    );
+}
+
+#[test]
+fn what_was_said_before_a_failure_that_lasts_is_kept() {
+    let thought = Happened::Item(Item::reasoning("so"));
+    check(
+        vec![said("half"), thought, Happened::Broke(Failure::lasting("cut short"))],
+        &["keep go, ask", "", "", "keep half, end Failed(\"cut short\")"],
     );
 }
 

@@ -59,6 +59,7 @@ impl JsonLines {
             EventKind::TurnCompleted { turn, thread } => self.completed(agent, *turn, *thread),
             EventKind::TurnFailed { message } => {
                 let mut lines = self.plan_done(agent);
+                lines.push(json!({ "type": "error", "message": message }));
                 lines.push(json!({ "type": "turn.failed", "error": { "message": message } }));
                 lines
             }

@@ -111,7 +111,12 @@ fn an_answer_without_a_word_is_an_end_too() {
 fn an_answer_that_ran_out_of_room_fails_the_turn_with_the_reason() {
     for (dialect, reason) in [(Dialect::Responses, "max_output_tokens"), (Dialect::Chat, "length")] {
         let mut stage = Stage::speaking(dialect, vec![always(say("as far as it").incomplete(reason))]);
-        stage.run(&["go"]).badly(1, reason);
+        let ran = stage.run(&["--json", "go"]).badly(1, reason);
+        // What one wire finished before it failed is kept; the other finishes nothing before its end.
+        let finished = if dialect == Dialect::Responses { 1 } else { 0 };
+        assert_eq!(ran.items("agent_message").len(), finished, "{ran:?}");
+        let types: Vec<_> = ran.events().iter().map(|event| event["type"].clone()).collect();
+        assert_eq!(types[types.len() - 2..], ["error", "turn.failed"], "{ran:?}");
         stage.finish();
     }
 }
