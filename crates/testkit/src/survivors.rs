@@ -23,12 +23,17 @@ pub fn bearing(token: &str) -> Vec<String> {
 
 /// Zombie children of this process.
 pub fn zombies() -> Vec<u32> {
-    let me = std::process::id().to_string();
+    zombies_of(std::process::id())
+}
+
+/// Children of a process that have ended and that it has not collected.
+pub fn zombies_of(parent: u32) -> Vec<u32> {
+    let parent = parent.to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
         let fields = stat_fields(*pid);
-        fields.first().is_some_and(|state| state == "Z") && fields.get(1) == Some(&me)
+        fields.first().is_some_and(|state| state == "Z") && fields.get(1) == Some(&parent)
     })
     .collect()
 }

@@ -17,6 +17,7 @@ mod login;
 mod plain;
 mod random;
 mod reach;
+mod remembered;
 mod report;
 mod shell;
 mod tool;

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use windlass_engine::sandbox::{Plan, Policy, Surroundings};
 use windlass_engine::{
-    Attention, CommandSpec, Engine, InputWanted, Journal, Progress, Session, SessionId, Size, StartError,
-    Store, Until, screen_text,
+    Attention, CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
 };
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 use windlass_rules::Rules;
@@ -25,6 +24,7 @@ use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number, Showing, ViewKind};
 use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, LoginEnvironments};
+use crate::remembered::Remembered;
 use crate::shell::Shell;
 use crate::tool::{self, Refusal, Visit};
 use crate::{random, report};
@@ -536,35 +536,6 @@ pub(crate) struct Starting {
     pub(crate) removed: Vec<String>,
     /// What it may touch, if not what the toolbox says.
     pub(crate) sandbox: Option<Policy>,
-}
-
-/// A session whose output can be read.
-pub(crate) enum Remembered {
-    Held(Arc<Held>),
-    Stored { number: Number, journal: Box<Journal>, terminal: bool },
-}
-
-impl Remembered {
-    pub(crate) fn number(&self) -> Number {
-        match self {
-            Self::Held(held) => held.number,
-            Self::Stored { number, .. } => *number,
-        }
-    }
-
-    pub(crate) fn journal(&self) -> &Journal {
-        match self {
-            Self::Held(held) => held.session.journal(),
-            Self::Stored { journal, .. } => journal,
-        }
-    }
-
-    pub(crate) fn screen(&self) -> Option<String> {
-        match self {
-            Self::Held(held) => held.session.screen().map(|screen| screen.text),
-            Self::Stored { journal, terminal, .. } => terminal.then(|| screen_text(journal, Size::default())),
-        }
-    }
 }
 
 fn line(held: &Arc<Held>) -> String {

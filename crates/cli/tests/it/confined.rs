@@ -541,20 +541,9 @@ fn starts_that_fail_leave_no_zombies() {
         }
         // The last helper may be ending just now; one that stays is never collected.
         let deadline = Instant::now() + HANG;
-        while let left @ [_, ..] = zombies_of(served.child.id()).as_slice() {
+        while let left @ [_, ..] = survivors::zombies_of(served.child.id()).as_slice() {
             assert!(Instant::now() < deadline, "{layers}: {left:?}");
             served.ask("again", "tools/call", &json!({ "name": "list_sessions", "arguments": {} }));
         }
     }
-}
-
-/// What the kernel says of children that have ended and that nobody has collected.
-fn zombies_of(parent: u32) -> Vec<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-    let is_zombie = |line: &String| {
-        let fields = line.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
-        fields.starts_with(&format!("Z {parent} "))
-    };
-    lines.filter(is_zombie).collect()
 }

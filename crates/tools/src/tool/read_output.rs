@@ -14,8 +14,8 @@ use crate::arguments::{Arguments, BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::held::{Number, Showing, ViewKind, screen_fitted};
+use crate::remembered::Remembered;
 use crate::report;
-use crate::toolbox::Remembered;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "read_output",
