@@ -197,6 +197,8 @@ impl Stage {
         all.extend([place("SECRET", "secret"), place("SECRETDIR", "secrets"), place("HOME", "home")]);
         all.push(place("WINDLASS_STATE_DIR", "home/state"));
         all.push(("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()));
+        // The ordinary user's own shell is one that says no, and some programs ask for it where nobody names another.
+        all.push(("SHELL".to_owned(), "/bin/sh".to_owned()));
         // The toolchain lies in the home directory of whoever runs the tests, which is another one here.
         let toolchain =
             std::env::var("RUSTUP_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.rustup"));
