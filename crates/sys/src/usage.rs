@@ -57,12 +57,38 @@ pub fn of(processes: &[Pid], wanted: Wanted) -> Usage {
     sum
 }
 
-/// The share of the memory that these processes have between them: what several have in common is counted once. Much dearer
-/// than the resident memory. What may not be asked counts as resident.
+/// The share of the memory that these processes have between them: what several have in common is counted once, and what they
+/// hold in files without a name is counted, mapped or not. Much dearer than the resident memory. What may not be asked counts
+/// as resident.
 pub fn proportional_memory(processes: &[Pid]) -> u64 {
     let resident = |pid: Pid| of_one(pid, Wanted::default()).map_or(0, |usage| usage.resident);
-    processes.iter().map(|pid| share_of(*pid).unwrap_or_else(|| resident(*pid))).sum()
+    let share = |pid: Pid| share_of(pid).unwrap_or_else(|| Share { own: resident(pid), of_files: 0 });
+    let shares: Vec<_> = processes.iter().map(|pid| share(*pid)).collect();
+    let of_files: u64 = shares.iter().map(|share| share.of_files).sum();
+    shares.iter().map(|share| share.own).sum::<u64>() + of_files.max(held_in_memory(processes))
 }
+
+/// Bytes in files that are memory and have no name any more, or never had one, and that these processes have open: nobody
+/// else can let go of them. Much of it may be mapped, and resident, too.
+pub fn held_in_memory(processes: &[Pid]) -> u64 {
+    let mut held = HashMap::new();
+    for pid in processes {
+        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let Some(about) = fs::metadata(&path).ok().filter(|about| about.is_file() && about.nlink() == 0)
+            else {
+                continue;
+            };
+            let is_memory = || rustix::fs::statfs(&path).is_ok_and(|about| about.f_type == MEMORY_FILES);
+            held.entry((about.dev(), about.ino()))
+                .or_insert_with(|| if is_memory() { about.blocks() * 512 } else { 0 });
+        }
+    }
+    held.into_values().sum()
+}
+
+/// The kernel's number for file systems that are memory.
+const MEMORY_FILES: rustix::fs::FsWord = 0x0102_1994;
 
 /// The processes of every session of a runtime, by their marks.
 pub fn members(brand: Brand) -> HashMap<Mark, Vec<Pid>> {
@@ -147,10 +173,21 @@ fn written(pid: Pid) -> u64 {
     number("write_bytes:").saturating_sub(number("cancelled_write_bytes:"))
 }
 
-fn share_of(pid: Pid) -> Option<u64> {
+/// Of what is mapped, the part that is one process's.
+struct Share {
+    own: u64,
+    /// Of files that are memory.
+    of_files: u64,
+}
+
+fn share_of(pid: Pid) -> Option<Share> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    let bytes = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    };
+    let of_files = bytes("Pss_Shmem:").unwrap_or(0);
+    Some(Share { own: bytes("Pss:")?.saturating_sub(of_files), of_files })
 }
 
 /// The file says that it is empty, so reading it whole would feel its way in several calls.
@@ -163,8 +200,9 @@ fn read_small(file: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Usage, Wanted, from_stat, of, proportional_memory, tasks_of_this_user};
+    use super::{Usage, Wanted, from_stat, held_in_memory, of, proportional_memory, tasks_of_this_user};
     use crate::process::Pid;
+    use std::io::Write;
     use std::time::Duration;
 
     #[test]
@@ -194,5 +232,21 @@ mod tests {
         assert!(share > 0 && share <= usage.resident + (64 << 20), "{share}");
         assert!(tasks_of_this_user() >= usage.tasks);
         assert_eq!(of(&[Pid::new(0x3fff_ffff)], Wanted::default()), Usage::default());
+    }
+
+    /// Other tests of this process hold none.
+    #[test]
+    fn what_is_held_in_files_without_a_name_is_memory_and_counts_once() {
+        const SIZE: usize = 8 << 20;
+        let own = [Pid::of_this_process()];
+        let (before, share) = (held_in_memory(&own), proportional_memory(&own));
+        let file = rustix::fs::memfd_create("held", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut file = std::fs::File::from(file);
+        file.write_all(&vec![1; SIZE]).unwrap();
+        let again = file.try_clone().unwrap();
+        assert_eq!(held_in_memory(&own) - before, SIZE as u64);
+        assert!(proportional_memory(&own) >= share / 2 + SIZE as u64);
+        drop((file, again));
+        assert_eq!(held_in_memory(&own), before);
     }
 }

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod confinement;
+mod exhaustion;
 mod stage;
 mod tasks;
 mod terminals;
@@ -200,6 +201,38 @@ fn no_attempt_gets_out_where_there_is_a_loopback_device() {
     );
 }
 
+#[test]
+fn whoever_uses_everything_up_succeeds_where_nothing_stops_it() {
+    let stage = Stage::new("exhaust-bare", Owner::Myself);
+    let ends = exhaustion::unconfined(&stage);
+    assert!(ends.len() >= 10, "only {ends:?}");
+    let stopped: Vec<_> = ends.iter().filter(|(_, end)| !matches!(end, Outcome::Escaped(_))).collect();
+    assert!(stopped.is_empty(), "stopped by nothing: {stopped:#?}");
+}
+
+#[test]
+fn nobody_uses_everything_up_in_a_sandbox_with_limits() {
+    nothing_is_used_up("exhaust", Owner::Myself);
+}
+
+#[test]
+fn no_ordinary_user_uses_everything_up_in_a_sandbox_with_limits() {
+    nothing_is_used_up("exhaust-user", Owner::ordinary());
+}
+
+fn nothing_is_used_up(name: &str, owner: Owner) {
+    let stage = Stage::new(name, owner);
+    for (policy, layers) in [WORKSPACE, READING]
+        .into_iter()
+        .flat_map(|it| [(it.policy, Layers::All), (it.policy, Layers::Landlock)])
+    {
+        let ends = exhaustion::confined(&stage, Confinement { policy, layers, ..WORKSPACE });
+        println!("{policy:?}, {layers:?}: {ends:#?}");
+        let through: Vec<_> = ends.iter().filter(|(_, end)| !matches!(end, Outcome::Blocked(_))).collect();
+        assert!(through.is_empty(), "{policy:?}, {layers:?}: {through:#?}");
+    }
+}
+
 const WORKSPACE: Confinement =
     Confinement { policy: Policy::WorkspaceWrite, network: Network::Off, layers: Layers::All };
 const READING: Confinement = Confinement { policy: Policy::ReadOnly, ..WORKSPACE };
@@ -256,7 +289,8 @@ async fn every_terminal_task_works_in_a_workspace() {
 }
 
 fn tasks_work_in(name: &str, owner: Owner) {
-    let stage = Stage::new(name, owner);
+    let mut stage = Stage::new(name, owner);
+    stage.bring_toolchain();
     let done = tasks::carry_out(&stage, |reach| {
         let network = match reach {
             tasks::Reach::Nobody => Network::Off,
@@ -267,4 +301,6 @@ fn tasks_work_in(name: &str, owner: Owner) {
     println!("{}", tasks::table(&done));
     let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
+    let works = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Works)).count();
+    assert!(works >= 60, "only {works} tasks could be tried");
 }

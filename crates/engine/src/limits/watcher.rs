@@ -286,10 +286,12 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
     used
 }
 
-/// Memory that several share is counted for each of them, which is cheap; only if that is too much, it is counted well.
+/// Memory that several share is counted for each of them, which is cheap; only if that is too much, or some of it need not be
+/// mapped, it is counted well.
 fn memory(entry: &Entry, members: &[Pid], resident: u64) -> u64 {
     let is_much = entry.sampled.of(Resource::Memory).is_some_and(|Amount(limit)| resident > limit);
-    if is_much && members.len() > 1 { usage::proportional_memory(members) } else { resident }
+    let is_unsure = is_much && members.len() > 1 || usage::held_in_memory(members) > 0;
+    if is_unsure { usage::proportional_memory(members) } else { resident }
 }
 
 /// The kernel's announcements, as far as there are any.

@@ -73,16 +73,15 @@ const OWN_PLACES: [(&str, Rights); 4] = [
     ("/run", Rights::WRITE),
 ];
 
-/// Places that everybody shares. Terminals of others are not among them, nor is the table of processes, through which others
-/// could be changed.
-pub(super) const COMMON_PLACES: [(&str, Rights); 8] = [
+/// Places that everybody shares. Terminals of others are not among them, nor is what new ones are made by, of which somebody could
+/// take all that the machine has; nor is the table of processes, through which others could be changed.
+pub(super) const COMMON_PLACES: [(&str, Rights); 7] = [
     ("/dev/null", Rights::WRITE_INTO),
     ("/dev/zero", Rights::WRITE_INTO),
     ("/dev/full", Rights::WRITE_INTO),
     ("/dev/random", Rights::WRITE_INTO),
     ("/dev/urandom", Rights::WRITE_INTO),
     ("/dev/tty", Rights::WRITE_INTO),
-    ("/dev/ptmx", Rights::WRITE_INTO),
     ("/dev/shm", Rights::WRITE),
 ];
 

@@ -63,9 +63,11 @@ pub fn process_table() -> Result<Piece, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
 
-/// Terminals that nobody outside has.
+/// Terminals that nobody outside has, and not so many that none would be left for anybody else: the machine's own, of which there are 4096 in all
+/// unless somebody says otherwise, are these too.
 pub fn terminals() -> Result<Piece, Errno> {
     let devpts = FileSystem::open(c"devpts")?;
+    devpts.set(c"max", c"1024")?;
     devpts.set(c"ptmxmode", c"0666")?;
     devpts.set(c"mode", c"0620")?;
     devpts.make(NOSUID | NOEXEC)

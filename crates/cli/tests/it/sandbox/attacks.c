@@ -381,6 +381,8 @@ static void try(const struct attempt *attempt) {
     if (child == 0) {
         setpgid(0, 0);
         report = fcntl(ends[1], F_DUPFD_CLOEXEC, 500);
+        // Where so many may not be open.
+        if (report < 0) report = fcntl(ends[1], F_DUPFD_CLOEXEC, 20);
         alarm(SECONDS);
         errno = 0;
         attempt->run();

@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    fn parse(said: &str) -> Self {
+    pub(super) fn parse(said: &str) -> Self {
         let (kind, detail) = said.split_once(' ').expect("an outcome and its detail");
         match kind {
             "blocked" => Self::Blocked(detail.to_owned()),

@@ -18,6 +18,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("attacks.h", include_str!("attacks.h")),
     ("attacks.c", include_str!("attacks.c")),
     ("attributes.c", include_str!("attributes.c")),
+    ("exhaustion.c", include_str!("exhaustion.c")),
     ("files.c", include_str!("files.c")),
     ("kernel.c", include_str!("kernel.c")),
     ("namespaces.c", include_str!("namespaces.c")),
@@ -206,6 +207,22 @@ impl Stage {
         all
     }
 
+    /// Puts the Rust toolchain where an ordinary user finds it, if it lies in a home directory that is closed to others.
+    pub(crate) fn bring_toolchain(&mut self) {
+        if self.owner == Owner::Myself {
+            return;
+        }
+        let answer =
+            Command::new("rustc").args(["--print", "sysroot"]).output().expect("there is a compiler");
+        let text = String::from_utf8(answer.stdout).expect("a path is text");
+        let near = self.scratch.path().join("toolchain");
+        for part in ["bin", "lib"] {
+            link_all(&Path::new(text.trim()).join(part), &near.join(part));
+        }
+        let path = std::env::var("PATH").expect("there is a path");
+        self.environment.push(("PATH".to_owned(), format!("{}:{path}", near.join("bin").display())));
+    }
+
     /// A program that would make its caller root, to see whether it does.
     fn make_setuid_program(&mut self) {
         let path = self.path("setuid");
@@ -240,6 +257,19 @@ impl Drop for Stage {
             drop(child.stdin.take());
             // Whoever is gone already has nothing to tell.
             let _ = child.wait();
+        }
+    }
+}
+
+/// The same files in another place, where possible without copying them. They still belong to their owner.
+fn link_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("the stage is ours");
+    for entry in std::fs::read_dir(from).expect("it can be listed").flatten() {
+        let (there, here) = (entry.path(), to.join(entry.file_name()));
+        if there.is_dir() {
+            link_all(&there, &here);
+        } else if std::fs::hard_link(&there, &here).is_err() {
+            std::fs::copy(&there, &here).expect("it can be copied");
         }
     }
 }

@@ -6,6 +6,7 @@
 mod files;
 mod git;
 mod languages;
+mod packages;
 mod system;
 
 use std::fmt::Write;
@@ -29,6 +30,8 @@ pub(crate) struct Task {
     /// Programs without which it cannot be tried.
     pub(crate) needs: &'static [&'static str],
     pub(crate) reach: Reach,
+    /// For bash as well, run outside of the sandbox before it; mostly nothing.
+    pub(crate) before: &'static str,
     /// For bash, with `-eu` and `pipefail`.
     pub(crate) script: &'static str,
     /// For sh, with `-eu`, in the same directory, outside of the sandbox.
@@ -42,7 +45,7 @@ const fn task(
     script: &'static str,
     check: &'static str,
 ) -> Task {
-    Task { name, needs, reach: Reach::Nobody, script, check }
+    Task { name, needs, reach: Reach::Nobody, before: "", script, check }
 }
 
 /// How a task went.
@@ -62,7 +65,7 @@ pub(crate) struct Done {
 
 /// Every task there is, in an order in which none is in another's way.
 pub(crate) fn all() -> impl Iterator<Item = &'static Task> {
-    git::TASKS.iter().chain(languages::TASKS).chain(files::TASKS).chain(system::TASKS)
+    git::TASKS.iter().chain(languages::TASKS).chain(packages::TASKS).chain(files::TASKS).chain(system::TASKS)
 }
 
 /// Does all of them, one after the other, each behind the words for what it needs of the network.
@@ -75,8 +78,11 @@ fn outcome(stage: &Stage, prefix: &[String], task: &Task) -> Outcome {
         return Outcome::Untried(format!("no {missing}"));
     }
     let here = stage.directory(&["work", "tasks", task.name]);
-    let script = ["bash", "-eu", "-o", "pipefail", "-c", task.script].map(str::to_owned);
-    let words: Vec<_> = prefix.iter().cloned().chain(script).collect();
+    let bash = |script: &str| ["bash", "-eu", "-o", "pipefail", "-c", script].map(str::to_owned);
+    if let Err(why) = succeeds(stage, &here, &bash(task.before)) {
+        return Outcome::Failed(format!("it could not be prepared: {why}"));
+    }
+    let words: Vec<_> = prefix.iter().cloned().chain(bash(task.script)).collect();
     if let Err(why) = succeeds(stage, &here, &words) {
         return Outcome::Failed(why);
     }

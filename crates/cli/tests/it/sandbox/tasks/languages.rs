@@ -121,6 +121,7 @@ pub(super) const TASKS: &[Task] = &[
         name: "python_server_and_client",
         needs: &["python3"],
         reach: Reach::Loopback,
+        before: "",
         script: r#"printf 'import http.server, threading, urllib.request\nclass H(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200); self.end_headers(); self.wfile.write(b"served\\n")\n    def log_message(self, *a): pass\ns = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H)\nthreading.Thread(target=s.serve_forever, daemon=True).start()\nprint(urllib.request.urlopen("http://127.0.0.1:%%d" %% s.server_port).read().decode(), end="")\n' > serve.py
            env -u http_proxy -u HTTP_PROXY python3 serve.py > said"#,
         check: "grep -qx served said",
@@ -129,6 +130,7 @@ pub(super) const TASKS: &[Task] = &[
         name: "node_server_and_shell_client",
         needs: &["node"],
         reach: Reach::Loopback,
+        before: "",
         script: r#"mkfifo ready; node -e 'const s = require("net").createServer(c => c.end("served\n")).listen(0, "localhost", () => require("fs").writeFileSync("ready", s.address().family + " " + s.address().port)); process.on("SIGTERM", () => process.exit(0))' & server=$!
            read -r family port < ready || true; if [ "$family" = IPv6 ]; then host=::1; else host=127.0.0.1; fi
            cat < "/dev/tcp/$host/$port" > said; kill $server; wait $server"#,
