@@ -10,6 +10,7 @@ mod memory;
 mod merge;
 mod placing;
 mod repeated;
+mod shapes;
 mod split;
 mod vocabulary;
 mod window;

@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::merge::merged;
+use super::shapes::Shapes;
 use super::split::Rules;
 use super::window::Glance;
 
@@ -9,6 +10,7 @@ use super::window::Glance;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counting {
     memory: Option<Memory>,
+    shapes: Option<Shapes>,
 }
 
 /// Shorter texts are counted before remembering pays.
@@ -18,12 +20,19 @@ impl Counting {
     /// How many tokens `text` has, if at most `limit`; gives up as soon as there are more.
     pub(super) fn count<R: Rules>(&mut self, text: &str, limit: u64) -> Option<u64> {
         let text = text.as_bytes();
-        let count_piece = |from, to| count_piece::<R>(text, from, to);
         if text.len() < WORTH_REMEMBERING {
-            return count::<R>(text, limit, count_piece);
+            return count::<R>(text, limit, |from, to| count_piece::<R>(text, from, to));
         }
         let memory = self.memory.get_or_insert_default();
-        count::<R>(text, limit, |from, to| memory.count(text, from..to, || count_piece(from, to)))
+        let mut by_pieces = |text: &[u8]| {
+            let piece = |from, to| memory.count(text, from..to, || count_piece::<R>(text, from, to));
+            count::<R>(text, limit, piece)
+        };
+        if limit < u64::MAX {
+            return by_pieces(text);
+        }
+        let shapes = self.shapes.get_or_insert_default();
+        Some(shapes.count(text, |part| by_pieces(part).unwrap_or(limit)))
     }
 }
 

@@ -57,7 +57,7 @@ const fn scaled(hash: u64, count: usize) -> usize {
 }
 
 #[inline]
-const fn folded(a: u64, b: u64) -> u64 {
+pub(crate) const fn folded(a: u64, b: u64) -> u64 {
     let product = (a as u128).wrapping_mul(b as u128);
     (product as u64) ^ ((product >> 64) as u64)
 }

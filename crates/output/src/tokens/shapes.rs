@@ -1,0 +1,260 @@
+//! Lines that differ in nothing but their digits, as those of a log do: they have as many tokens as each other, as up to three
+//! digits are a token whichever they are. Each shape is counted once and remembered with all its bytes.
+
+use super::placing::folded;
+use wide::u8x16;
+
+/// What was seen of lines, of one tokenizer.
+#[derive(Clone, Debug)]
+pub(super) struct Shapes {
+    slots: Vec<Slot>,
+    /// The remembered lines, with every digit a zero, and room for one that is not remembered yet.
+    lines: Vec<u8>,
+    /// How much of it is remembered.
+    used: usize,
+    /// Of the lines of late, how many could not be told from memory, of [`ALL_NEW`]: each line counts for a sixteenth.
+    newness: u32,
+    /// How many bytes are not looked at before the next try.
+    rest: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u64,
+    from: u32,
+    /// None is remembered that is empty.
+    length: u16,
+    count: u16,
+}
+
+const SLOTS: usize = 8192;
+
+/// All of them together; when there are more, everything is forgotten.
+const MOST_BYTES: usize = 512 << 10;
+
+/// Shorter lines are counted as fast as they are found.
+const SHORTEST: usize = 40;
+const LONGEST: usize = 512;
+
+/// How new lines must be for the others not to be worth the while.
+const TOO_NEW: u32 = 10 << 10;
+const ALL_NEW: u32 = 16 << 10;
+
+/// How much is counted without a look at lines, then.
+const REST: usize = 256 << 10;
+
+/// Words that are hashed beside each other, and their bytes.
+const LANES: usize = 4;
+const GROUP: usize = LANES * 8;
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let (slots, lines) = (vec![Slot::default(); SLOTS], vec![0; MOST_BYTES + LONGEST]);
+        Self { slots, lines, used: 0, newness: 0, rest: 0 }
+    }
+}
+
+impl Shapes {
+    /// The tokens of a text that begins and ends where it could be cut, given who counts any such text.
+    pub(super) fn count(&mut self, text: &[u8], mut count: impl FnMut(&[u8]) -> u64) -> u64 {
+        let (mut counted, mut sum, mut at) = (0, 0, 0);
+        while at < text.len() {
+            if self.rest > 0 {
+                let rest = self.rest.min(text.len() - at);
+                (at, self.rest) = (at + rest, self.rest - rest);
+                // It goes on with the next line.
+                at += memchr::memchr(b'\n', &text[at..]).map_or(text.len() - at, |end| end + 1);
+                continue;
+            }
+            let Some(end) = memchr::memchr(b'\n', &text[at..]).map(|end| at + end + 1) else { break };
+            let line = &text[at..end];
+            let is_apart = begins_apart(text, at) && begins_apart(text, end);
+            if is_apart && (SHORTEST..=LONGEST).contains(&line.len()) {
+                if counted < at {
+                    sum += count(&text[counted..at]);
+                }
+                sum += self.count_line(line, &mut count);
+                counted = end;
+            } else {
+                self.note_new();
+            }
+            at = end;
+        }
+        if counted < text.len() { sum + count(&text[counted..]) } else { sum }
+    }
+
+    #[inline]
+    fn count_line(&mut self, line: &[u8], count: &mut impl FnMut(&[u8]) -> u64) -> u64 {
+        let (remembered, room) = self.lines.split_at_mut(self.used);
+        let hash = put_shape(line, room);
+        let slot = self.slots[hash as usize % SLOTS];
+        let (from, length) = (slot.from as usize, usize::from(slot.length));
+        if slot.hash == hash && remembered.get(from..from + length) == room.get(..line.len()) {
+            self.newness -= self.newness / 16;
+            return u64::from(slot.count);
+        }
+        self.note_new();
+        let tokens = count(line);
+        self.remember(line.len(), hash, tokens);
+        tokens
+    }
+
+    /// A line that cannot be told from memory.
+    fn note_new(&mut self) {
+        self.newness += (ALL_NEW - self.newness) / 16;
+        if self.newness > TOO_NEW {
+            (self.rest, self.newness) = (REST, TOO_NEW / 2);
+        }
+    }
+
+    /// Remembers what was put last.
+    #[cold]
+    fn remember(&mut self, length: usize, hash: u64, tokens: u64) {
+        let slot = (u32::try_from(self.used), u16::try_from(length), u16::try_from(tokens));
+        let (Ok(from), Ok(length), Ok(count)) = slot else { return };
+        self.slots[hash as usize % SLOTS] = Slot { hash, from, length, count };
+        self.used += usize::from(length);
+        if self.used > MOST_BYTES {
+            self.used = 0;
+            self.slots.fill(Slot::default());
+        }
+    }
+}
+
+/// Whether the text can be cut here, which must be at its beginning, after the end of a line, or at its end. White space could
+/// belong to that end, and so could a slash after punctuation.
+#[inline]
+fn begins_apart(text: &[u8], at: usize) -> bool {
+    at == 0 || text.get(at).is_none_or(|byte| byte.is_ascii_graphic() && *byte != b'/')
+}
+
+/// Puts the line with zeros for digits there, and answers with its hash.
+#[inline]
+fn put_shape(line: &[u8], room: &mut [u8]) -> u64 {
+    let mut lanes = [1_u64, 2, 3, 4];
+    let mut put = |group: &[u8; GROUP], place: &mut [u8; GROUP]| {
+        for (half, bytes) in place.as_chunks_mut::<16>().0.iter_mut().zip(group.as_chunks::<16>().0) {
+            *half = without_digits(*bytes);
+        }
+        for (lane, word) in lanes.iter_mut().zip(place.as_chunks::<8>().0) {
+            *lane = folded(*lane ^ u64::from_le_bytes(*word), 0x9e37_79b9_7f4a_7c15);
+        }
+    };
+    let (groups, end) = line.as_chunks::<GROUP>();
+    let places = room.as_chunks_mut::<GROUP>().0;
+    groups.iter().zip(places.iter_mut()).for_each(|(group, place)| put(group, place));
+    if let Some(place) = places.get_mut(groups.len()).filter(|_| !end.is_empty()) {
+        let mut group = [0; GROUP];
+        group[..end.len()].copy_from_slice(end);
+        put(&group, place);
+    }
+    let [one, two, three, four] = lanes;
+    folded(one ^ two.rotate_left(23), 0xd1b5_4a32_d192_ed03 ^ line.len() as u64)
+        ^ folded(three ^ four.rotate_left(23), 0x8cb9_2ba7_2f3d_8dd7)
+}
+
+#[inline]
+fn without_digits(bytes: [u8; 16]) -> [u8; 16] {
+    let bytes = u8x16::new(bytes);
+    let above = bytes - u8x16::splat(b'0');
+    let is_digit = above.min(u8x16::splat(9)).simd_eq(above);
+    is_digit.blend(u8x16::splat(b'0'), bytes).to_array()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::count::Counting;
+    use super::super::split::{Cl100kRules, O200kRules};
+    use super::super::{TokenCounter, Tokenizer};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What it counts, and how many bytes of it somebody else had to count.
+    fn counted(text: &str) -> (u64, usize) {
+        let mut asked = 0;
+        let sum = Shapes::default().count(text.as_bytes(), |part| {
+            asked += part.len();
+            Tokenizer::O200k.count(std::str::from_utf8(part).expect("it is cut between lines")).get()
+        });
+        (sum, asked)
+    }
+
+    #[test]
+    fn lines_that_differ_in_digits_are_counted_once() {
+        let lines = (1000..3000).map(|n| {
+            format!(
+                "2026-01-01 00:00:{:02} INFO worker-{} served request {n} in {} ms\n",
+                n % 60,
+                n % 8,
+                n % 90 + 10
+            )
+        });
+        let text: String = lines.collect();
+        let (sum, asked) = counted(&text);
+        assert_eq!(sum, Tokenizer::O200k.count(&text).get());
+        assert!(asked < 100, "{asked} of {}", text.len());
+    }
+
+    #[test]
+    fn what_is_never_the_same_is_hardly_looked_at() {
+        let word = |n: usize| {
+            (0..6).map(|place| char::from(b'a' + (n / 7_usize.pow(place) % 7) as u8)).collect::<String>()
+        };
+        let text: String = (0..20_000)
+            .map(|n| format!("the word {} is not like the others of this text\n", word(n * 31)))
+            .collect();
+        let (sum, asked) = counted(&text);
+        assert_eq!(sum, Tokenizer::O200k.count(&text).get());
+        assert_eq!(asked, text.len());
+    }
+
+    #[test]
+    fn more_than_can_be_remembered_is_forgotten_and_counted_again() {
+        // Each shape comes three times in a row, so that they are worth remembering.
+        let text: String = (0..12_000)
+            .map(|n| {
+                format!(
+                    "{}{} and the rest of the line is long and always the same as it was\n",
+                    "x".repeat(n / 3 % 40),
+                    "yz".repeat(n / 120 % 100)
+                )
+            })
+            .collect();
+        assert_eq!(counted(&text).0, Tokenizer::O200k.count(&text).get());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+        #[test]
+        fn whatever_is_printed_counts_as_it_does_piece_by_piece(
+            lines in proptest::collection::vec("[ -~é日\\t\\r0-9]{0,60}[0-9]{0,5}[ -~]{0,40}", 1..12),
+            picks in proptest::collection::vec((any::<prop::sample::Index>(), any::<u32>()), 300..600),
+        ) {
+            let digits = |line: &str, number: u32| -> String {
+                line.char_indices().map(|(at, c)| if c.is_ascii_digit() {
+                    char::from(b'0' + ((number as usize >> (at % 20)) % 10) as u8)
+                } else { c }).collect()
+            };
+            let line = |pick: &prop::sample::Index| lines[pick.index(lines.len())].as_str();
+            let text: String = picks.iter().map(|(pick, number)| digits(line(pick), *number) + "\n").collect();
+            // Whoever has a limit looks at no lines.
+            let most = u64::MAX - 1;
+            let by_pieces = [
+                (Tokenizer::O200k, Counting::default().count::<O200kRules>(&text, most)),
+                (Tokenizer::Cl100k, Counting::default().count::<Cl100kRules>(&text, most)),
+            ];
+            for (tokenizer, expected) in by_pieces {
+                prop_assert_eq!(Some(tokenizer.count(&text).get()), expected);
+                let mut counter = TokenCounter::new(tokenizer);
+                let mut rest = text.as_str();
+                while !rest.is_empty() {
+                    let (part, later) = rest.split_at(rest.ceil_char_boundary(20_000.min(rest.len())));
+                    counter.feed(part);
+                    rest = later;
+                }
+                prop_assert_eq!(Some(counter.finish().get()), expected);
+            }
+        }
+    }
+}
