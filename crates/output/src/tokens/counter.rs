@@ -3,6 +3,7 @@
 use super::classes::{Class, class_at};
 use super::count::Counting;
 use super::repeated::{Repeated, repeated};
+use super::shapes::without_digits;
 use super::{Tokenizer, Tokens};
 
 /// Counts text that comes in parts as if it had come whole.
@@ -17,6 +18,8 @@ pub struct TokenCounter {
     counting: Counting,
     counted: Tokens,
     bytes: u64,
+    /// Where a text is put without its digits.
+    room: Vec<u8>,
 }
 
 /// From here on it pays not to copy a part.
@@ -30,7 +33,7 @@ impl TokenCounter {
     #[must_use]
     pub fn new(tokenizer: Tokenizer) -> Self {
         let (carried, counting) = (String::new(), Counting::default());
-        Self { tokenizer, carried, counting, counted: Tokens::ZERO, bytes: 0 }
+        Self { tokenizer, carried, counting, counted: Tokens::ZERO, bytes: 0, room: Vec::new() }
     }
 
     /// Another one of the same kind, of nothing yet.
@@ -64,7 +67,8 @@ impl TokenCounter {
 
     /// Counts what another counter left out, in whatever order, and as nothing of this one's text.
     pub fn feed_apart(&mut self, middle: &str) {
-        let mut rest = middle;
+        let mut room = std::mem::take(&mut self.room);
+        let mut rest = without_digits(middle, &mut room);
         while let Some(Repeated { from, unit, times }) = repeated(rest) {
             self.count(&rest[..from]);
             let once = self.tokenizer.count_with(&rest[from..from + unit], &mut self.counting).get();
@@ -72,6 +76,7 @@ impl TokenCounter {
             rest = &rest[from + unit * times..];
         }
         self.count(rest);
+        self.room = room;
     }
 
     /// Adds what others have counted.

@@ -1,17 +1,26 @@
 //! Lines that differ in nothing but their digits, as those of a log do: they have as many tokens as each other, as up to three
-//! digits are a token whichever they are. Each shape is counted once and remembered with all its bytes.
+//! digits are a token whichever they are. So every digit may be taken for a zero, and then many lines are the same: each is
+//! counted once and remembered with all its bytes.
 
 use super::placing::folded;
-use wide::u8x16;
+
+/// Puts the text there with zeros for all digits. It has as many tokens.
+pub(super) fn without_digits<'a>(text: &str, room: &'a mut Vec<u8>) -> &'a str {
+    room.clear();
+    room.extend_from_slice(text.as_bytes());
+    for byte in &mut *room {
+        *byte = if byte.is_ascii_digit() { b'0' } else { *byte };
+    }
+    // Text stays text, if a letter takes the place of another of its length.
+    std::str::from_utf8(room).unwrap_or_default()
+}
 
 /// What was seen of lines, of one tokenizer.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     slots: Vec<Slot>,
-    /// The remembered lines, with every digit a zero, and room for one that is not remembered yet.
+    /// The remembered lines.
     lines: Vec<u8>,
-    /// How much of it is remembered.
-    used: usize,
     /// Of the lines of late, how many could not be told from memory, of [`ALL_NEW`]: each line counts for a sixteenth.
     newness: u32,
     /// How many bytes are not looked at before the next try.
@@ -49,8 +58,7 @@ const GROUP: usize = LANES * 8;
 
 impl Default for Shapes {
     fn default() -> Self {
-        let (slots, lines) = (vec![Slot::default(); SLOTS], vec![0; MOST_BYTES + LONGEST]);
-        Self { slots, lines, used: 0, newness: 0, rest: 0 }
+        Self { slots: vec![Slot::default(); SLOTS], lines: Vec::new(), newness: 0, rest: 0 }
     }
 }
 
@@ -85,17 +93,16 @@ impl Shapes {
 
     #[inline]
     fn count_line(&mut self, line: &[u8], count: &mut impl FnMut(&[u8]) -> u64) -> u64 {
-        let (remembered, room) = self.lines.split_at_mut(self.used);
-        let hash = put_shape(line, room);
+        let hash = hash_of(line);
         let slot = self.slots[hash as usize % SLOTS];
         let (from, length) = (slot.from as usize, usize::from(slot.length));
-        if slot.hash == hash && remembered.get(from..from + length) == room.get(..line.len()) {
+        if slot.hash == hash && self.lines.get(from..from + length) == Some(line) {
             self.newness -= self.newness / 16;
             return u64::from(slot.count);
         }
         self.note_new();
         let tokens = count(line);
-        self.remember(line.len(), hash, tokens);
+        self.remember(line, hash, tokens);
         tokens
     }
 
@@ -107,16 +114,16 @@ impl Shapes {
         }
     }
 
-    /// Remembers what was put last.
     #[cold]
-    fn remember(&mut self, length: usize, hash: u64, tokens: u64) {
-        let slot = (u32::try_from(self.used), u16::try_from(length), u16::try_from(tokens));
-        let (Ok(from), Ok(length), Ok(count)) = slot else { return };
-        self.slots[hash as usize % SLOTS] = Slot { hash, from, length, count };
-        self.used += usize::from(length);
-        if self.used > MOST_BYTES {
-            self.used = 0;
+    fn remember(&mut self, line: &[u8], hash: u64, tokens: u64) {
+        if self.lines.len() + line.len() > MOST_BYTES {
+            self.lines.clear();
             self.slots.fill(Slot::default());
+        }
+        let slot = (u32::try_from(self.lines.len()), u16::try_from(line.len()), u16::try_from(tokens));
+        if let (Ok(from), Ok(length), Ok(count)) = slot {
+            self.lines.extend_from_slice(line);
+            self.slots[hash as usize % SLOTS] = Slot { hash, from, length, count };
         }
     }
 }
@@ -128,37 +135,20 @@ fn begins_apart(text: &[u8], at: usize) -> bool {
     at == 0 || text.get(at).is_none_or(|byte| byte.is_ascii_graphic() && *byte != b'/')
 }
 
-/// Puts the line with zeros for digits there, and answers with its hash.
 #[inline]
-fn put_shape(line: &[u8], room: &mut [u8]) -> u64 {
+fn hash_of(line: &[u8]) -> u64 {
     let mut lanes = [1_u64, 2, 3, 4];
-    let mut put = |group: &[u8; GROUP], place: &mut [u8; GROUP]| {
-        for (half, bytes) in place.as_chunks_mut::<16>().0.iter_mut().zip(group.as_chunks::<16>().0) {
-            *half = without_digits(*bytes);
-        }
-        for (lane, word) in lanes.iter_mut().zip(place.as_chunks::<8>().0) {
+    let mut add = |group: &[u8; GROUP]| {
+        for (lane, word) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
             *lane = folded(*lane ^ u64::from_le_bytes(*word), 0x9e37_79b9_7f4a_7c15);
         }
     };
-    let (groups, end) = line.as_chunks::<GROUP>();
-    let places = room.as_chunks_mut::<GROUP>().0;
-    groups.iter().zip(places.iter_mut()).for_each(|(group, place)| put(group, place));
-    if let Some(place) = places.get_mut(groups.len()).filter(|_| !end.is_empty()) {
-        let mut group = [0; GROUP];
-        group[..end.len()].copy_from_slice(end);
-        put(&group, place);
-    }
+    line.as_chunks::<GROUP>().0.iter().for_each(&mut add);
+    // The end once more, as far as it fills a group: lines are longer than that.
+    line.last_chunk().into_iter().for_each(&mut add);
     let [one, two, three, four] = lanes;
     folded(one ^ two.rotate_left(23), 0xd1b5_4a32_d192_ed03 ^ line.len() as u64)
         ^ folded(three ^ four.rotate_left(23), 0x8cb9_2ba7_2f3d_8dd7)
-}
-
-#[inline]
-fn without_digits(bytes: [u8; 16]) -> [u8; 16] {
-    let bytes = u8x16::new(bytes);
-    let above = bytes - u8x16::splat(b'0');
-    let is_digit = above.min(u8x16::splat(9)).simd_eq(above);
-    is_digit.blend(u8x16::splat(b'0'), bytes).to_array()
 }
 
 #[cfg(test)]
@@ -171,7 +161,8 @@ mod tests {
 
     /// What it counts, and how many bytes of it somebody else had to count.
     fn counted(text: &str) -> (u64, usize) {
-        let mut asked = 0;
+        let (mut asked, mut room) = (0, Vec::new());
+        let text = without_digits(text, &mut room);
         let sum = Shapes::default().count(text.as_bytes(), |part| {
             asked += part.len();
             Tokenizer::O200k.count(std::str::from_utf8(part).expect("it is cut between lines")).get()
