@@ -53,8 +53,6 @@ pub(crate) enum Filled {
 const TERMINAL_BATCH: usize = 128 * 1024;
 /// The same for a pipe. The kernel's pages are handed over in larger pieces than small writes would get.
 const PIPE_BATCH: usize = 256 * 1024;
-/// What a terminal holds, all but a little.
-const TERMINAL_HOLDS: usize = 4000;
 /// What a pipe holds that nobody made roomy.
 const PIPE_HOLDS: usize = 64 * 1024;
 /// What a roomy one holds: whoever floods it has to wait less often.
@@ -180,20 +178,10 @@ fn fill(fd: &OwnedFd, stream: Stream, buffer: &mut [u8]) -> Filled {
             Err(_) => return Filled::Ended(filled),
         };
         filled += count;
-        // One that gave less than it holds is empty: the next byte wakes us.
-        let is_empty = match stream {
-            Stream::Terminal => count < wanted.min(TERMINAL_HOLDS) && has_nothing(fd),
-            Stream::Stdout | Stream::Stderr => count < wanted.min(PIPE_HOLDS),
-        };
-        if is_empty {
+        // A pipe that gave less than it holds is empty: the next byte wakes us. A terminal may have more.
+        if stream != Stream::Terminal && count < wanted.min(PIPE_HOLDS) {
             return Filled::Emptied(filled);
         }
     }
     Filled::More(filled)
-}
-
-/// Whether a terminal has nothing more for now. It gives less than it has where its ring begins again, so it has to be asked.
-/// To read from it once more would tell, too, but a read that finds nothing waits for the kernel's own thread to look for more.
-fn has_nothing(fd: &OwnedFd) -> bool {
-    rustix::io::ioctl_fionread(fd) == Ok(0)
 }
