@@ -52,7 +52,11 @@ impl Runner {
         let scope = scope(arguments).iter().copied();
         let arguments = arguments.iter().map(String::as_str);
         let _watch = hanging::watch();
-        command::run(command::cargo(words.chain(scope).chain(arguments))?)
+        let mut tests = command::cargo(words.chain(scope).chain(arguments))?;
+        for name in PERSONAL {
+            tests.env_remove(name);
+        }
+        command::run(tests)
     }
 
     fn words(&self) -> &'static [&'static str] {
@@ -62,6 +66,21 @@ impl Runner {
         }
     }
 }
+
+/// What differs from one who runs the tests to the next, and must make no difference to them: a test that needs any of it sets it.
+const PERSONAL: &[&str] = &[
+    "SHELL",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "ENV",
+    "BASH_ENV",
+    "LS_COLORS",
+];
 
 fn nextest_works() -> Result<bool> {
     Ok(command::works(command::cargo(["nextest", "--version"])?))
