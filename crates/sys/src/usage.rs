@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::ops::AddAssign;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
@@ -75,20 +76,21 @@ pub fn held_in_memory(processes: &[Pid]) -> u64 {
     for pid in processes {
         for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
             let path = entry.path();
-            let Some(about) = fs::metadata(&path).ok().filter(|about| about.is_file() && about.nlink() == 0)
-            else {
-                continue;
-            };
-            let is_memory = || rustix::fs::statfs(&path).is_ok_and(|about| about.f_type == MEMORY_FILES);
-            held.entry((about.dev(), about.ino()))
-                .or_insert_with(|| if is_memory() { about.blocks() * 512 } else { 0 });
+            // Only what is memory by its name is looked at: to ask another file system could take for ever.
+            let is_memory =
+                fs::read_link(&path).is_ok_and(|link| is_nameless_memory(link.as_os_str().as_bytes()));
+            if let Some(about) = is_memory.then(|| fs::metadata(&path).ok()).flatten() {
+                held.insert((about.dev(), about.ino()), about.blocks() * 512);
+            }
         }
     }
     held.into_values().sum()
 }
 
-/// The kernel's number for file systems that are memory.
-const MEMORY_FILES: rustix::fs::FsWord = 0x0102_1994;
+/// By what the kernel calls an open file.
+fn is_nameless_memory(link: &[u8]) -> bool {
+    link.ends_with(b" (deleted)") && (link.starts_with(b"/memfd:") || link.starts_with(b"/dev/shm/"))
+}
 
 /// The processes of every session of a runtime, by their marks.
 pub fn members(brand: Brand) -> HashMap<Mark, Vec<Pid>> {
@@ -200,7 +202,10 @@ fn read_small(file: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Usage, Wanted, from_stat, held_in_memory, of, proportional_memory, tasks_of_this_user};
+    use super::{
+        Usage, Wanted, from_stat, held_in_memory, is_nameless_memory, of, proportional_memory,
+        tasks_of_this_user,
+    };
     use crate::process::Pid;
     use std::io::Write;
     use std::time::Duration;
@@ -232,6 +237,17 @@ mod tests {
         assert!(share > 0 && share <= usage.resident + (64 << 20), "{share}");
         assert!(tasks_of_this_user() >= usage.tasks);
         assert_eq!(of(&[Pid::new(0x3fff_ffff)], Wanted::default()), Usage::default());
+    }
+
+    #[test]
+    fn memory_without_a_name_is_told_by_what_the_kernel_calls_it() {
+        let check =
+            |link: &str, expected| assert_eq!(is_nameless_memory(link.as_bytes()), expected, "{link}");
+        check("/memfd:held (deleted)", true);
+        check("/dev/shm/sem (deleted)", true);
+        check("/dev/shm/sem", false);
+        check("/tmp/x (deleted)", false);
+        check("pipe:[7]", false);
     }
 
     /// Other tests of this process hold none.
