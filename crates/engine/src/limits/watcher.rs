@@ -286,13 +286,17 @@ fn measure(entry: &Entry, wanted: &Limits, members: &[Pid]) -> Peaks {
     used
 }
 
-/// Memory that several share is counted for each of them, which is cheap; only if that is too much, or some of it need not be
-/// mapped, it is counted well.
+/// Memory that several share is counted for each of them, which is cheap; only if that is too much, or much of it need not be
+/// mapped, it is counted well. A little is never mapped: scripts lie in such files.
 fn memory(entry: &Entry, members: &[Pid], resident: u64) -> u64 {
-    let is_much = entry.sampled.of(Resource::Memory).is_some_and(|Amount(limit)| resident > limit);
-    let is_unsure = is_much && members.len() > 1 || usage::held_in_memory(members) > 0;
+    let Some(Amount(limit)) = entry.sampled.of(Resource::Memory) else { return resident };
+    let is_unsure =
+        resident > limit && members.len() > 1 || usage::held_in_memory(members) > limit / UNMAPPED_PART;
     if is_unsure { usage::proportional_memory(members) } else { resident }
 }
+
+/// Which part of its limit a session may hold without its being looked for.
+const UNMAPPED_PART: u64 = 16;
 
 /// The kernel's announcements, as far as there are any.
 struct Ears {

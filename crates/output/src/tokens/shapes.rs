@@ -11,7 +11,7 @@ pub(super) fn without_digits<'a>(text: &str, room: &'a mut Vec<u8>) -> &'a str {
     for byte in &mut *room {
         *byte = if byte.is_ascii_digit() { b'0' } else { *byte };
     }
-    // Text stays text, if a letter takes the place of another of its length.
+    // It is still text: a character took the place of another of the same length.
     std::str::from_utf8(room).unwrap_or_default()
 }
 

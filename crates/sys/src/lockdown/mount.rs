@@ -63,8 +63,8 @@ pub fn process_table() -> Result<Piece, Errno> {
     FileSystem::open(c"proc")?.make(NOSUID | NODEV | NOEXEC)
 }
 
-/// Terminals that nobody outside has, and not so many that none would be left for anybody else: the machine's own, of which there are 4096 in all
-/// unless somebody says otherwise, are these too.
+/// Terminals that nobody outside has, and not so many that none would be left for anybody else: all of them, here and outside, are
+/// counted together, and there are 4096 unless somebody says otherwise.
 pub fn terminals() -> Result<Piece, Errno> {
     let devpts = FileSystem::open(c"devpts")?;
     devpts.set(c"max", c"1024")?;
