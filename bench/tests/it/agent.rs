@@ -30,10 +30,13 @@ fn every_row_of_the_agent_runs_beside_codex() {
     let names: Vec<_> = rows.iter().filter_map(|row| row["row"].as_str()).collect();
     assert_eq!(names, [&BESIDE_CODEX[..], &ALONE].concat());
     for row in rows {
-        let median = |who: &str| row["figures"][who]["median"].as_f64();
-        assert!(median("windlass").is_some_and(|ours| ours > 0.0), "{row}");
-        let beside = row["row"].as_str().is_some_and(|name| BESIDE_CODEX.contains(&name));
-        assert_eq!(median("codex exec").is_some_and(|theirs| theirs > 0.0), beside, "{row}");
+        let name = row["row"].as_str().unwrap_or_default();
+        // The processor time of a step is the difference of two runs, and of so few steps it may drown in what they differ in anyway.
+        let least = if name.ends_with("-cpu") { 0.0 } else { f64::MIN_POSITIVE };
+        let is_measured =
+            |who: &str| row["figures"][who]["median"].as_f64().is_some_and(|figure| figure >= least);
+        assert!(is_measured("windlass"), "{row}");
+        assert_eq!(is_measured("codex exec"), BESIDE_CODEX.contains(&name), "{row}");
         assert_eq!(row["verdict"], "not judged");
     }
     let picture = std::fs::read_to_string(plot).expect("there is a picture");
