@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn parse(said: &str) -> Self {
+    fn parse(said: &str) -> Self {
         let (kind, detail) = said.split_once(' ').expect("an outcome and its detail");
         match kind {
             "blocked" => Self::Blocked(detail.to_owned()),
@@ -84,10 +84,15 @@ impl Stage {
 }
 
 fn attempted(attempt: Attempt, said: &str) -> Attempted {
-    let start = format!("{}: ", attempt.name);
-    let line = said.lines().find_map(|line| line.strip_prefix(&start));
-    let outcome = Outcome::parse(line.unwrap_or_else(|| panic!("nothing was said of {}", attempt.name)));
+    let outcome =
+        outcome_of(&attempt.name, said).unwrap_or_else(|| panic!("nothing was said of {}", attempt.name));
     Attempted { attempt, outcome }
+}
+
+/// How an attempt ended, if the program came to say so.
+pub(super) fn outcome_of(name: &str, said: &str) -> Option<Outcome> {
+    let start = format!("{name}: ");
+    said.lines().find_map(|line| line.strip_prefix(&start)).map(Outcome::parse)
 }
 
 /// A line for each category, and one for each attempt that was not tried.

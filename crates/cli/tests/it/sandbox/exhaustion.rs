@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::attempts::Outcome;
+use super::attempts::{Outcome, outcome_of};
 use super::confinement::Confinement;
 use super::stage::Stage;
 
@@ -37,7 +37,7 @@ pub(crate) fn unconfined(stage: &Stage) -> Ends {
         command.env("NOTHING_STOPS", "1").env(resource.variable, resource.most.to_string());
         let output = command.output().expect("the attempts can be run");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        outcome(attempt, &said).unwrap_or_else(|| panic!("nothing was said of {attempt}: {output:?}"))
+        outcome_of(attempt, &said).unwrap_or_else(|| panic!("nothing was said of {attempt}: {output:?}"))
     })
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn confined(stage: &Stage, confinement: Confinement) -> Ends {
             serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON: {output:?}"));
         let said = told["output"].as_str().unwrap_or_default();
         let crossed = || told["limit"]["resource"].as_str().map(|name| Outcome::Blocked(name.to_owned()));
-        outcome(attempt, said)
+        outcome_of(attempt, said)
             .or_else(crossed)
             .unwrap_or_else(|| panic!("{attempt} ended by nothing: {told:#}"))
     })
@@ -71,9 +71,4 @@ fn each(stage: &Stage, run: impl Fn(&str, &Resource) -> Outcome) -> Ends {
         (attempt.name, end)
     });
     ends.collect()
-}
-
-fn outcome(attempt: &str, said: &str) -> Option<Outcome> {
-    let start = format!("{attempt}: ");
-    said.lines().find_map(|line| line.strip_prefix(&start)).map(Outcome::parse)
 }
