@@ -12,6 +12,8 @@ pub(crate) enum Who {
     Windlass,
     /// The same work with nothing around it.
     Bare,
+    /// The same, and every byte is kept in a file.
+    Kept,
     /// `codex app-server`.
     Codex,
     /// `codex exec-server`.
@@ -35,6 +37,7 @@ impl fmt::Display for Who {
         f.write_str(match self {
             Self::Windlass => "windlass",
             Self::Bare => "bare",
+            Self::Kept => "bare, into a file",
             Self::Codex => "codex app-server",
             Self::CodexExec => "codex exec-server",
             Self::CodexTools => "codex exec_command",

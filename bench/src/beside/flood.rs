@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -149,7 +149,10 @@ fn flood(
         Ok(took)
     });
     let mut contenders = vec![Contender { who: Who::Windlass, times, once }];
-    contenders.push(Contender { who: Who::Bare, times, once: Box::new(|| through_a_reader(script, log)) });
+    let bare = || through_a_reader(script, log, |_| Ok(()));
+    contenders.push(Contender { who: Who::Bare, times, once: Box::new(bare) });
+    let kept = || through_a_keeper(script, log);
+    contenders.push(Contender { who: Who::Kept, times, once: Box::new(kept) });
     if around.with_peers() {
         let mut codex = codex::connected(&mut codex::app_server(around)?)?;
         let once = Box::new(move || {
@@ -187,7 +190,20 @@ fn through_windlass(server: &mut Client, script: &str, log: &Log) -> Result<(f64
     Ok((took.as_secs_f64() * 1e3, gained.max(0.0) / 1024.0))
 }
 
-fn through_a_reader(script: &str, log: &Log) -> Result<f64> {
+/// What it takes just to have the bytes in a file, by whoever reads them.
+fn through_a_keeper(script: &str, log: &Log) -> Result<f64> {
+    let path = log.path.with_extension("kept");
+    let mut file = File::create(&path)?;
+    let took = through_a_reader(script, log, |bytes| file.write_all(bytes));
+    std::fs::remove_file(&path)?;
+    took
+}
+
+fn through_a_reader(
+    script: &str,
+    log: &Log,
+    mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> Result<f64> {
     let begun = Instant::now();
     let mut command = Command::new("bash");
     let mut child = command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -196,7 +212,10 @@ fn through_a_reader(script: &str, log: &Log) -> Result<f64> {
     loop {
         match output.read(&mut chunk)? {
             0 => break,
-            count => bytes += count as u64,
+            count => {
+                bytes += count as u64;
+                take(&chunk[..count])?;
+            }
         }
     }
     ensure!(child.wait()?.success() && bytes == log.bytes, "{bytes} of {} bytes", log.bytes);

@@ -90,7 +90,7 @@ struct Inner {
     next_id: AtomicU64,
     next_unlisted: AtomicU64,
     spare: Arc<Spare>,
-    /// How many more pipes may be made roomy.
+    /// How many more sources may be given room and time to gather.
     roomy: Arc<Semaphore>,
     orphans: Arc<Orphans>,
     grounds: Option<Arc<Grounds>>,

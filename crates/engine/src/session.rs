@@ -1,6 +1,7 @@
 //! A session as everyone but its task sees it: a handle that asks, watches and reads.
 
 mod attention;
+mod drops;
 mod input;
 mod output;
 mod screen;
@@ -75,7 +76,7 @@ pub(crate) struct Shared {
     /// Held by the task, which alone reaps it; a session that is over holds no descriptor.
     pub(crate) root: Weak<Process>,
     pub(crate) spare: Arc<Spare>,
-    /// How many more pipes may be made roomy.
+    /// How many more sources may be given room and time to gather.
     pub(crate) roomy: Arc<Semaphore>,
     pub(crate) orphans: Arc<Orphans>,
     pub(crate) store: Option<Arc<Store>>,

@@ -88,7 +88,28 @@ impl Outputs {
 
     /// Reads what the reactor announced, journals, and tells everyone how far it got.
     pub(crate) fn read(&mut self, source: usize, shared: &Shared) -> ReadOutcome {
+        self.read_gathered_beside(source, shared);
         self.read_by(source, shared, Source::fill_announced)
+    }
+
+    /// What is announced on one stream was most likely printed after what gathers on the other; and where both speak, their
+    /// order is worth more than the cost of being told of every drop.
+    fn read_gathered_beside(&mut self, source: usize, shared: &Shared) {
+        let gathers = |source: &Option<Source>| source.as_ref().is_some_and(Source::is_gathering);
+        if gathers(&self.sources[source]) {
+            return;
+        }
+        for other in (0..Self::SOURCES).filter(|other| *other != source) {
+            if gathers(&self.sources[other]) {
+                self.read_by(other, shared, Source::fill);
+            }
+            self.sources[other].iter_mut().for_each(Source::expect_drop);
+        }
+    }
+
+    /// Somebody wrote to the session and may be waiting for what it prints next.
+    pub(crate) fn expect_drop(&mut self) {
+        self.sources.iter_mut().flatten().for_each(Source::expect_drop);
     }
 
     /// Reads what is there, announced or not: the exit of the root may be known before its last output is announced.
@@ -124,11 +145,16 @@ impl Outputs {
                 0
             }
             Filled::Emptied(count) => {
-                source.flooded(count, &shared.roomy);
+                source.flows(count, &shared.roomy);
+                count
+            }
+            Filled::Chased(count) => {
+                source.trickles(&shared.roomy);
+                self.unbroken += 1;
                 count
             }
             Filled::More(count) => {
-                source.flooded(count, &shared.roomy);
+                source.flows(count, &shared.roomy);
                 // Those who pass output on should not hear of it late: some milliseconds are not.
                 self.unbroken += if shared.story.receiver_count() > 0 { MOST_UNBROKEN / 4 } else { 1 };
                 count

@@ -1,16 +1,21 @@
 //! One of the things that a session prints to, as its task reads it.
 //!
 //! While output comes in drops, the reactor tells of it. In a flood it is not asked: there is always more to read, and a
-//! reactor that watches would wake another thread for every few kilobytes, to be told what is known already.
+//! reactor that watches would wake another thread for every few kilobytes, to be told what is known already. Drops that
+//! come in a spate are left to gather for a moment, and read together.
 
+use super::drops::{Drops, PAUSE};
 use crate::{Stream, reactor};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,7 +28,10 @@ pub(crate) struct Source {
     stream: Stream,
     /// The reactor has seen the other end go away. It does not take that back, even if a terminal is opened again.
     hung_up: bool,
-    /// Held by a pipe that was made roomy.
+    drops: Drops,
+    /// What the kernel holds of it before whoever prints has to wait.
+    holds: usize,
+    /// Held by a pipe that was made roomy, and by a terminal whose drops gather.
     roomy: Option<OwnedSemaphorePermit>,
 }
 
@@ -34,6 +42,8 @@ enum Watch {
     On(AsyncFd<Arc<OwnedFd>>),
     /// Nothing: there was more than could be read at a time, so there is something to read.
     Off(Arc<OwnedFd>),
+    /// Nothing: drops gather until the alarm.
+    Gathering { fd: Arc<OwnedFd>, alarm: Alarm },
     /// It could not watch once more, for want of memory, say. It is asked again before long.
     Refused { fd: Arc<OwnedFd>, again: Pin<Box<Sleep>> },
 }
@@ -43,6 +53,8 @@ enum Watch {
 pub(crate) enum Filled {
     /// So many bytes, and the kernel has or may have more.
     More(usize),
+    /// So many bytes in little pieces: as soon as one was printed it was read.
+    Chased(usize),
     /// So many bytes, and the kernel has no more for now.
     Emptied(usize),
     /// So many bytes, and then the end.
@@ -58,6 +70,14 @@ const PIPE_HOLDS: usize = 64 * 1024;
 /// What a roomy one holds: whoever floods it has to wait less often.
 const ROOMY: usize = PIPE_BATCH;
 
+/// What a terminal holds of what is printed to it.
+const TERMINAL_HOLDS: usize = 64 * 1024;
+
+/// Half of what a terminal gives at a time, if it has that much.
+const LITTLE: usize = 2 * 1024;
+/// After so many reads of little on average we are as fast as the program.
+const CHASE: usize = 32;
+
 /// How many pipes are roomy at a time. The kernel lends each user room for 1024 ordinary pipes, and gives tiny ones to who
 /// has used it up: these take a fifth of it.
 pub(crate) const MOST_ROOMY: usize = 64;
@@ -68,13 +88,15 @@ impl Source {
     /// Our end of one of these streams, which the reactor watches from now on.
     pub(crate) fn watched(fd: OwnedFd, stream: Stream) -> Result<Self, Errno> {
         let watched = reactor::watch(Arc::new(fd), Interest::READABLE).map_err(|(_, errno)| errno)?;
-        Ok(Self { watch: Watch::On(watched), stream, hung_up: false, roomy: None })
+        let drops = Drops::new(Instant::now());
+        let holds = if stream == Stream::Terminal { TERMINAL_HOLDS } else { PIPE_HOLDS };
+        Ok(Self { watch: Watch::On(watched), stream, hung_up: false, drops, holds, roomy: None })
     }
 
     pub(crate) fn fd(&self) -> &Arc<OwnedFd> {
         match &self.watch {
             Watch::On(watched) => watched.get_ref(),
-            Watch::Off(fd) | Watch::Refused { fd, .. } => fd,
+            Watch::Off(fd) | Watch::Gathering { fd, .. } | Watch::Refused { fd, .. } => fd,
         }
     }
 
@@ -98,19 +120,27 @@ impl Source {
                 self.hung_up = ready.is_ok_and(|guard| guard.ready().is_read_closed());
             }),
             Watch::Off(_) => Poll::Ready(()),
+            Watch::Gathering { alarm, .. } => alarm.poll(cx),
             Watch::Refused { again, .. } => again.as_mut().poll(cx),
         }
+    }
+
+    /// Whether something may have come of which nobody has been told yet.
+    pub(crate) fn is_gathering(&self) -> bool {
+        matches!(self.watch, Watch::Gathering { .. })
     }
 
     /// Reads what was announced, and has the reactor watch or not, as the output flows.
     pub(crate) fn fill_announced(&mut self, buffer: &mut [u8]) -> Filled {
         let filled = match &self.watch {
-            Watch::On(watched) => fill_when_ready(watched, self.stream, buffer),
-            Watch::Off(fd) | Watch::Refused { fd, .. } => fill(fd, self.stream, buffer),
+            Watch::On(watched) => fill_when_ready(watched, self.short(), buffer),
+            Watch::Off(fd) | Watch::Gathering { fd, .. } | Watch::Refused { fd, .. } => {
+                fill(fd, self.short(), buffer)
+            }
         };
         match filled {
-            Filled::More(_) => self.unwatch(),
-            Filled::Emptied(_) => self.rewatch(),
+            Filled::More(_) | Filled::Chased(_) => self.unwatch(),
+            Filled::Emptied(count) => self.emptied(count),
             Filled::Ended(_) => {}
         }
         filled
@@ -118,31 +148,95 @@ impl Source {
 
     /// Reads what is there.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Filled {
-        fill(self.fd(), self.stream, buffer)
+        fill(self.fd(), self.short(), buffer)
     }
 
-    /// Lets the other side of a pipe that was full get further ahead from now on, unless too many may already.
-    pub(crate) fn flooded(&mut self, count: usize, allowed: &Arc<Semaphore>) {
-        if count < PIPE_HOLDS || self.stream == Stream::Terminal || self.roomy.is_some() {
+    /// What a read gives at least, unless it empties the source. A terminal gives what it has come to so far, however much
+    /// is behind it; but where drops gather, the rest may gather, too. Either way the next byte wakes us.
+    fn short(&self) -> usize {
+        match (self.stream, &self.watch) {
+            (Stream::Terminal, Watch::Gathering { .. }) => LITTLE,
+            (Stream::Terminal, _) => 0,
+            (Stream::Stdout | Stream::Stderr, _) => PIPE_HOLDS,
+        }
+    }
+
+    /// Prepares for more, after so many bytes: the other side of a pipe that was full may get further ahead from now on, and
+    /// drops in a spate are left to gather. Not too many sources are served like that at a time.
+    pub(crate) fn flows(&mut self, count: usize, allowed: &Arc<Semaphore>) {
+        if count >= PIPE_HOLDS && self.stream != Stream::Terminal {
+            self.make_roomy(allowed);
+        }
+        if count == 0 || !matches!(self.watch, Watch::On(_)) {
+            return;
+        }
+        let now = Instant::now();
+        self.drops.add(now, count);
+        if self.drops.are_a_spate() {
+            self.make_roomy(allowed);
+            if self.drops.fit_into(self.holds, now) {
+                self.gather();
+            }
+        }
+    }
+
+    /// Prepares for more of what is read as soon as it is printed.
+    pub(crate) fn trickles(&mut self, allowed: &Arc<Semaphore>) {
+        self.make_roomy(allowed);
+        self.gather();
+    }
+
+    /// The next drop is told of at once: somebody may be waiting for it.
+    pub(crate) fn expect_drop(&mut self) {
+        self.drops.forget(Instant::now());
+        if self.is_gathering() {
+            self.rewatch();
+        }
+    }
+
+    fn make_roomy(&mut self, allowed: &Arc<Semaphore>) {
+        if self.roomy.is_some() {
             return;
         }
         self.roomy = Arc::clone(allowed).try_acquire_owned().ok();
-        if self.roomy.is_some() {
+        if self.roomy.is_some() && self.stream != Stream::Terminal {
             // A pipe that may not grow stays as it is, and is not asked again.
-            let _ = rustix::pipe::fcntl_setpipe_size(self.fd(), ROOMY);
+            self.holds = rustix::pipe::fcntl_setpipe_size(self.fd(), ROOMY).unwrap_or(self.holds);
+        }
+    }
+
+    fn emptied(&mut self, count: usize) {
+        match &self.watch {
+            Watch::On(_) => {}
+            Watch::Gathering { alarm, .. }
+                if self.drops.go_on_gathering(count, self.holds) && alarm.set() => {}
+            Watch::Gathering { .. } | Watch::Off(_) | Watch::Refused { .. } => self.rewatch(),
+        }
+    }
+
+    /// Lets drops gather, if that is allowed here. Where there is no alarm to be had, everything stays as it is.
+    fn gather(&mut self) {
+        if self.roomy.is_some()
+            && let Ok(alarm) = Alarm::new()
+            && alarm.set()
+        {
+            self.watch = Watch::Gathering { fd: Arc::clone(self.fd()), alarm };
         }
     }
 
     fn unwatch(&mut self) {
-        if let Watch::On(watched) = &self.watch {
-            self.watch = Watch::Off(Arc::clone(watched.get_ref()));
+        if !matches!(self.watch, Watch::Off(_)) {
+            self.watch = Watch::Off(Arc::clone(self.fd()));
         }
     }
 
     /// What came meanwhile is announced at once.
     fn rewatch(&mut self) {
-        let (Watch::Off(fd) | Watch::Refused { fd, .. }) = &self.watch else { return };
-        self.watch = match reactor::watch(Arc::clone(fd), Interest::READABLE) {
+        self.drops.forget(Instant::now());
+        if self.stream == Stream::Terminal {
+            self.roomy = None;
+        }
+        self.watch = match reactor::watch(Arc::clone(self.fd()), Interest::READABLE) {
             Ok(watched) => Watch::On(watched),
             // timer: the kernel does not tell when it could watch again.
             Err((fd, _)) => Watch::Refused { fd, again: Box::pin(tokio::time::sleep(REFUSAL_LASTS)) },
@@ -150,23 +244,23 @@ impl Source {
     }
 }
 
-fn fill_when_ready(fd: &AsyncFd<Arc<OwnedFd>>, stream: Stream, buffer: &mut [u8]) -> Filled {
+fn fill_when_ready(fd: &AsyncFd<Arc<OwnedFd>>, short: usize, buffer: &mut [u8]) -> Filled {
     let mut filled = Filled::Emptied(0);
     // The reactor must hear of an emptied source while it knows which announcement was used up by it.
     let _ = fd.try_io(Interest::READABLE, |fd| {
-        filled = fill(fd, stream, buffer);
+        filled = fill(fd, short, buffer);
         match filled {
             Filled::Emptied(_) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
-            Filled::More(_) | Filled::Ended(_) => Ok(()),
+            Filled::More(_) | Filled::Chased(_) | Filled::Ended(_) => Ok(()),
         }
     });
     filled
 }
 
 /// Reads until the buffer is full, the kernel has no more, or the end. A terminal hands out at most 4 KiB at a time, so
-/// what has piled up is gathered here and journaled once.
-fn fill(fd: &OwnedFd, stream: Stream, buffer: &mut [u8]) -> Filled {
-    let mut filled = 0;
+/// what has piled up is gathered here and journaled once. A read that gives less than `short` has emptied the source.
+fn fill(fd: &OwnedFd, short: usize, buffer: &mut [u8]) -> Filled {
+    let (mut filled, mut reads) = (0, 0);
     while filled < buffer.len() {
         let wanted = buffer.len() - filled;
         let count = match rustix::io::read(fd, &mut buffer[filled..]) {
@@ -178,10 +272,163 @@ fn fill(fd: &OwnedFd, stream: Stream, buffer: &mut [u8]) -> Filled {
             Err(_) => return Filled::Ended(filled),
         };
         filled += count;
-        // A pipe that gave less than it holds is empty: the next byte wakes us. A terminal may have more.
-        if stream != Stream::Terminal && count < wanted.min(PIPE_HOLDS) {
+        reads += 1;
+        if count < wanted.min(short) {
             return Filled::Emptied(filled);
+        }
+        if reads >= CHASE && filled < reads * LITTLE {
+            return Filled::Chased(filled);
         }
     }
     Filled::More(filled)
+}
+
+/// Tells when a pause is over. The runtime's own timers are too coarse for that: a pipe would be full.
+#[derive(Debug)]
+struct Alarm(AsyncFd<OwnedFd>);
+
+impl Alarm {
+    fn new() -> Result<Self, Errno> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        reactor::watch(timer, Interest::READABLE).map(Self).map_err(|(_, errno)| errno)
+    }
+
+    /// From now on, once.
+    fn set(&self) -> bool {
+        let once = Timespec { tv_sec: 0, tv_nsec: i64::from(PAUSE.subsec_nanos()) };
+        let time = Itimerspec { it_interval: Timespec::default(), it_value: once };
+        // timer: the kernel tells of every drop or of none.
+        timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &time).is_ok()
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // It is set anew after every time that it went off, so what it told is used up.
+        self.0.poll_read_ready(cx).map(|ready| ready.map_or((), |mut guard| guard.clear_ready()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::termios::{LocalModes, OptionalActions, OutputModes};
+    use std::future::poll_fn;
+    use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+    use std::thread::JoinHandle;
+    use windlass_sys::pty;
+
+    /// Prints a line at a time until told to stop, and then says how many bytes that were and hands its end back.
+    fn print(end: OwnedFd) -> (Sender<()>, JoinHandle<(usize, OwnedFd)>) {
+        let (stop, stopped): (_, Receiver<()>) = channel();
+        let printer = std::thread::spawn(move || {
+            let mut bytes = 0;
+            while stopped.try_recv() == Err(TryRecvError::Empty) {
+                bytes += rustix::io::write(&end, b"a line of text\n").expect("it is taken");
+            }
+            (bytes, end)
+        });
+        (stop, printer)
+    }
+
+    /// A source with its other end, and what a session would have around it.
+    struct Rig {
+        source: Source,
+        allowed: Arc<Semaphore>,
+        buffer: Vec<u8>,
+        bytes: usize,
+    }
+
+    impl Rig {
+        fn new(fd: OwnedFd, stream: Stream) -> Self {
+            rustix::io::ioctl_fionbio(&fd, true).expect("it need not block");
+            let source = Source::watched(fd, stream).expect("it can be watched");
+            let allowed = Arc::new(Semaphore::new(1));
+            Self { buffer: vec![0; source.batch()], source, allowed, bytes: 0 }
+        }
+
+        async fn read(&mut self) -> Filled {
+            poll_fn(|cx| self.source.poll_readable(cx)).await;
+            let filled = self.source.fill_announced(&mut self.buffer);
+            match filled {
+                Filled::Chased(_) => self.source.trickles(&self.allowed),
+                Filled::Emptied(count) | Filled::More(count) => self.source.flows(count, &self.allowed),
+                Filled::Ended(_) => {}
+            }
+            let (Filled::Chased(count) | Filled::Emptied(count) | Filled::More(count) | Filled::Ended(count)) =
+                filled;
+            self.bytes += count;
+            filled
+        }
+
+        /// Reads until the printer has heard that it is to stop, for it may have to wait for that, and then the rest.
+        async fn stop(&mut self, (stop, printer): (Sender<()>, JoinHandle<(usize, OwnedFd)>)) -> OwnedFd {
+            stop.send(()).expect("it prints until then");
+            while !printer.is_finished() {
+                let _ = tokio::time::timeout(PAUSE, self.read()).await;
+            }
+            let (printed, theirs) = printer.join().expect("no panic");
+            self.read_until(|rig| rig.bytes == printed).await;
+            theirs
+        }
+
+        async fn read_until(&mut self, is_reached: impl Fn(&Self) -> bool) {
+            while !is_reached(self) {
+                self.read().await;
+            }
+        }
+    }
+
+    fn pipe() -> (Rig, OwnedFd) {
+        let (ours, theirs) = rustix::pipe::pipe().expect("a pipe");
+        (Rig::new(ours, Stream::Stdout), theirs)
+    }
+
+    /// A terminal that shows what is printed as it is.
+    fn terminal() -> (Rig, OwnedFd) {
+        let pty = pty::open(pty::Size::default()).expect("a terminal");
+        let mut modes = rustix::termios::tcgetattr(&pty.slave).expect("it has modes");
+        modes.output_modes.remove(OutputModes::OPOST);
+        modes.local_modes.remove(LocalModes::ECHO);
+        rustix::termios::tcsetattr(&pty.slave, OptionalActions::Now, &modes).expect("they can be set");
+        (Rig::new(pty.master, Stream::Terminal), pty.slave)
+    }
+
+    #[tokio::test]
+    async fn a_spate_of_drops_is_left_to_gather_until_it_is_over_and_nothing_is_lost() {
+        for (mut rig, theirs) in [pipe(), terminal()] {
+            let printing = print(theirs);
+            rig.read_until(|rig| rig.source.is_gathering()).await;
+            let before = rig.bytes;
+            rig.read_until(|rig| rig.bytes > before + 100_000).await;
+            let theirs = rig.stop(printing).await;
+            rig.read_until(|rig| !rig.source.is_gathering()).await;
+            let before = rig.bytes;
+            rustix::io::write(&theirs, b"later").expect("it is taken");
+            rig.read_until(|rig| rig.bytes > before).await;
+            drop(theirs);
+            while !matches!(rig.read().await, Filled::Ended(_)) {}
+            assert_eq!(rig.bytes, before + b"later".len());
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_next_drop_ends_the_gathering() {
+        let (mut rig, theirs) = pipe();
+        let printing = print(theirs);
+        rig.read_until(|rig| rig.source.is_gathering()).await;
+        rig.source.expect_drop();
+        assert!(!rig.source.is_gathering());
+        rig.stop(printing).await;
+    }
+
+    #[tokio::test]
+    async fn where_no_more_may_gather_every_drop_is_told() {
+        for (mut rig, theirs) in [pipe(), terminal()] {
+            let _all = Arc::clone(&rig.allowed).try_acquire_owned().expect("there is one");
+            let printing = print(theirs);
+            rig.read_until(|rig| rig.bytes > 1_000_000).await;
+            assert!(!rig.source.is_gathering());
+            rig.stop(printing).await;
+        }
+    }
 }

@@ -280,6 +280,7 @@ impl Task {
 
     fn write(&mut self) {
         self.input.flush();
+        self.outputs.expect_drop();
         self.report_input();
     }
 

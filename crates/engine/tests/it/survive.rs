@@ -47,6 +47,32 @@ async fn single_byte_writes_are_journaled_to_the_byte() {
 }
 
 #[tokio::test]
+async fn a_spate_of_little_writes_is_journaled_to_the_byte_and_what_is_typed_after_it_is_answered() {
+    let scratch = Scratch::new("spate");
+    let mut expected: String = (0..60_000).map(|number| format!("{number}\n")).collect();
+    let lines = expected.len() as u64;
+    expected += "typed";
+    let print = "awk 'BEGIN { for (i = 0; i < 60000; i++) { print i; fflush() } }'";
+    let script = format!("stty raw -echo 2>/dev/null; {print}; exec cat");
+    for terminal in [false, true] {
+        let engine = on_disk(&scratch);
+        let spec = with_stdin(sh(&script), Stdin::Open);
+        let session = engine.start(if terminal { on_terminal(spec) } else { spec }).unwrap();
+        let mut story = session.watch_output();
+        let mut read_up_to = async |end| {
+            while session.journal().end() < Offset::new(end) {
+                tokio::time::timeout(HANG, story.changed()).await.expect("it goes on").unwrap();
+            }
+        };
+        read_up_to(lines).await;
+        session.write("typed").await.unwrap();
+        read_up_to(expected.len() as u64).await;
+        assert!(text(&session) == expected, "on a terminal: {terminal}");
+        session.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_terminal_in_raw_mode_passes_every_byte() {
     let engine = engine();
     let puppet = windlass_testkit::puppet().display().to_string();

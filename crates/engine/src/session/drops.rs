@@ -1,0 +1,123 @@
+//! Much output in little pieces, close together: to be woken for each of them costs more than to read them, and slows the
+//! program that prints them. Pure.
+
+use std::time::{Duration, Instant};
+
+/// How long drops are left to gather: nobody notices, and few programs print faster than the kernel can hold meanwhile.
+pub(super) const PAUSE: Duration = Duration::from_micros(500);
+
+/// So many drops in a spell are a spate.
+const MANY: u32 = 16;
+const SPELL: Duration = Duration::from_millis(4);
+
+/// After so many pauses without a drop a spate is over.
+const DRY: u32 = 4;
+
+/// What is known of the drops that a source gave lately.
+#[derive(Debug)]
+pub(super) struct Drops {
+    /// When the spell began.
+    since: Instant,
+    count: u32,
+    bytes: usize,
+    dry_pauses: u32,
+}
+
+impl Drops {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { since: now, count: 0, bytes: 0, dry_pauses: 0 }
+    }
+
+    /// Somebody may be waiting for the next one: they are counted anew.
+    pub(super) fn forget(&mut self, now: Instant) {
+        *self = Self::new(now);
+    }
+
+    /// Counts a drop.
+    pub(super) fn add(&mut self, now: Instant, bytes: usize) {
+        if now.duration_since(self.since) > SPELL {
+            self.forget(now);
+        }
+        self.count += 1;
+        self.bytes += bytes;
+    }
+
+    pub(super) fn are_a_spate(&self) -> bool {
+        self.count >= MANY
+    }
+
+    /// Whether what comes in a pause finds room, if it goes on like that.
+    pub(super) fn fit_into(&self, room: usize, now: Instant) -> bool {
+        let spell = now.duration_since(self.since).max(Duration::from_nanos(1));
+        self.bytes as u128 * PAUSE.as_nanos() / spell.as_nanos() <= half(room)
+    }
+
+    /// Counts what had gathered after a pause, and says whether to go on like that.
+    pub(super) fn go_on_gathering(&mut self, bytes: usize, room: usize) -> bool {
+        self.dry_pauses = if bytes == 0 { self.dry_pauses + 1 } else { 0 };
+        self.dry_pauses < DRY && bytes as u128 <= half(room)
+    }
+}
+
+/// A program that prints twice as fast all at once must not have to wait yet.
+fn half(room: usize) -> u128 {
+    room as u128 / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: usize = 64 * 1024;
+
+    /// Whether the last of so many drops, this far apart, makes it a spate.
+    fn last_of(count: u32, apart: Duration, bytes: usize) -> bool {
+        let begun = Instant::now();
+        let mut drops = Drops::new(begun);
+        (1..=count).for_each(|n| drops.add(begun + apart * n, bytes));
+        drops.are_a_spate() && drops.fit_into(ROOM, begun + apart * count)
+    }
+
+    #[test]
+    fn many_little_drops_close_together_are_gathered() {
+        let apart = Duration::from_micros(20);
+        assert!(last_of(MANY, apart, 80));
+        assert!(!last_of(MANY - 1, apart, 80), "too few");
+        assert!(!last_of(MANY * 100, SPELL / 10, 80), "too far apart");
+    }
+
+    #[test]
+    fn what_would_fill_the_room_is_not_left_to_gather() {
+        let apart = Duration::from_micros(20);
+        let fits = ROOM / 2 / 25;
+        assert!(last_of(MANY, apart, fits));
+        assert!(!last_of(MANY, apart, fits + 1));
+        let mut drops = Drops::new(Instant::now());
+        assert!(drops.go_on_gathering(ROOM / 2, ROOM));
+        assert!(!drops.go_on_gathering(ROOM / 2 + 2, ROOM));
+    }
+
+    #[test]
+    fn drops_before_somebody_wrote_do_not_count() {
+        let (begun, apart) = (Instant::now(), Duration::from_micros(20));
+        let mut drops = Drops::new(begun);
+        (1..=MANY).for_each(|n| drops.add(begun + apart * n, 80));
+        assert!(drops.are_a_spate());
+        drops.forget(begun + apart * MANY);
+        drops.add(begun + apart * (MANY + 1), 80);
+        assert!(!drops.are_a_spate());
+    }
+
+    #[test]
+    fn a_spate_is_over_when_nothing_comes_for_a_while() {
+        let mut drops = Drops::new(Instant::now());
+        for _ in 1..DRY {
+            assert!(drops.go_on_gathering(0, ROOM));
+        }
+        assert!(drops.go_on_gathering(1, ROOM), "it was not over yet");
+        for _ in 1..DRY {
+            assert!(drops.go_on_gathering(0, ROOM));
+        }
+        assert!(!drops.go_on_gathering(0, ROOM));
+    }
+}
