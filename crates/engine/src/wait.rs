@@ -1,10 +1,10 @@
 //! Waiting for a session: a future in whoever waits, woken by the level it watches. Nothing polls, and dropping the
 //! future cancels the wait and nothing else.
 
-use crate::Receipt;
 use crate::deadline::after;
 use crate::progress::Progress;
 use crate::session::{Attention, Session};
+use crate::{Journal, Receipt};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -53,6 +53,12 @@ impl Until {
     fn cares_for_output(&self) -> bool {
         let Self { patterns, idle, reached, input, ports, .. } = self;
         !patterns.is_empty() || idle.is_some() || reached.is_some() || *input || !ports.is_empty()
+    }
+
+    /// What is left to say where nothing more can come, after silence since this moment.
+    fn over_since(&self, silent_from: Instant) -> Met {
+        let is_silent = |idle: &Duration| after(silent_from, *idle) <= Instant::now();
+        self.idle.filter(is_silent).map_or(Met::Closed, Met::Idle)
     }
 
     /// The same, but not longer than to this moment.
@@ -124,13 +130,13 @@ impl Session {
             if let Some(met) = holds(&level, until) {
                 return met;
             }
-            if level.closed && until.idle.is_none() {
-                return Met::Closed;
+            let silent_from = level.last_output.max(until.silent_from.unwrap_or(called));
+            if level.closed && !self.may_still_listen(until, &level) {
+                return until.over_since(silent_from);
             }
             if let Some(met) = looks.look(self, until, &level).await {
                 return met;
             }
-            let silent_from = level.last_output.max(until.silent_from.unwrap_or(called));
             let idle_at = until.idle.map(|idle| after(silent_from, idle));
             let wake = [idle_at, until.deadline, looks.next(until)].into_iter().flatten().min();
             // timer: the next moment at which silence or the deadline would hold, or at which to look again.
@@ -145,6 +151,12 @@ impl Session {
                 return met;
             }
         }
+    }
+
+    /// Whether something that the root left running listens where it is waited for, or may do so yet.
+    fn may_still_listen(&self, until: &Until, level: &Progress) -> bool {
+        let left = level.receipt.as_ref().is_some_and(|receipt| !receipt.left_running.is_empty());
+        left && !until.ports.is_empty() && !self.processes().is_empty()
     }
 
     /// Output that came in the very moment the timer fired still counts.
@@ -178,8 +190,10 @@ struct Looks {
 
 /// Looks are at least this far apart, and at most that far.
 const NEXT_LOOK: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(100);
-/// For a process that cannot be inspected, this much silence stands for waiting.
+/// For a process that cannot be inspected, this much silence stands for waiting, if what is typed would not be shown.
 const TELLING_SILENCE: Duration = Duration::from_millis(500);
+/// Otherwise it may as well be at work.
+const LONGER_SILENCE: Duration = Duration::from_millis(2500);
 
 impl Looks {
     fn new(called: Instant) -> Self {
@@ -216,10 +230,10 @@ impl Looks {
         match attention {
             Attention::Busy => None,
             Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
-            Attention::Unknown(kind) if self.activity.elapsed() >= TELLING_SILENCE => {
-                Some(InputWanted { kind, probably: true })
+            Attention::Unknown(kind) => {
+                let telling = if kind == InputKind::Hidden { TELLING_SILENCE } else { LONGER_SILENCE };
+                (self.activity.elapsed() >= telling).then_some(InputWanted { kind, probably: true })
             }
-            Attention::Unknown(_) => None,
         }
     }
 
@@ -329,9 +343,31 @@ impl<'a> Search<'a> {
             self.position = read.to();
             let bytes = &self.bytes;
             if let Some(found) = self.matchers.iter_mut().find_map(|matcher| matcher.feed(bytes)) {
-                return Some(found);
+                return Some(located(session.journal(), found));
             }
         }
         None
     }
+}
+
+/// Settled text knows where its lines came from; where in a line that was coloured or redrawn, the bytes themselves tell.
+/// What is not among them as it is shown is somewhere in the line.
+fn located(journal: &Journal, found: Match) -> Match {
+    let mut bytes = Vec::new();
+    let read = journal.read_into(found.lines, STEP, &mut bytes);
+    if found.raw == found.lines || read != found.lines {
+        return found;
+    }
+    let text = found.text.as_bytes();
+    let at = found.raw.from().since(found.lines.from());
+    let stands_at = |at: usize| bytes.get(at..).is_some_and(|rest| rest.starts_with(text));
+    let raw = match usize::try_from(at).ok().filter(|at| stands_at(*at)) {
+        Some(_) => found.raw,
+        // What is shown was drawn last.
+        None => (0..bytes.len())
+            .rev()
+            .find(|at| stands_at(*at))
+            .map_or(found.lines, |at| Span::of_len(found.lines.from() + at as u64, text.len() as u64)),
+    };
+    Match { raw, ..found }
 }

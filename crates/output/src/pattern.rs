@@ -52,6 +52,8 @@ pub struct Match {
     pub text: String,
     /// The bytes it came from: exact in the raw view, as good as the view's map in settled text.
     pub raw: Span,
+    /// The bytes of the lines it is in: they hold all that it came from, whatever was drawn over it.
+    pub lines: Span,
 }
 
 /// Whether a match can contain a newline, which decides how much has to be searched again.
@@ -149,7 +151,7 @@ impl RawMatcher {
         self.resume = after(&range);
         let text = String::from_utf8_lossy(&self.window[range.clone()]).into_owned();
         let raw = Span::of_len(self.start + range.start as u64, range.len() as u64);
-        Some(Match { text, raw })
+        Some(Match { text, raw, lines: raw })
     }
 
     fn forget(&mut self) {
@@ -213,7 +215,9 @@ impl SettledMatcher {
         let range = self.pattern.find_from(seen, self.resume_at()?)?;
         self.resume = self.place_of(after(&range));
         let text = String::from_utf8_lossy(&seen[range.clone()]).into_owned();
-        Some(Match { text, raw: self.seen.raw_span(range) })
+        let begin = memchr::memrchr(b'\n', &seen[..range.start]).map_or(0, |newline| newline + 1);
+        let end = memchr::memchr(b'\n', &seen[range.end..]).map_or(seen.len(), |len| range.end + len + 1);
+        Some(Match { text, lines: self.seen.raw_span(begin..end), raw: self.seen.raw_span(range) })
     }
 
     fn forget(&mut self) {

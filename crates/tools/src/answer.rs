@@ -81,6 +81,10 @@ impl Answer<'_> {
         // From here on nothing waits: a call that is cancelled was cancelled before.
         self.note_losses(&fitted);
         self.notes.extend(situation.exit.as_deref().and_then(report::remaining));
+        if situation.progress.receipt.is_none() && held.is_unanswered() {
+            self.notes
+                .push("a person was asked for what the program wants to know and did not answer".to_owned());
+        }
         self.notes.extend(self.toolbox.announcements(Some(self.held.number)));
         let stamp = Stamp { chunk: chunk_id(), wall: report::rounded(self.began.elapsed()) };
         let text = self.text(&stamp, &situation, &fitted);
@@ -106,6 +110,9 @@ impl Answer<'_> {
         if let Ending::Unmet = self.ending {
             state.push("no condition held".to_owned());
         }
+        if let (Ending::Waits(wanted @ InputWanted { probably: true, .. }), None) = (&self.ending, &receipt) {
+            state.push(waiting(*wanted).to_owned());
+        }
         match &receipt {
             Some(receipt) => state.extend(report::killed(receipt).filter(|_| !told_before)),
             None => self.describe_running(&progress, &mut state).await,
@@ -120,6 +127,8 @@ impl Answer<'_> {
 
     async fn describe_running(&self, progress: &Progress, state: &mut Vec<String>) {
         let wanted = match self.held.session.attention().await {
+            // The wait has seen more of it than one look can.
+            _ if matches!(self.ending, Ending::Waits(InputWanted { probably: true, .. })) => None,
             Attention::Busy => None,
             Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
             Attention::Unknown(kind) => {

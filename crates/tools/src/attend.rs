@@ -30,6 +30,8 @@ pub(crate) struct Wait {
 pub(crate) enum Ending {
     /// Time is up, or the process is: nothing that was asked for by name.
     Time,
+    /// Nobody asked for it by name, but it waits for input.
+    Waits(InputWanted),
     /// Conditions were asked for, and none of them held.
     Unmet,
     /// A condition holds; how a reader would say it.
@@ -64,15 +66,18 @@ impl Wait {
     pub(crate) async fn attend(&self, held: &Held, call: &Call) -> Ending {
         let mut deadline = self.deadline;
         let began = Instant::now();
-        let mut asks = call.person.is_some() && held.session.facts().terminal.is_some();
+        let mut asks =
+            call.person.is_some() && held.session.facts().terminal.is_some() && !held.is_unanswered();
         loop {
             let until = self.until(deadline, asks);
             let met = telling(&held.session, &until, call, began).await;
             match met {
                 Met::Input(wanted) if asks && wanted.kind == InputKind::Hidden => {
                     let asked = Instant::now();
-                    asks = ask(held, call).await;
-                    deadline += asked.elapsed();
+                    // A host cuts the call off, whoever is being asked.
+                    let patience = (began + call.ceiling).saturating_duration_since(asked);
+                    asks = ask(held, call, patience.min(LONGEST_ASKING)).await;
+                    deadline = (deadline + asked.elapsed()).min(began + call.ceiling);
                 }
                 Met::Input(_) if !self.conditions.input => {
                     // It waits for a line that anybody may see: not what was asked for. Its next output may be.
@@ -117,6 +122,7 @@ impl Wait {
             Met::Idle(idle) => Ending::Met("idle", format!("idle for {}", report::seconds(idle))),
             Met::Port(port) => Ending::Met("port", format!("listening on port {port}")),
             Met::Input(wanted) if self.asked => Ending::Met("input", waiting(wanted).into()),
+            Met::Input(wanted) => Ending::Waits(wanted),
             _ if self.asked => Ending::Unmet,
             _ => Ending::Time,
         }
@@ -165,7 +171,7 @@ pub(crate) fn last_line(session: &Session) -> String {
 
 /// Lets a person answer. The answer goes to the program and nowhere else: it is not shown, so it is not journaled. Says
 /// whether to ask again when the program does.
-async fn ask(held: &Held, call: &Call) -> bool {
+async fn ask(held: &Held, call: &Call, patience: Duration) -> bool {
     let Some(person) = &call.person else { return false };
     let question = Question {
         session: held.number.to_string(),
@@ -173,12 +179,15 @@ async fn ask(held: &Held, call: &Call) -> bool {
         prompt: last_line(&held.session),
     };
     // timer: nobody may be there.
-    match tokio::time::timeout(LONGEST_ASKING, person.ask(question)).await {
+    match tokio::time::timeout(patience, person.ask(question)).await {
         Ok(Some(mut secret)) => {
             secret.push('\n');
             // A program that is gone meanwhile needs no answer; its end is what the call tells of.
             held.session.write(secret).await.is_ok()
         }
-        Ok(None) | Err(_) => false,
+        Ok(None) | Err(_) => {
+            held.nobody_answered();
+            false
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,8 @@ pub(crate) struct Held {
     unlisted_told: AtomicU32,
     /// What has been counted of the unread output while it was printed.
     tally: Mutex<Option<Tally>>,
+    /// How much had been printed when a person was asked and did not answer, and one more; 0 if that never happened.
+    unanswered: AtomicU64,
 }
 
 /// Output is counted ahead in steps of this size.
@@ -65,6 +67,8 @@ struct Place {
     /// A full-screen program had the screen there: what it draws next is no text either.
     full_screen: bool,
     exit: Telling,
+    /// The caller ended it.
+    dismissed: bool,
 }
 
 /// What the caller knows of a session's end.
@@ -120,11 +124,28 @@ impl Showing {
 
 impl Held {
     pub(crate) fn new(number: Number, session: Session, command: String, removed: Vec<String>) -> Self {
-        let place = Mutex::new(Place { unread: Offset::ZERO, full_screen: false, exit: Telling::Untold });
+        let place = Mutex::new(Place {
+            unread: Offset::ZERO,
+            full_screen: false,
+            exit: Telling::Untold,
+            dismissed: false,
+        });
         let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
         let (refusals_told, unlisted_told) = (AtomicUsize::new(0), AtomicU32::new(0));
-        let tally = Mutex::default();
-        Self { number, session, command, removed, place, turn, attended, refusals_told, unlisted_told, tally }
+        let (tally, unanswered) = (Mutex::default(), AtomicU64::new(0));
+        Self {
+            number,
+            session,
+            command,
+            removed,
+            place,
+            turn,
+            attended,
+            refusals_told,
+            unlisted_told,
+            tally,
+            unanswered,
+        }
     }
 
     /// Processes of this session, named so that a reader knows them.
@@ -289,6 +310,32 @@ impl Held {
     pub(crate) fn mention(&self) {
         let mut place = self.place();
         place.exit = place.exit.max(Telling::Announced);
+    }
+
+    /// Notes that a person was asked for what the program wants to know now, and did not say.
+    pub(crate) fn nobody_answered(&self) {
+        self.unanswered.store(self.session.journal().end().get() + 1, Ordering::Relaxed);
+    }
+
+    /// Whether a person was asked what the program still asks: nobody is to be asked the same again and again.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed) == self.session.journal().end().get() + 1
+    }
+
+    /// Notes that its end was asked for and told: nobody is expected to ask what else it printed.
+    pub(crate) fn dismiss(&self) {
+        self.mention();
+        self.place().dismissed = true;
+    }
+
+    /// Whether its caller knows of its end and of everything it printed.
+    pub(crate) fn was_told_everything(&self) -> bool {
+        self.place().exit > Telling::Untold && self.unread().is_empty()
+    }
+
+    /// The same, or its caller had it ended.
+    pub(crate) fn needs_no_telling(&self) -> bool {
+        self.exit_told() || self.place().dismissed || self.was_told_everything()
     }
 
     /// Whether its end was the answer to something.

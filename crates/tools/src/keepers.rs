@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use windlass_engine::SessionId;
 
 use crate::arguments::{Arguments, SessionRef};
-use crate::call::{Call, Progress, Reply};
-use crate::held::Number;
+use crate::call::{Call, Event, Progress, Reply, SessionSummary};
+use crate::ended::{Ended, command};
+use crate::held::{Number, Telling};
 use crate::report;
 use crate::toolbox::{Numbering, Toolbox};
 
@@ -49,7 +50,7 @@ pub(crate) struct Kept {
 struct Known {
     id: Option<SessionId>,
     name: Option<String>,
-    told: bool,
+    end: Telling,
 }
 
 /// How often a caller hears that a call which somebody else carries out is still going on.
@@ -95,10 +96,35 @@ impl Toolbox {
             }
         };
         if let Some(number) = started.reply.structured["session"].as_u64().map(Number) {
-            self.kept().lock().insert(number, Known { id: started.id, name, told: false });
+            self.kept().lock().insert(number, Known { id: started.id, name, end: Telling::Untold });
+            self.tell(Event::Started { session: number.to_string() });
             self.note_kept_exit(number, &started.reply);
         }
         started.reply
+    }
+
+    /// What this caller had kept by others, running or not.
+    pub(crate) fn kept_summaries(&self) -> Vec<SessionSummary> {
+        let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
+        let summary = |number: Number| {
+            let (_, record) = self.recorded(&SessionRef::Number(number.0))?;
+            Some(SessionSummary {
+                id: number.to_string(),
+                name: record.start.name.clone(),
+                command: report::shortened(&command(&record), 200),
+                state: record.receipt.as_ref().map_or_else(|| "running".to_owned(), report::ending),
+                terminal: record.start.terminal,
+            })
+        };
+        numbers.into_iter().filter_map(summary).collect()
+    }
+
+    /// Sessions that this caller had kept by others and that are over, and so are their keepers.
+    pub(crate) fn ended_kept(&self) -> Vec<Ended> {
+        let reachable = self.reachable();
+        let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
+        let gone = numbers.into_iter().filter(|number| !reachable.contains(number));
+        gone.filter_map(|number| self.ended(&SessionRef::Number(number.0))).collect()
     }
 
     /// The number of a session that somebody else keeps, if this caller may reach it.
@@ -166,10 +192,10 @@ impl Toolbox {
     }
 
     fn note_kept_exit(&self, number: Number, reply: &Reply) {
-        if reply.structured.get("exit_code").is_some()
-            && let Some(known) = self.kept().lock().get_mut(&number)
-        {
-            known.told = true;
+        let Some(code) = reply.structured.get("exit_code") else { return };
+        if self.kept().tell(number) == Some(Telling::Untold) {
+            let line = format!("session {number} exited with code {code}");
+            self.tell(Event::Ended { session: number.to_string(), line });
         }
     }
 
@@ -177,11 +203,14 @@ impl Toolbox {
     pub(crate) fn kept_announcements(&self) -> Vec<String> {
         let Some(store) = &self.options().store else { return Vec::new() };
         let mut announcements = Vec::new();
-        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| !known.told) {
+        for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| known.end == Telling::Untold)
+        {
             let record = known.id.and_then(|id| store.load(id).ok());
             if let Some(receipt) = record.and_then(|record| record.receipt) {
-                known.told = true;
-                announcements.push(format!("session {number} {}", report::ending(&receipt)));
+                known.end = Telling::Announced;
+                let line = format!("session {number} {}", report::ending(&receipt));
+                self.tell(Event::Ended { session: number.to_string(), line: line.clone() });
+                announcements.push(line);
             }
         }
         announcements
@@ -189,6 +218,22 @@ impl Toolbox {
 }
 
 impl Kept {
+    /// The session that is meant, and its number in the store.
+    pub(crate) fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
+        let is_meant = |number: Number, known: &Known| match asked {
+            SessionRef::Number(wanted) => number.0 == *wanted,
+            SessionRef::Name(name) => known.name.as_ref() == Some(name),
+        };
+        let started = self.lock();
+        let found = started.iter().rev().find(|(number, known)| is_meant(**number, known));
+        found.and_then(|(number, known)| Some((*number, known.id?)))
+    }
+
+    /// Notes that the end of a session is told, and says what its caller knew before.
+    pub(crate) fn tell(&self, number: Number) -> Option<Telling> {
+        self.lock().get_mut(&number).map(|known| std::mem::replace(&mut known.end, Telling::Told))
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Known>> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -10,6 +10,7 @@ mod arguments;
 mod attend;
 mod call;
 mod catalogue;
+mod ended;
 mod environment;
 mod held;
 mod keepers;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use windlass_engine::sandbox::{Plan, Policy, Surroundings};
 use windlass_engine::{
-    Attention, CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
+    Attention, CommandSpec, Engine, InputWanted, ProcessLine, Progress, Receipt, Session, SessionId,
+    StartError, Store, Until,
 };
 use windlass_output::{Offset, Span, Tokenizer, Tokens};
 use windlass_rules::Rules;
@@ -20,6 +21,7 @@ use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
 use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
+use crate::ended::{Shelf, command};
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number, Showing, ViewKind};
 use crate::keepers::{Keepers, Kept};
@@ -107,6 +109,7 @@ struct Inner {
     logins: Arc<LoginEnvironments>,
     held: Mutex<BTreeMap<Number, Arc<Held>>>,
     kept: Kept,
+    shelf: Shelf,
     events: broadcast::Sender<Event>,
 }
 
@@ -114,11 +117,10 @@ struct Inner {
 const EVENT_QUEUE: usize = 256;
 /// Output is told of at most this often for each session.
 const OUTPUT_EVERY: Duration = Duration::from_secs(1);
-/// Sessions that are over and stay listed, and the bytes they may have printed together.
+/// Sessions that are over and stay listed.
 const MOST_FINISHED: usize = 256;
-/// How many there may be beyond that before the oldest are forgotten.
+/// How many there may be beyond that before the oldest are no longer listed.
 const FORGOTTEN_TOGETHER: usize = 64;
-const MOST_FINISHED_BYTES: u64 = 4 << 30;
 /// The most of a transcript that is handed out at once.
 const TRANSCRIPT_TOKENS: u64 = 50_000;
 
@@ -140,6 +142,7 @@ impl Toolbox {
             )),
             held: Mutex::default(),
             kept: Kept::default(),
+            shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             engine,
             options,
@@ -155,6 +158,7 @@ impl Toolbox {
             logins: Arc::clone(&self.inner.logins),
             held: Mutex::default(),
             kept: Kept::default(),
+            shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             engine: self.inner.engine.clone(),
             options: self.inner.options.clone(),
@@ -184,6 +188,9 @@ impl Toolbox {
         if let Some(reply) = self.elsewhere(&call).await {
             return Ok(reply);
         }
+        if let Some(reply) = self.answer_by_record(&call, began) {
+            return Ok(reply);
+        }
         let arguments = Arguments::new(call.arguments.clone());
         Ok(tool::call(tool, Visit { toolbox: self, call: &call, arguments, began }).await)
     }
@@ -205,57 +212,51 @@ impl Toolbox {
                 .map_or_else(|| "running".to_owned(), |receipt| report::ending(&receipt)),
             terminal: held.session.facts().terminal.is_some(),
         };
-        self.held().iter().map(summary).collect()
+        self.held().iter().map(summary).chain(self.kept_summaries()).collect()
     }
 
     /// What a session printed, as text within a bound.
     pub fn transcript(&self, id: &str) -> Option<String> {
-        let held = self.by_id(id)?;
+        let remembered = self.remembered(&by_id(id)).ok()?;
         let showing = Showing {
             view: ViewKind::Text,
             budget: Tokens::new(TRANSCRIPT_TOKENS),
             tokenizer: self.tokenizer(),
         };
-        let journal = held.session.journal();
-        Some(showing.fitting(&held.number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
+        let (number, journal) = (remembered.number(), remembered.journal());
+        Some(showing.fitting(&number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
     }
 
     /// How a session of this caller ended; `None` while it runs.
     pub fn exit_code(&self, id: &str) -> Option<i64> {
-        Some(self.by_id(id)?.session.receipt()?.exit.code().into())
+        Some(self.find(&by_id(id)).ok()?.session.receipt()?.exit.code().into())
     }
 
     /// What a session's terminal shows; `None` if it has none.
     pub fn screen(&self, id: &str) -> Option<String> {
-        Some(self.by_id(id)?.session.screen()?.text)
+        self.remembered(&by_id(id)).ok()?.screen()
     }
 
     /// What happened to a session so far.
     pub fn history(&self, id: &str) -> Option<Value> {
-        let held = self.by_id(id)?;
-        let facts = held.session.facts();
-        let mut events = vec![json!({
-            "event": "started",
-            "time": report::moment(facts.started),
-            "command": held.command,
-            "cwd": facts.directory.display().to_string(),
-        })];
-        if let Some(receipt) = held.session.receipt() {
-            events.push(json!({
-                "event": "ended",
-                "time": report::moment(facts.started + receipt.wall),
-                "exit_code": receipt.exit.code(),
-                "how": report::ending(&receipt),
-                "receipt": report::receipt(&receipt),
-                "left_running": report::processes_json(&held.readable(receipt.left_running.clone())),
-            }));
+        let asked = by_id(id);
+        if let Ok(held) = self.find(&asked) {
+            let (facts, receipt) = (held.session.facts(), held.session.receipt());
+            let left = receipt.as_ref().map(|receipt| held.readable(receipt.left_running.clone()));
+            let place = (facts.started, facts.directory.display().to_string());
+            let end = receipt.as_deref().zip(left);
+            return Some(history((held.number, facts.name.as_deref()), (&held.command, place), end));
         }
-        Some(json!({ "session": held.number.0, "name": facts.name, "events": events }))
+        let (number, record) = self.recorded(&asked)?;
+        let start = &record.start;
+        let place = (start.started, start.cwd.display().to_string());
+        let end = record.receipt.as_ref().map(|receipt| (receipt, receipt.left_running.clone()));
+        Some(history((number, start.name.as_deref()), (&command(&record), place), end))
     }
 
     /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
     pub fn has_told_everything(&self) -> bool {
-        self.held().iter().all(|held| is_over(held) && held.exit_told())
+        self.held().iter().all(|held| is_over(held) && held.needs_no_telling())
     }
 
     /// What nobody was told of yet: sessions that ended, in one sentence each. Each is told once, here or in an answer.
@@ -301,6 +302,15 @@ impl Toolbox {
 
     pub(crate) fn kept(&self) -> &Kept {
         &self.inner.kept
+    }
+
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.inner.shelf
+    }
+
+    /// Tells whoever listens. Nobody has to.
+    pub(crate) fn tell(&self, event: Event) {
+        let _ = self.inner.events.send(event);
     }
 
     pub(crate) fn tokenizer(&self) -> Tokenizer {
@@ -409,18 +419,11 @@ impl Toolbox {
         }
     }
 
-    /// A session that was started before this caller came. Numbers that anybody could guess open nothing to callers
-    /// whose own are secret.
+    /// A session that was started before this caller came, is no longer listed, or was kept by somebody else.
     fn stored(&self, asked: &SessionRef) -> Option<Remembered> {
-        let store =
-            self.inner.options.store.as_ref().filter(|_| self.inner.options.numbering == Numbering::Plain)?;
-        let record = match asked {
-            SessionRef::Number(number) => store.load(SessionId::new(*number)).ok()?,
-            SessionRef::Name(name) => store.find_name(name).ok()??,
-        };
-        let journal = store.open_journal(record.start.id).ok()?;
-        let (number, terminal) = (Number(record.start.id.get()), record.start.terminal);
-        Some(Remembered::Stored { number, journal: Box::new(journal), terminal })
+        let (number, record) = self.recorded(asked)?;
+        let journal = self.inner.options.store.as_ref()?.open_journal(record.start.id).ok()?;
+        Some(Remembered::Stored { number, journal: Box::new(journal), terminal: record.start.terminal })
     }
 
     /// The caller's number of one of the engine's sessions.
@@ -466,14 +469,6 @@ impl Toolbox {
         named.pop()
     }
 
-    fn by_id(&self, id: &str) -> Option<Arc<Held>> {
-        let asked = match id.parse() {
-            Ok(number) => SessionRef::Number(number),
-            Err(_) => SessionRef::Name(id.to_owned()),
-        };
-        self.find(&asked).ok()
-    }
-
     fn unknown(&self, asked: &SessionRef) -> Refusal {
         let live: Vec<String> =
             self.held().iter().filter(|held| held.session.receipt().is_none()).map(line).collect();
@@ -486,10 +481,14 @@ impl Toolbox {
         Refusal(format!("Unknown session id {asked}; {live}"))
     }
 
-    /// Finished sessions beyond the limits are forgotten, with what they printed. Many at once: that costs hardly more
-    /// than one.
+    /// Finished sessions beyond the limits are no longer listed. What they printed can be read for longer, and then is
+    /// removed. Many at once: that costs hardly more than one.
     fn forget_the_oldest(&self) {
-        let forgotten = self.take_the_oldest();
+        let unlisted = self.take_the_oldest();
+        if unlisted.is_empty() {
+            return;
+        }
+        let forgotten = self.shelf().take_in(&unlisted);
         let Some(store) = self.inner.options.store.clone().filter(|_| !forgotten.is_empty()) else { return };
         // Whoever started the session that was one too many does not wait for the disk.
         tokio::task::spawn_blocking(move || {
@@ -498,26 +497,20 @@ impl Toolbox {
         });
     }
 
-    fn take_the_oldest(&self) -> Vec<SessionId> {
+    /// Those go first of whom everything was told.
+    fn take_the_oldest(&self) -> Vec<Arc<Held>> {
         let mut held = self.lock();
         if held.len() < MOST_FINISHED + FORGOTTEN_TOGETHER {
             return Vec::new();
         }
         let mut over: Vec<Arc<Held>> = held.values().filter(|held| is_over(held)).cloned().collect();
-        over.sort_by_key(|held| held.session.id());
-        let mut bytes: u64 = over.iter().map(|held| held.session.journal().end().get()).sum();
-        let mut count = over.len();
-        let mut forgotten = Vec::new();
-        for oldest in over {
-            if count <= MOST_FINISHED && bytes <= MOST_FINISHED_BYTES {
-                break;
-            }
-            count -= 1;
-            bytes -= oldest.session.journal().end().get();
-            held.remove(&oldest.number);
-            forgotten.push(oldest.session.id());
+        over.sort_by_key(|held| (!held.was_told_everything(), held.session.id()));
+        let surplus = over.len().saturating_sub(MOST_FINISHED);
+        over.truncate(surplus);
+        for unlisted in &over {
+            held.remove(&unlisted.number);
         }
-        forgotten
+        over
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
@@ -543,6 +536,36 @@ fn line(held: &Arc<Held>) -> String {
         Some(name) => format!("{} ({name})", held.number),
         None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),
     }
+}
+
+/// The session that an address names.
+fn by_id(id: &str) -> SessionRef {
+    id.parse().map_or_else(|_| SessionRef::Name(id.to_owned()), SessionRef::Number)
+}
+
+/// What happened to a session: who it is, what was started when and where, and how it ended.
+fn history(
+    (number, name): (Number, Option<&str>),
+    (command, (started, directory)): (&str, (SystemTime, String)),
+    end: Option<(&Receipt, Vec<ProcessLine>)>,
+) -> Value {
+    let mut events = vec![json!({
+        "event": "started",
+        "time": report::moment(started),
+        "command": command,
+        "cwd": directory,
+    })];
+    events.extend(end.map(|(receipt, left)| {
+        json!({
+            "event": "ended",
+            "time": report::moment(started + receipt.wall),
+            "exit_code": receipt.exit.code(),
+            "how": report::ending(receipt),
+            "receipt": report::receipt(receipt),
+            "left_running": report::processes_json(&left),
+        })
+    }));
+    json!({ "session": number.0, "name": name, "events": events })
 }
 
 /// Whether nothing of it is left to look after.

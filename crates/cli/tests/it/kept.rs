@@ -154,6 +154,55 @@ fn the_end_of_a_detached_session_is_announced_once() {
 }
 
 #[test]
+fn a_detached_session_is_answered_for_when_its_keeper_is_gone() {
+    let home = Home::new("kept-over");
+    let _ends = Ends(&home);
+    let mut server = served(&home);
+    let cmd =
+        json!({ "cmd": "echo printed; exit 9", "lifetime": "detached", "login": false, "name": "over" });
+    let told = call(&mut server, "exec_command", &cmd);
+    assert_eq!(told["structuredContent"]["exit_code"], 9, "{told}");
+    let session = told["structuredContent"]["session"].clone();
+    nobody_is_kept(&home);
+    for asked in [session.clone(), json!("over")] {
+        let again = call(&mut server, "write_stdin", &json!({ "session_id": asked }));
+        let text = again["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("exited with code 9 before; read_output session_id="), "{text}");
+        assert!(again["isError"] != true && again["structuredContent"].get("exit_code").is_none(), "{again}");
+        let read = call(&mut server, "read_output", &json!({ "session_id": asked }));
+        assert_eq!(read["structuredContent"]["output"], "printed\n", "{read}");
+        let waited = call(&mut server, "wait_sessions", &json!({ "session_ids": [asked] }));
+        assert_eq!(waited["structuredContent"]["met"]["condition"], "exit", "{waited}");
+    }
+    let listed = call(&mut server, "list_sessions", &json!({}));
+    let entry = &listed["structuredContent"]["sessions"][0];
+    assert_eq!((&entry["session"], &entry["exit_code"]), (&session, &json!(9)), "{listed}");
+    leave(server);
+}
+
+#[test]
+fn a_detached_session_has_resources_and_its_keeper_leaves_when_it_was_stopped() {
+    let home = Home::new("kept-resources");
+    let _ends = Ends(&home);
+    let mut server = served(&home);
+    let started = call(&mut server, "exec_command", &detached("pet"));
+    let session = started["structuredContent"]["session_id"].clone();
+    let listed = server.ask("list", "resources/list", &json!({}));
+    let uri = format!("windlass://session/{session}/transcript");
+    let all = listed["result"]["resources"].as_array().unwrap();
+    assert!(all.iter().any(|resource| resource["uri"] == uri.as_str()), "{listed}");
+    let read = server.ask("read", "resources/read", &json!({ "uri": uri }));
+    assert_eq!(read["result"]["contents"][0]["text"], "up\n", "{read}");
+    let events = uri.replace("transcript", "events");
+    let read = server.ask("events", "resources/read", &json!({ "uri": events }));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("started"), "{read}");
+    let stopped = call(&mut server, "stop_session", &json!({ "session_id": session }));
+    assert!(stopped["structuredContent"]["exit_code"].is_number(), "{stopped}");
+    nobody_is_kept(&home);
+    leave(server);
+}
+
+#[test]
 fn a_detached_command_that_cannot_start_leaves_no_keeper() {
     let home = Home::new("kept-refused");
     let _ends = Ends(&home);

@@ -182,3 +182,33 @@ async fn cursors_are_exact_and_independent() {
     assert_eq!(read(&mut other), "first\nsecond\n");
     session.stop().await;
 }
+
+#[tokio::test]
+async fn silence_of_what_is_over_is_not_waited_for() {
+    let engine = engine();
+    let session = engine.start(sh("echo done")).unwrap();
+    let hour = Until { idle: Some(Duration::from_secs(3600)), ..Until::default() };
+    assert!(matches!(hang(session.wait(&hour)).await, Met::Closed));
+    let moment = Until { idle: Some(Duration::ZERO), ..Until::default() };
+    assert!(matches!(hang(session.wait(&moment)).await, Met::Idle(_)));
+}
+
+#[tokio::test]
+async fn a_pattern_is_said_to_be_where_its_bytes_are() {
+    let engine = engine();
+    for (printed, from, to) in [
+        (r"plain ready\n", 6, 11),
+        (r"10%%\r20%%\rready\n", 8, 13),
+        (r"\033[31mstart\033[0m\n\033[32mready\033[0m\n", 20, 25),
+        // Not together anywhere: somewhere in its line.
+        (r"start\n\033[32mre\033[1mady\033[0m\n", 6, 25),
+    ] {
+        let session = engine.start(sh(&format!("printf '{printed}'"))).unwrap();
+        match hang(session.wait(&Until::pattern(pattern("ready")))).await {
+            Met::Pattern(found) => {
+                assert_eq!((found.raw.from().get(), found.raw.to().get()), (from, to), "{printed}");
+            }
+            met => panic!("{printed}: {met:?}"),
+        }
+    }
+}

@@ -38,6 +38,16 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
         text += &kept.text;
         sessions.extend(kept.structured["sessions"].as_array().cloned().unwrap_or_default());
     }
+    for ended in visit.toolbox.ended_kept() {
+        text += &ended.line();
+        sessions.push(ended.json());
+    }
+    let unlisted = visit.toolbox.shelf().len();
+    if unlisted > 0 {
+        notes.push(format!(
+            "{unlisted} older finished sessions are not listed; read_output reads them by number"
+        ));
+    }
     if sessions.is_empty() {
         text += "No sessions yet\n";
     }

@@ -68,7 +68,7 @@ async fn stop(held: &Held) -> (String, Value) {
     let root = root.filter(|_| held.session.receipt().is_some());
     let ended = root.into_iter().chain(held.readable(ended)).collect();
     let end = TreeEnd { ended, remaining: held.readable(remaining) };
-    held.mention();
+    held.dismiss();
     (text(held, &end, was_over), structured(held, &end))
 }
 

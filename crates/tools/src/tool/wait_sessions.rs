@@ -13,6 +13,7 @@ use crate::arguments::{Field, Kind, SessionRef, schema};
 use crate::attend::{Ending, Wait};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
+use crate::ended::Ended;
 use crate::held::{Attending, Held, Number};
 use crate::report;
 use crate::until::Conditions;
@@ -51,16 +52,19 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let _attending: Vec<_> = sessions.iter().map(Waited::attend).collect();
     let wait = |session: &Waited| session.wait(until.clone(), deadline);
     let waits: Vec<Option<Wait>> = sessions.iter().map(wait).collect();
-    let met = first(&sessions, &waits, &visit).await;
+    let met = first(&sessions, (&waits, until.exit), &visit).await;
     let results = results(&visit, &sessions).await;
     notes.extend(visit.toolbox.announcements(None));
-    Ok(reply(&visit, met.as_ref(), &results, &notes))
+    let in_time = Instant::now() < deadline;
+    Ok(reply((&visit, in_time), met.as_ref(), &results, &notes))
 }
 
 /// A session that is waited for: one of ours, or one that a keeper looks after.
 enum Waited {
     Ours(Arc<Held>),
     Kept(Number),
+    /// Over, and nobody holds it any more.
+    Ended(Box<Ended>),
 }
 
 /// The condition that held first.
@@ -74,32 +78,40 @@ impl Waited {
     fn find(visit: &Visit<'_>, asked: &SessionRef) -> Result<Self, Refusal> {
         match visit.toolbox.kept_number(asked) {
             Some(number) => Ok(Self::Kept(number)),
-            None => visit.toolbox.find(asked).map(Self::Ours),
+            None => match visit.toolbox.ended(asked) {
+                Some(ended) => Ok(Self::Ended(Box::new(ended))),
+                None => visit.toolbox.find(asked).map(Self::Ours),
+            },
         }
     }
 
     fn attend(&self) -> Option<Attending> {
         match self {
             Self::Ours(held) => Some(held.attend()),
-            Self::Kept(_) => None,
+            Self::Kept(_) | Self::Ended(_) => None,
         }
     }
 
     fn wait(&self, until: Conditions, deadline: Instant) -> Option<Wait> {
         match self {
             Self::Ours(held) => Some(Wait { deadline, ..Wait::of(held, Some(until)) }),
-            Self::Kept(_) => None,
+            Self::Kept(_) | Self::Ended(_) => None,
         }
     }
 
     /// What it met; `None` if it can meet nothing any more, or time is up.
-    async fn met(&self, wait: Option<&Wait>, visit: &Visit<'_>) -> Option<Met> {
+    async fn met(&self, (wait, exit): (Option<&Wait>, bool), visit: &Visit<'_>) -> Option<Met> {
         match (self, wait) {
+            (Self::Ended(ended), _) => exit.then(|| Met {
+                session: ended.number,
+                condition: "exit".to_owned(),
+                how: "exited".to_owned(),
+            }),
             (Self::Ours(held), Some(wait)) => match wait.attend(held, visit.call).await {
                 Ending::Met(condition, how) => {
                     Some(Met { session: held.number, condition: condition.to_owned(), how })
                 }
-                Ending::Time | Ending::Unmet => None,
+                Ending::Time | Ending::Waits(_) | Ending::Unmet => None,
             },
             (Self::Kept(number), _) => {
                 let reply = visit.toolbox.wait_kept(*number, visit.call).await?;
@@ -112,11 +124,15 @@ impl Waited {
 }
 
 /// The first that meets its condition. One whose output has ended can meet none any more; the others are waited for.
-async fn first(sessions: &[Waited], waits: &[Option<Wait>], visit: &Visit<'_>) -> Option<Met> {
+async fn first(
+    sessions: &[Waited],
+    (waits, exit): (&[Option<Wait>], bool),
+    visit: &Visit<'_>,
+) -> Option<Met> {
     type Attended<'a> = Pin<Box<dyn Future<Output = Option<Met>> + Send + 'a>>;
     let mut attended: Vec<Option<Attended<'_>>> = Vec::with_capacity(sessions.len());
     for (session, wait) in sessions.iter().zip(waits) {
-        attended.push(Some(Box::pin(session.met(wait.as_ref(), visit))));
+        attended.push(Some(Box::pin(session.met((wait.as_ref(), exit), visit))));
     }
     poll_fn(|context| {
         for slot in &mut attended {
@@ -145,6 +161,7 @@ async fn results(visit: &Visit<'_>, sessions: &[Waited]) -> Vec<Outcome> {
         results.extend(match session {
             Waited::Ours(held) => Some(outcome(visit, held).await),
             Waited::Kept(number) => kept_outcome(visit, *number).await,
+            Waited::Ended(ended) => Some(ended_outcome(ended)),
         });
     }
     results
@@ -166,6 +183,13 @@ async fn outcome(visit: &Visit<'_>, held: &Held) -> Outcome {
     Outcome { line, json: Value::Object(object) }
 }
 
+fn ended_outcome(ended: &Ended) -> Outcome {
+    let (number, state) = (ended.number, ended.ending());
+    let code = ended.receipt.exit.code();
+    let json = json!({ "session": number.0, "state": state, "exit_code": code, "unread_tokens": 0 });
+    Outcome { line: format!("{number}: {state}, 0 unread tokens\n"), json }
+}
+
 /// A keeper that is asked to wait for no time at all says how things are.
 async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
@@ -176,18 +200,24 @@ async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
     Some(Outcome { line, json })
 }
 
-fn reply(visit: &Visit<'_>, met: Option<&Met>, results: &[Outcome], notes: &[String]) -> Reply {
+fn reply(
+    (visit, in_time): (&Visit<'_>, bool),
+    met: Option<&Met>,
+    results: &[Outcome],
+    notes: &[String],
+) -> Reply {
     let (first, met_json) = match met {
         Some(Met { session, condition, how }) => {
             let line = format!("Session {session} met its condition: {how}\n");
             (line, json!({ "session": session.0, "condition": condition }))
         }
+        None if in_time => ("No condition held, and none can any more\n".to_owned(), Value::Null),
         None => {
             (format!("No condition held within {}\n", report::seconds(visit.began.elapsed())), Value::Null)
         }
     };
     let lines: String = results.iter().map(|outcome| outcome.line.as_str()).collect();
     let results: Vec<Value> = results.iter().map(|outcome| outcome.json.clone()).collect();
-    let structured = json!({ "met": met_json, "timed_out": met.is_none(), "results": results });
+    let structured = json!({ "met": met_json, "timed_out": met.is_none() && !in_time, "results": results });
     Reply { text: first + &lines + &note_lines(notes), structured, is_error: false }
 }

@@ -40,6 +40,7 @@ pub(super) const WRITING_YIELD: Yield = Yield { default: 250, least: 250, most: 
 pub(super) const POLLING_YIELD: Yield = Yield { default: 250, least: 5_000, most: 300_000 };
 /// How long the end of input is waited for to be taken.
 const END_TAKEN: Duration = Duration::from_millis(250);
+const CTRL_D: [u8; 1] = [4];
 /// What a model sends for Ctrl-C.
 const INTERRUPT: char = '\u{3}';
 
@@ -120,6 +121,11 @@ async fn write(held: &Arc<Held>, order: &Order) -> Result<Option<InputReport>, R
     if order.eof {
         // timer: behind input that nobody reads, the end waits in the queue and stays there.
         match tokio::time::timeout(END_TAKEN, held.session.end_input()).await {
+            // A program that takes single keys takes this one, too.
+            Ok(Err(InputError::NotInLineMode)) => match held.session.write(CTRL_D).await {
+                Ok(accepted) => report = report.or_else(|| Some(InputReport::of(held, 1, accepted))),
+                Err(error) => return refused(held, error).await,
+            },
             Ok(Err(error)) => return refused(held, error).await,
             Ok(Ok(())) | Err(_) => report = report.or_else(|| Some(InputReport::of(held, 0, 0))),
         }

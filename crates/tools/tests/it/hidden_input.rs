@@ -54,6 +54,14 @@ fn a_person_who_declines_leaves_the_prompt_to_the_caller() {
         let reply = exec(bench, json!({ "cmd": ASKS, "tty": true }), &person).await;
         assert_eq!(state(&reply), "waiting for hidden input");
         assert_eq!(person.asked.lock().unwrap().len(), 1);
+        let said = "a person was asked for what the program wants to know and did not answer";
+        assert_eq!(reply.structured["notes"], json!([said]));
+        // The same is not asked again and again.
+        let poll = json!({ "session_id": session(&reply) });
+        let asking = Arc::clone(&person);
+        let reply = bench.call_with("write_stdin", poll, |call| call.person = Some(asking)).await;
+        assert_eq!((state(&reply), &reply.structured["notes"]), ("waiting for hidden input", &json!([said])));
+        assert_eq!(person.asked.lock().unwrap().len(), 1);
         let arguments =
             json!({ "session_id": session(&reply), "chars": "four\n", "until": { "exit": true } });
         let reply = bench.ask("write_stdin", arguments).await;
@@ -116,5 +124,33 @@ fn idle_is_not_counted_anew_because_somebody_might_be_asked() {
         let silent = reply.text.split("idle for ").nth(1).unwrap().split(' ').next().unwrap();
         assert_eq!(silent, "0.7", "{}", reply.text);
         assert!(before.elapsed().as_millis() >= 700);
+    });
+}
+
+/// Somebody who is never there.
+struct Absent;
+
+impl windlass_tools::Person for Absent {
+    fn ask(&self, _: windlass_tools::Question) -> windlass_tools::Answer<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    fn approve(&self, _: windlass_tools::Approval) -> windlass_tools::Approved<'_> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[test]
+fn nobody_is_waited_for_longer_than_the_host_waits() {
+    bench(async |bench| {
+        let arguments = json!({ "cmd": ASKS, "tty": true });
+        let reply = bench
+            .call_with("exec_command", arguments, |call| {
+                call.person = Some(Arc::new(Absent));
+                call.ceiling = std::time::Duration::from_millis(700);
+            })
+            .await;
+        assert_eq!(state(&reply), "waiting for hidden input", "{}", reply.text);
+        assert!(reply.text.contains("did not answer"), "{}", reply.text);
     });
 }

@@ -105,3 +105,49 @@ fn a_long_script_does_not_make_a_long_list() {
         assert!(reply.text.len() < 1000 && reply.structured.to_string().len() < 4000);
     });
 }
+
+#[test]
+fn finished_sessions_that_are_no_longer_listed_are_still_answered_for() {
+    bench(async |bench| {
+        let told = session_of(&bench.run(json!({ "cmd": "echo first; exit 3", "name": "told" })).await);
+        let gate = bench.gate("go");
+        let cmd = "read x < go; echo unread; exit 5";
+        let untold = session_of(&bench.run(json!({ "cmd": cmd, "yield_time_ms": 250 })).await);
+        gate.open().await;
+        bench.ended(untold).await;
+        for _ in 0..330 {
+            bench.exec("true").await;
+        }
+        // Whose end nobody was told of, or whose output, stays.
+        let reply = bench.ask("write_stdin", json!({ "session_id": untold })).await;
+        assert_eq!((&reply.structured["exit_code"], output(&reply)), (&json!(5), "unread\n"));
+        let list = bench.ask("list_sessions", json!({})).await;
+        assert!(
+            list.text.contains("older finished sessions are not listed; read_output reads them"),
+            "{}",
+            list.text
+        );
+        let numbers: Vec<_> =
+            list.structured["sessions"].as_array().unwrap().iter().map(|s| s["session"].clone()).collect();
+        assert!(!numbers.contains(&json!(told)) && numbers.contains(&json!(untold)));
+        // The others are remembered.
+        for asked in [json!(told), json!("told")] {
+            let reply = bench.ask("write_stdin", json!({ "session_id": asked })).await;
+            let remark = format!(
+                "Session {told} exited with code 3 before; read_output session_id={told} reads its transcript"
+            );
+            assert!(reply.text.contains(&remark), "{}", reply.text);
+            let reply = bench.ask("read_output", json!({ "session_id": asked })).await;
+            assert_eq!(output(&reply), "first\n");
+            let reply = bench.ask("wait_sessions", json!({ "session_ids": [asked] })).await;
+            assert_eq!(reply.structured["met"], json!({ "session": told, "condition": "exit" }));
+            assert_eq!(reply.structured["results"][0]["exit_code"], 3);
+            let reply = bench.ask("stop_session", json!({ "session_id": asked })).await;
+            assert_eq!((&reply.structured["exit_code"], &reply.structured["ended"]), (&json!(3), &json!([])));
+        }
+    });
+}
+
+fn session_of(reply: &windlass_tools::Reply) -> u64 {
+    reply.structured["session"].as_u64().unwrap()
+}

@@ -315,3 +315,48 @@ fn progress_is_told_about_once_a_second_with_the_last_line() {
         assert!(told[0].elapsed >= Duration::from_secs(1));
     });
 }
+
+#[test]
+fn nothing_is_waited_for_once_nothing_more_can_come() {
+    bench(async |bench| {
+        for until in [json!({ "idle_ms": 600_000 }), json!({ "port": 1 }), json!({ "pattern": "never" })] {
+            let reply = bench.run(json!({ "cmd": "exit 3", "until": until })).await;
+            assert_eq!(reply.structured["exit_code"], 3, "{until}");
+            assert_eq!(
+                (&reply.structured["met"], state(&reply)),
+                (&json!(null), "no condition held"),
+                "{until}"
+            );
+            let wait = json!({ "session_ids": [reply.structured["session"]], "until": until });
+            let reply = bench.ask("wait_sessions", wait).await;
+            assert_eq!(reply.structured["timed_out"], false, "{until}: no time ran out");
+            assert!(reply.text.starts_with("No condition held, and none can any more\n"), "{}", reply.text);
+        }
+    });
+}
+
+#[test]
+fn a_port_counts_that_something_left_running_listens_on() {
+    bench(async |bench| {
+        let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = probe.local_addr().unwrap().port();
+        drop(probe);
+        let (late, gate) = (bench.gate("late"), bench.home().join("late"));
+        let serve = format!(
+            "import socket,time; open(\"{}\").read(); s=socket.socket(); s.bind((\"127.0.0.1\",{port})); s.listen(); \
+             time.sleep(60)",
+            gate.display()
+        );
+        let cmd = format!("(setsid python3 -c '{serve}' >/dev/null 2>&1 &); echo started");
+        let reply = bench.run(json!({ "cmd": cmd })).await;
+        let id = reply.structured["session"].clone();
+        assert_eq!(reply.structured["exit_code"], 0, "{}", reply.text);
+        let poll = json!({ "session_id": id, "until": { "port": port } });
+        let (reply, ()) = tokio::join!(bench.ask("write_stdin", poll), late.open());
+        assert_eq!(reply.structured["met"], "port", "{}", reply.text);
+        let wait = json!({ "session_ids": [id], "until": { "port": port } });
+        let reply = bench.ask("wait_sessions", wait).await;
+        assert_eq!(reply.structured["met"]["condition"], "port", "{}", reply.text);
+        bench.ask("stop_session", json!({ "session_id": id })).await;
+    });
+}

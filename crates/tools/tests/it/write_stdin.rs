@@ -403,3 +403,13 @@ fn what_a_full_screen_program_draws_is_no_text_in_any_answer() {
         assert_eq!(output(&closed), "after\n");
     });
 }
+
+#[test]
+fn the_end_of_input_is_a_key_where_a_program_takes_single_keys() {
+    bench(async |bench| {
+        let id = bench.start_on_terminal("stty raw -echo; echo ready; od -An -tx1 -N3", "ready").await;
+        let arguments = json!({ "session_id": id, "chars": "ab", "eof": true, "until": { "exit": true } });
+        let reply = bench.ask("write_stdin", arguments).await;
+        assert_eq!((&reply.structured["exit_code"], output(&reply).trim()), (&json!(0), "61 62 04"));
+    });
+}

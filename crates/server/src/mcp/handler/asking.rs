@@ -7,8 +7,9 @@ use rmcp::model::{
     BooleanSchema, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationSchema, InputRequiredResult, ServerRequest, StringSchema,
 };
-use rmcp::service::{Peer, RoleServer};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use windlass_tools::{Answer, Approval, Approved, Person, Question};
 
@@ -97,9 +98,30 @@ impl Client {
 
 /// Asks by a request of our own, as the older protocols do.
 pub(super) async fn directly(peer: &Peer<RoleServer>, matter: &Matter) -> Option<String> {
-    match peer.send_request(ServerRequest::ElicitRequest(form(matter))).await.ok()? {
+    let request = ServerRequest::ElicitRequest(form(matter));
+    let open = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await.ok()?;
+    match OpenForm(Some(open)).answer().await? {
         ClientResult::ElicitResult(result) => said(matter, result),
         _ => None,
+    }
+}
+
+/// A form that a person has before them. When nobody waits for the answer any more it is withdrawn.
+struct OpenForm(Option<RequestHandle<RoleServer>>);
+
+impl OpenForm {
+    async fn answer(mut self) -> Option<ClientResult> {
+        let answered = (&mut self.0.as_mut()?.rx).await;
+        self.0 = None;
+        answered.ok()?.ok()
+    }
+}
+
+impl Drop for OpenForm {
+    fn drop(&mut self) {
+        if let (Some(open), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(open.cancel(Some("the call that asked is over".to_owned())));
+        }
     }
 }
 

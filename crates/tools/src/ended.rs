@@ -1,0 +1,200 @@
+//! Sessions that are over and no longer held: their records answer for them, and their journals are still read.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use windlass_engine::{Receipt, SessionId, SessionRecord};
+
+use crate::arguments::{Arguments, SessionRef};
+use crate::call::{Call, Reply};
+use crate::held::{Held, Number, Telling};
+use crate::report;
+use crate::toolbox::{Numbering, Toolbox};
+
+/// A session that is over.
+pub(crate) struct Ended {
+    pub(crate) number: Number,
+    pub(crate) record: SessionRecord,
+    pub(crate) receipt: Receipt,
+    /// It was listed until everything was told.
+    shelved: bool,
+}
+
+/// Sessions of one caller that are no longer listed and can still be read, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    sessions: Mutex<VecDeque<Shelved>>,
+}
+
+#[derive(Clone, Debug)]
+struct Shelved {
+    number: Number,
+    id: SessionId,
+    name: Option<String>,
+    bytes: u64,
+}
+
+/// How many may be read that are no longer listed, and what they may take on disk together.
+const MOST_SHELVED: usize = 1000;
+const MOST_SHELVED_BYTES: u64 = 4 << 30;
+
+impl Shelf {
+    /// Takes sessions in, and hands back those that had to make room: they are to be removed.
+    pub(crate) fn take_in(&self, sessions: &[std::sync::Arc<Held>]) -> Vec<SessionId> {
+        let mut shelf = self.lock();
+        shelf.extend(sessions.iter().map(|held| Shelved {
+            number: held.number,
+            id: held.session.id(),
+            name: held.session.facts().name.clone(),
+            bytes: held.session.journal().end().get(),
+        }));
+        let mut bytes: u64 = shelf.iter().map(|shelved| shelved.bytes).sum();
+        let mut removed = Vec::new();
+        while shelf.len() > MOST_SHELVED || bytes > MOST_SHELVED_BYTES {
+            let Some(oldest) = shelf.pop_front() else { break };
+            bytes -= oldest.bytes;
+            removed.push(oldest.id);
+        }
+        removed
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
+        let is_meant = |shelved: &&Shelved| match asked {
+            SessionRef::Number(number) => shelved.number.0 == *number,
+            SessionRef::Name(name) => shelved.name.as_ref() == Some(name),
+        };
+        self.lock().iter().rev().find(is_meant).map(|shelved| (shelved.number, shelved.id))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Shelved>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Toolbox {
+    /// What is on disk of a session that this caller may ask for. Numbers that anybody could guess open nothing to callers
+    /// whose own are secret.
+    pub(crate) fn recorded(&self, asked: &SessionRef) -> Option<(Number, SessionRecord)> {
+        let store = self.options().store.as_ref()?;
+        if let Some((number, id)) = self.shelf().find(asked).or_else(|| self.kept().find(asked)) {
+            return store.load(id).ok().map(|record| (number, record));
+        }
+        if self.options().numbering == Numbering::Secret {
+            return None;
+        }
+        let record = match asked {
+            SessionRef::Number(number) => store.load(SessionId::new(*number)).ok()?,
+            SessionRef::Name(name) => store.find_name(name).ok()??,
+        };
+        Some((Number(record.start.id.get()), record))
+    }
+
+    /// A session that is over and that nobody holds or keeps any more.
+    pub(crate) fn ended(&self, asked: &SessionRef) -> Option<Ended> {
+        if self.find(asked).is_ok() {
+            return None;
+        }
+        let (number, record) = self.recorded(asked)?;
+        let receipt = record.receipt.clone()?;
+        let shelved = self.shelf().find(asked).is_some();
+        Some(Ended { number, record, receipt, shelved })
+    }
+
+    /// The answer to a call about a session of which only the record is left; `None` if it is about another.
+    pub(crate) fn answer_by_record(&self, call: &Call, began: Instant) -> Option<Reply> {
+        let is_about_one = matches!(call.tool.as_str(), "write_stdin" | "stop_session");
+        let asked =
+            is_about_one.then(|| Arguments::new(call.arguments.clone()).session("session_id"))?.ok()?;
+        let ended = self.ended(&asked)?;
+        let notes = self.announcements(None);
+        let was_told = ended.shelved || self.kept().tell(ended.number) == Some(Telling::Told);
+        let (mut text, mut object) = match call.tool.as_str() {
+            "stop_session" => ended.stopped(),
+            _ => ended.polled(began, was_told),
+        };
+        text += &notes.iter().map(|note| format!("Note: {note}\n")).collect::<String>();
+        object.insert("notes".into(), notes.into());
+        Some(Reply { text, structured: Value::Object(object), is_error: false })
+    }
+}
+
+impl Ended {
+    /// How it ended, as the end of a sentence.
+    pub(crate) fn ending(&self) -> String {
+        report::ending(&self.receipt)
+    }
+
+    fn stopped(&self) -> (String, Map<String, Value>) {
+        let mut object = Map::new();
+        object.insert("session".into(), self.number.into());
+        object.insert("exit_code".into(), self.receipt.exit.code().into());
+        object.insert("receipt".into(), report::receipt(&self.receipt));
+        object.insert("ended".into(), json!([]));
+        object.insert("remaining".into(), json!([]));
+        (format!("Session {} had exited before\n", self.number), object)
+    }
+
+    fn polled(&self, began: Instant, was_told: bool) -> (String, Map<String, Value>) {
+        let (number, ending) = (self.number, self.ending());
+        let wall = report::rounded(began.elapsed());
+        let mut object = Map::new();
+        object.insert("session".into(), number.into());
+        object.insert("wall_time_seconds".into(), wall.into());
+        object.insert("state".into(), ending.as_str().into());
+        object.insert("output".into(), "".into());
+        if !was_told {
+            object.insert("exit_code".into(), self.receipt.exit.code().into());
+        }
+        let text = format!(
+            "Wall time: {wall:.4} seconds\nSession {number} {ending} before; read_output session_id={number} reads its \
+             transcript\n"
+        );
+        (text, object)
+    }
+
+    pub(crate) fn line(&self) -> String {
+        let start = &self.record.start;
+        let name = start.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        format!(
+            "{}{name}: {} | {} | in {} | started {}\n",
+            self.number,
+            self.ending(),
+            report::shortened(&self.command(), 100),
+            start.cwd.display(),
+            report::moment(start.started),
+        )
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let start = &self.record.start;
+        json!({
+            "session": self.number.0,
+            "name": start.name,
+            "command": self.command(),
+            "cwd": start.cwd.display().to_string(),
+            "state": self.ending(),
+            "exit_code": self.receipt.exit.code(),
+            "started": report::moment(start.started),
+            "last_output": null,
+            "unread_tokens": 0,
+            "left_running": report::processes_json(&self.receipt.left_running),
+            "removed_variables": start.withheld,
+        })
+    }
+
+    fn command(&self) -> String {
+        command(&self.record)
+    }
+}
+
+/// What was asked for.
+pub(crate) fn command(record: &SessionRecord) -> String {
+    let argv = || record.start.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    record.start.script.clone().unwrap_or_else(argv)
+}
