@@ -11,7 +11,8 @@ use crate::mcp::wire::Wire;
 use crate::pipe::Pipe;
 
 /// Serves the client on standard input and output. Returns when it has closed its side, when it takes no more output,
-/// or when `stop` is done; what was under way is cancelled by then.
+/// or when `stop` is done; what was under way is cancelled by then. `over` is called as soon as nobody waits for answers any
+/// more: a client that does not take the last of them must not hold up what has to end.
 ///
 /// # Errors
 ///
@@ -19,14 +20,27 @@ use crate::pipe::Pipe;
 pub async fn serve_stdio<H: ServerHandler>(
     handler: H,
     stop: impl Future<Output = ()> + Send,
+    over: impl FnOnce() + Send,
 ) -> io::Result<()> {
-    serve_pipes(handler, (Pipe::input()?, Pipe::output()?), stop).await;
+    serve(handler, (Pipe::input()?, Pipe::output()?), (stop, over)).await;
     Ok(())
 }
 
 /// Serves one client on any pair of streams, otherwise like [`serve_stdio`].
-pub async fn serve_pipes<H, R, W>(handler: H, (input, output): (R, W), stop: impl Future<Output = ()> + Send)
+pub async fn serve_pipes<H, R, W>(handler: H, pipes: (R, W), stop: impl Future<Output = ()> + Send)
 where
+    H: ServerHandler,
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    serve(handler, pipes, (stop, || {})).await;
+}
+
+async fn serve<H, R, W>(
+    handler: H,
+    (input, output): (R, W),
+    (stop, tell): (impl Future<Output = ()> + Send, impl FnOnce() + Send),
+) where
     H: ServerHandler,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -43,6 +57,8 @@ where
     tokio::select! {
         () = &mut serving => return,
         () = stop => over.cancel(),
+        () = over.cancelled() => {}
     }
+    tell();
     serving.await;
 }

@@ -27,7 +27,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     if order.conformance_fixtures {
         let fixtures = Fixtures::new();
-        serve(&order, Access::Open, move || fixtures.clone(), signals).await?;
+        serve(&order, Access::Open, move || fixtures.clone(), (signals, || {})).await?;
         return Ok(Exit::SUCCESS);
     }
     if order.http.is_none() && config.terminals.stdin {
@@ -39,7 +39,9 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
     let toolbox = open_toolbox(&order, &config)?;
     let windlass = Windlass::new(toolbox.clone());
     let handler = move || windlass.for_another_client();
-    let mut serving = std::pin::pin!(serve(&order, access, handler, signals));
+    let ending = toolbox.clone();
+    let over = move || drop(tokio::spawn(async move { ending.shutdown().await }));
+    let mut serving = std::pin::pin!(serve(&order, access, handler, (signals, over)));
     let served = tokio::select! {
         served = &mut serving => served,
         // Meanwhile the first command's environment is found out.
@@ -82,10 +84,10 @@ async fn serve<H: Handler>(
     order: &McpServe,
     access: Access,
     handler: impl Fn() -> H + Send + Sync + 'static,
-    signals: Signals,
+    (signals, over): (Signals, impl FnOnce() + Send),
 ) -> Result<()> {
     let Some(address) = order.http else {
-        let served = mcp::serve_stdio(handler(), signals.told_to_end()).await;
+        let served = mcp::serve_stdio(handler(), signals.told_to_end(), over).await;
         return served.context("cannot use standard input and output");
     };
     let reach = if order.allow_remote { Reach::Network } else { Reach::Loopback };

@@ -140,7 +140,13 @@ fn changes(event: Option<&Event>, followed: &BTreeSet<String>) -> Vec<Change> {
     };
     match event {
         Some(Event::Started { .. }) => vec![Change::List],
-        Some(Event::Output { session } | Event::Ended { session, .. }) => of(session),
+        // What it prints is no event of its life.
+        Some(Event::Output { session }) => {
+            let mut changed: Vec<Change> = of(session);
+            changed.retain(|change| !matches!(change, Change::Updated(uri) if uri.ends_with("/events")));
+            changed
+        }
+        Some(Event::Ended { session, .. }) => of(session),
         None => std::iter::once(Change::List).chain(followed.iter().cloned().map(Change::Updated)).collect(),
     }
 }
@@ -152,7 +158,8 @@ mod tests {
     #[test]
     fn an_event_is_told_to_those_who_follow_its_session() {
         let uri = |session: &str, view: &str| format!("windlass://session/{session}/{view}");
-        let followed = BTreeSet::from([uri("1", "screen"), uri("1", "transcript"), uri("2", "screen")]);
+        let followed = [uri("1", "screen"), uri("1", "transcript"), uri("2", "events"), uri("2", "screen")];
+        let followed = BTreeSet::from(followed);
         let updated = |session: &str, view: &str| Change::Updated(uri(session, view));
         let check = |event: Option<Event>, expected: &[Change]| {
             assert_eq!(changes(event.as_ref(), &followed), expected, "{event:?}");
@@ -162,10 +169,19 @@ mod tests {
             Some(Event::Output { session: "1".into() }),
             &[updated("1", "screen"), updated("1", "transcript")],
         );
-        check(Some(Event::Ended { session: "2".into(), line: String::new() }), &[updated("2", "screen")]);
+        check(Some(Event::Output { session: "2".into() }), &[updated("2", "screen")]);
+        check(
+            Some(Event::Ended { session: "2".into(), line: String::new() }),
+            &[updated("2", "events"), updated("2", "screen")],
+        );
         check(Some(Event::Output { session: "3".into() }), &[]);
-        let everything =
-            [Change::List, updated("1", "screen"), updated("1", "transcript"), updated("2", "screen")];
+        let everything = [
+            Change::List,
+            updated("1", "screen"),
+            updated("1", "transcript"),
+            updated("2", "events"),
+            updated("2", "screen"),
+        ];
         check(None, &everything);
     }
 
