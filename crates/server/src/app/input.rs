@@ -2,6 +2,7 @@
 //! process's own writes wait with it; whatever else the client asks goes on.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,6 +70,25 @@ struct State {
     feeding: bool,
     /// What the process had read when a write was last refused because it read nothing.
     stalled_at: Option<InputProgress>,
+    /// The first write for which there was no room. Until it comes again nothing behind it is taken, so that a client which
+    /// did not wait for its answer leaves no hole.
+    missing: Option<Fingerprint>,
+}
+
+/// Tells writes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fingerprint {
+    length: usize,
+    hash: u64,
+    last: Last,
+}
+
+impl Fingerprint {
+    fn of(write: &Write) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&write.bytes);
+        Self { length: write.bytes.len(), hash: hasher.finish(), last: write.last }
+    }
 }
 
 /// A write that is not answered yet.
@@ -126,9 +146,12 @@ impl Input {
         parties: &Parties,
     ) -> Result<Taken, Refusal> {
         self.check_open(&write)?;
+        self.check_order(&process.session, &write)?;
         if self.would_hold(&process.session, &write) {
-            self.wait_for_room(&process.session, &write, parties).await?;
+            let room = self.wait_for_room(&process.session, &write, parties).await;
+            room.inspect_err(|_| self.lock().missing = Some(Fingerprint::of(&write)))?;
         }
+        self.lock().missing = None;
         if write.last == Last::End && std::mem::replace(&mut self.lock().closed, true) {
             // On a terminal, another end would be typed, for whoever reads there next.
             write.last = Last::More;
@@ -150,6 +173,20 @@ impl Input {
             return Err(Refusal::new(INVALID_REQUEST, "stdin is already closed"));
         }
         Ok(())
+    }
+
+    /// Once there was no room for a write, only that one is next.
+    fn check_order(&self, session: &Session, write: &Write) -> Result<(), Refusal> {
+        let Some(missing) = self.lock().missing else { return Ok(()) };
+        if missing == Fingerprint::of(write) {
+            return Ok(());
+        }
+        let message = format!(
+            "an earlier write of {} bytes to session {} was refused, and nothing behind it is taken until it is written again",
+            missing.length,
+            session.id(),
+        );
+        Err(Refusal::new(OVERLOADED, message))
     }
 
     /// Whether something of a write may have to be held until the process reads.

@@ -88,6 +88,12 @@ impl Dialect for Connection {
                 }
                 Next::GoOn
             }
+            Ok(Message::Notification { .. }) if has_an_id(message) => {
+                let reason =
+                    "failed to parse JSON-RPC message: the id is neither a string nor a whole number";
+                self.peer.refuse(&NOBODY, &Refusal::new(INVALID_REQUEST, reason));
+                Next::GoOn
+            }
             Ok(Message::Notification { method, .. }) => self.notification(&method),
             // Nothing was asked, so there is nothing to answer.
             Ok(Message::Answer { .. }) => Next::HangUp,
@@ -112,6 +118,11 @@ impl Dialect for Connection {
             AfterLoss::Ends => self.server.sessions.close(session).await,
         }
     }
+}
+
+/// Whether whoever sent this expects an answer, under whatever id.
+fn has_an_id(message: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(message).is_ok_and(|message| message.get("id").is_some())
 }
 
 impl Connection {
@@ -275,9 +286,10 @@ impl Connection {
     fn terminate(&mut self, params: &TerminateParams, reply: &Reply) -> Result<(), Refusal> {
         let session = self.ready(Family::Exec)?;
         let process = session.process(&params.process_id);
-        let running = process.filter(|process: &Arc<Process>| process.session().receipt().is_none());
-        answer(reply, TerminateResponse { running: running.is_some() })?;
-        if let Some(process) = running {
+        let is_running = |process: &Arc<Process>| process.session().receipt().is_none();
+        answer(reply, TerminateResponse { running: process.as_ref().is_some_and(is_running) })?;
+        // What an exited process left running is ended, too: it may keep the output open, and the name taken.
+        if let Some(process) = process.filter(|process| !process.session().progress().closed) {
             session.spawn(async move { drop(process.session().stop().await) });
         }
         Ok(())

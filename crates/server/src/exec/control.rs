@@ -15,7 +15,7 @@ use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
 use super::sessions::ExecSession;
-use super::waiting::{Allowance, Held};
+use super::waiting::{Allowance, Held, Order, Place};
 
 /// What a request that waits takes beside its bytes.
 const OVERHEAD: usize = 256;
@@ -38,12 +38,23 @@ pub(super) struct Controls {
     waiting: Allowance,
     writes: Arc<Writes>,
     input: Input,
+    order: Order,
 }
 
 enum Control {
     Feed(Feed),
     Signal { signal: Signal, reply: Reply },
     Resize { size: Size, reply: Reply },
+}
+
+impl What {
+    fn place(&self) -> Place<'_> {
+        match self {
+            Self::Bytes { name, .. } => Place::Write(name),
+            Self::Again { .. } => Place::Beside,
+            Self::End => Place::Behind,
+        }
+    }
 }
 
 /// Something that goes into the input, or waits for what does.
@@ -71,7 +82,7 @@ impl Controls {
         let feeds = VecDeque::new();
         let known = Arc::clone(&writes);
         exec.spawn(Desk { session, progress, requests, feeds, known, ending: None }.serve());
-        Self { sender, waiting, writes, input }
+        Self { sender, waiting, writes, input, order: Order::default() }
     }
 
     /// Writes, or says at once why not.
@@ -105,7 +116,7 @@ impl Controls {
 
     /// Takes something in if there is room for it to wait.
     fn feed(&self, what: What, reply: Reply) {
-        match self.waiting.hold(weight(&what)) {
+        match self.order.admit(what.place(), || self.waiting.hold(weight(&what))) {
             Ok(held) => {
                 if let What::Bytes { name, .. } = &what {
                     self.writes.remember(name);

@@ -1,14 +1,14 @@
 //! How much waits for processes that do not read their input, and how much of it may.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most that waits for one process, beyond the engine's own queue. One write may be larger.
-const FOR_ONE: usize = 64 * 1024 * 1024;
+const FOR_ONE: usize = 256 * 1024 * 1024;
 
 /// The most that waits for all processes of an exec session. More than for one, so that a single process that does not
 /// read cannot keep input from all others.
-const FOR_ALL: usize = 256 * 1024 * 1024;
+const FOR_ALL: usize = 1024 * 1024 * 1024;
 
 /// What waits for all processes of an exec session. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Held {
 }
 
 /// There is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     /// For this process.
     #[error(
@@ -44,6 +44,50 @@ pub(super) enum Full {
         "processes of this session do not read: {0} bytes of input wait for them already, and nothing of this request was taken"
     )]
     All(usize),
+    /// Behind a write for which there was none.
+    #[error("write {0:?} was refused before, and nothing behind it is taken until it is written again")]
+    Behind(String),
+}
+
+/// Which write of a process is next. Once there was no room for one, nothing behind it is taken until it comes again: a
+/// client that does not wait for answers leaves no hole.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    missing: Mutex<Option<String>>,
+}
+
+/// Where something stands among the writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'a> {
+    /// It is a write of this name.
+    Write(&'a str),
+    /// It comes behind all writes.
+    Behind,
+    /// It adds nothing to them.
+    Beside,
+}
+
+impl Order {
+    /// Takes something in if it is its turn and there is room.
+    pub(super) fn admit<T>(
+        &self,
+        place: Place<'_>,
+        room: impl FnOnce() -> Result<T, Full>,
+    ) -> Result<T, Full> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        match (missing.as_deref(), place) {
+            (Some(name), Place::Behind) => return Err(Full::Behind(name.to_owned())),
+            (Some(name), Place::Write(other)) if name != other => {
+                return Err(Full::Behind(name.to_owned()));
+            }
+            _ => {}
+        }
+        let room = room();
+        if let Place::Write(name) = place {
+            *missing = room.is_err().then(|| name.to_owned());
+        }
+        room
+    }
 }
 
 impl Waiting {
@@ -93,5 +137,19 @@ mod tests {
         let one = allowances[4].hold(2 * FOR_ONE).expect("one may be larger");
         assert_eq!(allowances[4].hold(1).expect_err("no room"), Full::One(2 * FOR_ONE));
         drop(one);
+    }
+
+    #[test]
+    fn nothing_is_taken_behind_a_write_that_was_refused() {
+        let order = Order::default();
+        let behind = || Full::Behind("b".to_owned());
+        assert_eq!(order.admit(Place::Write("a"), || Ok(1)), Ok(1));
+        assert_eq!(order.admit(Place::Write("b"), || Err::<u8, _>(Full::One(9))), Err(Full::One(9)));
+        assert_eq!(order.admit(Place::Write("c"), || Ok(3)), Err(behind()));
+        assert_eq!(order.admit(Place::Behind, || Ok(4)), Err(behind()));
+        assert_eq!(order.admit(Place::Beside, || Ok(5)), Ok(5));
+        assert_eq!(order.admit(Place::Write("b"), || Ok(2)), Ok(2));
+        assert_eq!(order.admit(Place::Write("c"), || Ok(3)), Ok(3));
+        assert_eq!(order.admit(Place::Behind, || Ok(4)), Ok(4));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of files, links and whole folders.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
@@ -60,7 +60,13 @@ fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
 /// With its permissions.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = regular::to_read(from)?;
-    let permissions = source.metadata()?.permissions();
+    let found = source.metadata()?;
+    let is_the_same = |there: std::fs::Metadata| (there.dev(), there.ino()) == (found.dev(), found.ino());
+    if std::fs::metadata(to).is_ok_and(is_the_same) {
+        // It is its own copy already; to replace it would empty it first.
+        return Ok(());
+    }
+    let permissions = found.permissions();
     let mut copy = regular::to_replace(to, Some(permissions.mode()))?;
     copy.set_permissions(permissions)?;
     io::copy(&mut source, &mut copy).map(|_| ())

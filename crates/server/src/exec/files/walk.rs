@@ -75,8 +75,11 @@ impl Walk {
                 break;
             }
             self.looked_at += 1;
-            // A link that leads nowhere is neither a file nor a folder.
-            if let Ok(found) = std::fs::metadata(&path) {
+            // Of links only those count that lead to folders, where they are followed.
+            let counts = |found: &Metadata| {
+                !path.is_symlink() || self.options.follow_directory_symlinks && found.is_dir()
+            };
+            if let Some(found) = std::fs::metadata(&path).ok().filter(counts) {
                 self.note(path, &found, depth);
             }
         }
@@ -97,7 +100,6 @@ impl Walk {
 
     fn may_enter(&self, folder: &Path) -> bool {
         let is_hidden = || folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        (self.options.follow_directory_symlinks || !folder.is_symlink())
-            && !(self.options.prune_hidden_directories && is_hidden())
+        !(self.options.prune_hidden_directories && is_hidden())
     }
 }

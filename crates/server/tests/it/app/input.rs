@@ -201,6 +201,38 @@ async fn what_may_wait_is_limited_for_all_processes_together() {
 }
 
 #[tokio::test]
+async fn nothing_is_taken_behind_a_write_that_was_refused_until_it_is_written_again() {
+    let bench = Bench::new("app-hole");
+    let mut client = bench.client().await;
+    let script = "mkfifo gate; echo up; read x < gate; sha256sum";
+    client.ask("command/exec", with(streamed("p", script), json!({ "disableTimeout": true }))).await;
+    client.printed("p", "up").await;
+    let chunk = |letter: u8| base64::encode(&vec![letter; 24 << 20]);
+    let write = |delta: String| json!({ "processId": "p", "deltaBase64": delta });
+    let mut writes = Vec::new();
+    for letter in [b'a', b'b', b'c'] {
+        writes.push(client.ask("command/exec/write", write(chunk(letter))).await);
+    }
+    let behind = client.ask("command/exec/write", write(base64::encode(b"d"))).await;
+    let refused = client.answer(writes.remove(2)).await;
+    assert_eq!(refused["error"]["code"], -32001, "{refused}");
+    let refused = client.answer(behind).await;
+    let message = refused["error"]["message"].as_str().expect("it says why");
+    assert!(message.contains("nothing behind it is taken until it is written again"), "{message}");
+    std::fs::write(bench.scratch.path().join("gate"), "\n").expect("the gate opens");
+    for write in writes {
+        assert_eq!(client.result(write).await, json!({}));
+    }
+    assert_eq!(client.get("command/exec/write", write(chunk(b'c'))).await, json!({}));
+    let last = json!({ "processId": "p", "deltaBase64": base64::encode(b"d"), "closeStdin": true });
+    assert_eq!(client.get("command/exec/write", last).await, json!({}));
+    // Of 24 MiB each of a, b and c, and a d.
+    client.printed("p", "4ee00bd014054e4fd99966ee8373ccf778a993c47f1a796c1d3db768d3a392a3").await;
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn what_a_process_did_not_read_is_counted_and_answered_before_its_end_is_told() {
     let bench = Bench::new("app-uncounted");
     let mut client = bench.client().await;

@@ -152,7 +152,8 @@ async fn folders_are_listed_and_walked() {
     let top = ".hidden/ f.txt link/ sub/ with%20space/ %C3%A9%23%3F%25";
     assert_eq!(walk(json!({})).await, (format!("{top} link/inner"), false), "no folder twice");
     let seen = walk(json!({ "followDirectorySymlinks": false, "pruneHiddenDirectories": false })).await;
-    assert_eq!(seen, (format!("{top} .hidden/h sub/inner"), false));
+    let without_links = top.replace(" link/", "");
+    assert_eq!(seen, (format!("{without_links} .hidden/h sub/inner"), false));
     assert_eq!(walk(json!({ "maxDepth": 0 })).await, (top.to_owned(), false));
     assert_eq!(walk(json!({ "maxEntries": 3 })).await, (".hidden/ f.txt".to_owned(), true));
     assert_eq!(walk(json!({ "maxDirectories": 1 })).await, (top.to_owned(), true));
@@ -191,6 +192,9 @@ async fn folders_are_made_and_removed_as_far_as_was_asked() {
 async fn files_links_and_folders_are_copied() {
     let (bench, mut client) = furnished("copy").await;
     let copy = |from: &str, to: &str, recursive: bool| json!({ "sourcePath": bench.uri(from), "destinationPath": bench.uri(to), "recursive": recursive });
+    client.get("fs/copy", copy("f.txt", "f.txt", false)).await;
+    let kept = client.get("fs/readFile", path(&bench, "f.txt")).await;
+    assert_ne!(kept["dataBase64"], "", "a file that is copied onto itself stays as it is");
     client.get("fs/copy", copy("f.txt", "g.txt", false)).await;
     let text = "fs/copy requires recursive: true when sourcePath is a directory";
     client.refused("fs/copy", copy("sub", "copy", false), (-32600, text)).await;

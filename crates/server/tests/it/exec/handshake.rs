@@ -49,7 +49,12 @@ async fn the_server_says_where_it_runs() {
 async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
     let bench = Bench::new("nonsense");
     let mut client = bench.client().await;
-    for nonsense in [&b"{nonsense\n"[..], b"[]\n", b"7\n", b"\n", b"\xff\xfe\n", b"{\"method\":7}\n"] {
+    let unusable = [
+        &b"{\"id\":null,\"method\":\"environment/status\"}\n"[..],
+        b"{\"id\":1.5,\"method\":\"environment/status\"}\n",
+    ];
+    let nonsense = [&b"{nonsense\n"[..], b"[]\n", b"7\n", b"\n", b"\xff\xfe\n", b"{\"method\":7}\n"];
+    for nonsense in nonsense.into_iter().chain(unusable) {
         client.say_bytes(nonsense).await;
         let answer = client.hear().await.expect("the server is there");
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(-1), &json!(-32600)), "{answer}");

@@ -194,6 +194,22 @@ async fn what_a_process_left_running_lives_as_long_as_the_session() {
 }
 
 #[tokio::test]
+async fn what_keeps_the_output_of_an_exited_process_open_can_be_ended() {
+    let bench = Bench::new("holds");
+    let mut client = bench.client().await;
+    client.get("process/start", bench.sh("p", "setsid sleep 1000 & echo up")).await;
+    let read = json!({ "processId": "p", "waitMs": 100 });
+    while client.get("process/read", read.clone()).await["exited"] != true {}
+    assert_eq!(survivors::bearing(&bench.token).len(), 1, "it holds the output");
+    let ended = client.get("process/terminate", json!({ "processId": "p" })).await;
+    assert_eq!(ended, json!({ "running": false }));
+    assert_eq!(client.story("p").await.exit_code, Some(0));
+    assert_eq!(survivors::bearing(&bench.token), Vec::<String>::new());
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn output_of_what_was_left_running_comes_after_the_exit() {
     let bench = Bench::new("late");
     let mut client = bench.client().await;
