@@ -6,7 +6,7 @@
 use std::fmt;
 
 use memchr::memchr2;
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -178,6 +178,38 @@ fn whose(bytes: &[u8]) -> Option<RequestId> {
     serde_json::from_slice::<Named>(bytes).ok().map(|named| named.id.0)
 }
 
+/// The id of a message of which only the beginning is known, if that is where it stands.
+#[must_use]
+pub fn id_at_the_beginning(bytes: &[u8]) -> Option<RequestId> {
+    let mut found = None;
+    // The message breaks off, so that this fails in any case.
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(FirstId { found: &mut found });
+    found
+}
+
+struct FirstId<'a> {
+    found: &'a mut Option<RequestId>,
+}
+
+impl<'de> Visitor<'de> for FirstId<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "id" {
+                *self.found = Some(members.next_value::<PlainId>()?.0);
+                return Ok(());
+            }
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
 /// An id, read without keeping what is none.
 struct PlainId(RequestId);
 
@@ -215,6 +247,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_id_of_a_message_that_breaks_off_is_known_if_it_came_first() {
+        let number = Some(RequestId::Number(7));
+        for (bytes, expected) in [
+            (r#"{"id":7,"method":"m","params":{"x":"aaaa"#, number.clone()),
+            (r#"{"method":"m","id":7,"params":"#, number),
+            (r#"{ "jsonrpc": "2.0", "id": "a\"b", "par"#, Some(RequestId::Text("a\"b".to_owned()))),
+            (r#"{"method":"m","params":{"id":7,"x":"aa"#, None),
+            (r#"{"id":1.5,"method":"#, None),
+            (r#"{"id":"aaaa"#, None),
+            (r#"[{"id":7}"#, None),
+            ("", None),
+        ] {
+            assert_eq!(id_at_the_beginning(bytes.as_bytes()), expected, "{bytes}");
+        }
+    }
 
     fn request(id: RequestId, params: Value) -> Result<Message, NoMessage> {
         Ok(Message::Request { id, method: "m".to_owned(), params })

@@ -19,6 +19,9 @@ const READ_AHEAD: usize = 1024 * 1024;
 /// A buffer that grew beyond this for one long line is given back after it.
 const KEPT: usize = 1024 * 1024;
 
+/// What is kept of a line that is too long.
+const BEGINNING: usize = 1024;
+
 /// A line longer than this is handed over with its buffer, and a shorter one copied.
 const COPIED: usize = 64 * 1024;
 
@@ -41,8 +44,8 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line {
     /// A line, to be looked up with [`Lines::bytes`] before the next one is asked for.
     Whole(Range<usize>),
-    /// One longer than the limit, which is skipped.
-    TooLong,
+    /// One longer than the limit, which is skipped but for its beginning.
+    TooLong(Vec<u8>),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -105,16 +108,24 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if std::mem::take(&mut self.skipping) {
                 continue;
             }
-            return Some(if line.len() > self.limit { Line::TooLong } else { Line::Whole(line) });
+            if line.len() > self.limit {
+                return Some(Line::TooLong(self.beginning(line.start)));
+            }
+            return Some(Line::Whole(line));
         }
         self.scanned = self.buffer.len();
         let too_long = self.buffer.len() - self.start > self.limit;
+        let found_out = (too_long && !self.skipping).then(|| Line::TooLong(self.beginning(self.start)));
         if self.skipping || too_long {
             self.start = self.buffer.len();
         }
-        let found_out = too_long && !self.skipping;
         self.skipping |= too_long;
-        found_out.then_some(Line::TooLong)
+        found_out
+    }
+
+    /// As much of a line as tells whose it is.
+    fn beginning(&self, start: usize) -> Vec<u8> {
+        self.buffer[start..].iter().take(BEGINNING).copied().collect()
     }
 
     async fn fill(&mut self) -> io::Result<usize> {
@@ -151,7 +162,7 @@ mod tests {
                     assert!(lines.take(&range) == text.as_bytes() || text.contains('\u{fffd}'));
                     Some(text)
                 }
-                Line::TooLong => None,
+                Line::TooLong(_) => None,
             });
         }
         seen

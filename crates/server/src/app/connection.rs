@@ -18,6 +18,7 @@ use super::AppServer;
 use super::lobby::Berth;
 use super::methods;
 use super::processes::Processes;
+use crate::jsonrpc::connection::MESSAGE_LIMIT;
 use crate::jsonrpc::{Dialect, Next, Peer};
 
 /// The state of one connection.
@@ -207,8 +208,12 @@ impl Dialect for Connection {
         Next::GoOn
     }
 
-    /// Whose message it was is not known.
-    fn too_long(&mut self) {}
+    /// Unless it says so at its beginning, whose message it was is not known.
+    fn too_long(&mut self, beginning: &[u8]) {
+        if let Some(id) = envelope::id_at_the_beginning(beginning) {
+            self.peer.refuse(&id, &invalid(&format!("the message is longer than {MESSAGE_LIMIT} bytes")));
+        }
+    }
 
     async fn close(mut self) {
         self.errands.abort_all();

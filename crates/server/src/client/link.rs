@@ -176,7 +176,7 @@ impl Reader {
                 match inbound {
                     Inbound::Message(message) => self.take(&message).await,
                     Inbound::Aside => {}
-                    Inbound::TooLong => return,
+                    Inbound::TooLong(_) => return,
                 }
             }
         };

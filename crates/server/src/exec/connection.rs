@@ -105,9 +105,10 @@ impl Dialect for Connection {
         }
     }
 
-    fn too_long(&mut self) {
+    fn too_long(&mut self, beginning: &[u8]) {
         let reason = format!("a message was longer than {MESSAGE_LIMIT} bytes and was skipped");
-        self.peer.refuse(&NOBODY, &Refusal::new(INVALID_REQUEST, reason));
+        let id = envelope::id_at_the_beginning(beginning).unwrap_or(NOBODY);
+        self.peer.refuse(&id, &Refusal::new(INVALID_REQUEST, reason));
     }
 
     async fn close(mut self) {

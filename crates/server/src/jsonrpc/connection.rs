@@ -24,7 +24,7 @@ pub(crate) trait Dialect: Send {
     fn take(&mut self, message: &[u8]) -> impl Future<Output = Next> + Send;
 
     /// A message was longer than [`MESSAGE_LIMIT`] and was skipped.
-    fn too_long(&mut self);
+    fn too_long(&mut self, beginning: &[u8]);
 
     /// The connection is over: ends what must end with it, and returns when it has.
     fn close(self) -> impl Future<Output = ()> + Send;
@@ -51,8 +51,8 @@ pub(crate) enum Inbox {
 pub(crate) enum Inbound {
     /// Any bytes.
     Message(Vec<u8>),
-    /// More of them than a message may have.
-    TooLong,
+    /// More of them than a message may have; the first of them, where they are known.
+    TooLong(Vec<u8>),
     /// Nothing that concerns a dialect.
     Aside,
 }
@@ -79,11 +79,11 @@ impl Inbox {
             // Input that cannot be read has ended.
             Self::Lines(lines) => Some(match lines.next().await.ok().flatten()? {
                 Line::Whole(range) => Inbound::Message(lines.take(&range)),
-                Line::TooLong => Inbound::TooLong,
+                Line::TooLong(beginning) => Inbound::TooLong(beginning),
             }),
             Self::Frames(frames) => Some(match frames.next().await? {
                 Came::Message => Inbound::Message(frames.take_message()),
-                Came::TooLong => Inbound::TooLong,
+                Came::TooLong => Inbound::TooLong(Vec::new()),
                 Came::Aside => Inbound::Aside,
             }),
         }
@@ -127,8 +127,8 @@ pub(crate) async fn serve<D: Dialect>(
                     let Some(next) = take(&mut dialect, &message, &mut inbox).await else { return };
                     next
                 }
-                Some(Inbound::TooLong) => {
-                    dialect.too_long();
+                Some(Inbound::TooLong(beginning)) => {
+                    dialect.too_long(&beginning);
                     Next::GoOn
                 }
                 Some(Inbound::Aside) => Next::GoOn,
@@ -201,7 +201,7 @@ mod tests {
             if text == "bye" { Next::HangUp } else { Next::GoOn }
         }
 
-        fn too_long(&mut self) {
+        fn too_long(&mut self, _: &[u8]) {
             self.note("too long");
         }
 

@@ -95,7 +95,7 @@ where
             }
             // Input that cannot be read has ended.
             match self.lines.next().await.ok().flatten()? {
-                Line::TooLong => self.refuse(&Refusal::too_long()),
+                Line::TooLong(beginning) => self.refuse(&Refusal::too_long(&beginning)),
                 Line::Whole(range) => {
                     let (messages, refusals) = read(self.lines.bytes(&range));
                     refusals.iter().for_each(|refusal| self.refuse(refusal));

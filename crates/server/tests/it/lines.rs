@@ -82,14 +82,17 @@ async fn what_is_no_message_is_answered_and_reading_goes_on() {
 async fn a_message_that_is_too_long_is_refused_and_the_next_one_read() {
     let mut client = Client::greeted(Fixtures::new(), json!({})).await;
     let piece = vec![b'x'; 1024 * 1024];
-    for _ in 0..=LINE_LIMIT / piece.len() {
-        client.say_bytes(&piece).await;
+    for (beginning, id) in [("", Value::Null), (r#"{"jsonrpc":"2.0","id":"big","method":""#, json!("big"))] {
+        client.say_bytes(beginning.as_bytes()).await;
+        for _ in 0..=LINE_LIMIT / piece.len() {
+            client.say_bytes(&piece).await;
+        }
+        let said = client.hear().await;
+        assert_eq!((&said["error"]["code"], &said["id"]), (&json!(-32600), &id), "{said}");
+        client.say_bytes(b"the end of it\n").await;
+        let answer = client.request("1", "ping", json!({})).await;
+        assert_eq!(answer["result"], json!({}), "{answer}");
     }
-    let said = client.hear().await;
-    assert_eq!(said["error"]["code"], -32600, "{said}");
-    client.say_bytes(b"the end of it\n").await;
-    let answer = client.request("1", "ping", json!({})).await;
-    assert_eq!(answer["result"], json!({}), "{answer}");
     client.stop().await;
 }
 

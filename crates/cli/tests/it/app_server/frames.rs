@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use windlass_testkit::bytes::Noise;
+use windlass_testkit::wire::RequestId;
 
 use super::client::App;
 
@@ -87,6 +88,21 @@ fn a_line_without_end_costs_bounded_memory_and_only_itself() {
     // The end of the input in the middle of a line is an end like any other.
     app.wire.send_bytes(&part).expect("it listens");
     app.wire.flush().expect("it goes on reading");
+    app.end();
+}
+
+#[test]
+fn a_request_that_is_too_long_is_answered_if_it_begins_with_its_id() {
+    let mut app = App::start("too-long");
+    app.wire.send_bytes(br#"{"id":4711,"method":"command/exec","params":{"x":""#).expect("it listens");
+    let part = vec![b'x'; 1 << 20];
+    for _ in 0..65 {
+        app.wire.send_bytes(&part).expect("it listens");
+    }
+    app.wire.send_bytes(b"\"}}\n").expect("it listens");
+    let refusal = app.answer(RequestId(4711)).expect_err("it is too long");
+    assert!(refusal.code == -32600 && refusal.message.contains("longer than 67108864 bytes"), "{refusal}");
+    app.works();
     app.end();
 }
 

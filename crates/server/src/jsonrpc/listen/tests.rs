@@ -29,7 +29,7 @@ impl Dialect for Echo {
         if message == b"bye" { Next::HangUp } else { Next::GoOn }
     }
 
-    fn too_long(&mut self) {
+    fn too_long(&mut self, _: &[u8]) {
         self.peer.push("too long");
     }
 

@@ -64,9 +64,12 @@ impl Refusal {
     }
 
     /// The line was cut off unread, so nobody knows whose it was.
-    pub(crate) fn too_long() -> Self {
+    /// Under the id that the message begins with, if it does.
+    pub(crate) fn too_long(beginning: &[u8]) -> Self {
+        let id = windlass_protocol::envelope::id_at_the_beginning(beginning)
+            .and_then(|id| serde_json::to_value(id).ok());
         Self {
-            id: Value::Null,
+            id: id.unwrap_or(Value::Null),
             code: ErrorCode::INVALID_REQUEST,
             message: format!("the message is longer than {LINE_LIMIT} bytes"),
         }
