@@ -7,7 +7,7 @@ use windlass_engine::Engine;
 use windlass_engine::sandbox::{
     Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings, Temporary,
 };
-use windlass_protocol::app::{CommandExecParams, SandboxPolicy};
+use windlass_protocol::app::{AbsolutePath, CommandExecParams, SandboxPolicy};
 
 use super::AppOptions;
 use super::start::variable;
@@ -70,9 +70,10 @@ fn policy_of(policy: &SandboxPolicy) -> Policy {
         } => {
             let mut confined = Confined::new(Base::WorkspaceWrite).with_network(network(network_access));
             confined.temporary = Temporary { common: !exclude_slash_tmp, own: !exclude_tmpdir_env_var };
-            for root in writable_roots {
-                let place = Pattern::plain(&root.to_path());
-                confined = confined.with(place, Access::Write);
+            // One that is not there opens nothing: where it could be made, what is above it is open already.
+            let is_there = |root: &PathBuf| root.symlink_metadata().is_ok();
+            for root in writable_roots.iter().map(AbsolutePath::to_path).filter(is_there) {
+                confined = confined.with(Pattern::plain(&root), Access::Write);
             }
             Policy::Confined(confined)
         }
@@ -88,5 +89,23 @@ fn profile_of(profile: &str) -> Result<Policy, String> {
             Err(format!("default_permissions refers to unknown built-in profile `{built_in}`"))
         }
         _ => Err("default_permissions requires a `[permissions]` table".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_writable_root_that_is_not_there_opens_nothing_and_is_no_reason_to_refuse() {
+        let with = |roots: &[&str]| {
+            let policy = json!({ "type": "workspaceWrite", "writableRoots": roots });
+            format!("{:?}", policy_of(&serde_json::from_value(policy).expect("a policy")))
+        };
+        assert_eq!(with(&["/nowhere/at/all"]), with(&[]));
+        assert_eq!(with(&["/nowhere/at/all", "/var/tmp"]), with(&["/var/tmp"]));
+        assert_ne!(with(&["/var/tmp"]), with(&[]));
     }
 }
