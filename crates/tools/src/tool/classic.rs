@@ -160,6 +160,7 @@ fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> 
     }
     text += &note_lines(notes);
     let structured = json!({
+        "session": held.number.0,
         "exit_code": receipt.as_ref().map(|receipt| receipt.exit.code()),
         "timed_out": receipt.as_ref().is_some_and(|receipt| matches!(receipt.cause, Cause::Timeout(_))),
         "stdout": stdout,

@@ -90,6 +90,20 @@ impl Portion {
     }
 }
 
+impl Portion {
+    /// Why there is nothing to show, where that is not plain.
+    fn nothing_there(&self, end: Offset) -> Option<String> {
+        match self {
+            Self::Span(span) if span.from() >= end && end > Offset::ZERO => {
+                Some(format!("the output has {end} bytes so far"))
+            }
+            Self::Lines(_) if end > Offset::ZERO => Some("the output has fewer lines so far".to_owned()),
+            Self::Grep(..) => Some("no line matches".to_owned()),
+            Self::Span(_) | Self::Lines(_) | Self::Tail(_) => None,
+        }
+    }
+}
+
 fn span(from: Option<u64>, to: Option<u64>) -> Result<Span, BadArgument> {
     let (from, to) = (from.unwrap_or(0), to.unwrap_or(u64::MAX));
     if from > to {
@@ -121,6 +135,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     // A large transcript takes a while: not on the threads that serve everyone.
     let read = move || read(&remembered, &part, showing);
     let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| Refusal(error.to_string()))??;
+    notes.extend(excerpt.remarks.iter().cloned());
     notes.extend(visit.toolbox.announcements(None));
     Ok(reply(number, &excerpt, &notes))
 }
@@ -129,6 +144,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
 struct Excerpt {
     fitted: Fitted,
     lost: Vec<Span>,
+    remarks: Vec<String>,
 }
 
 fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Excerpt, Refusal> {
@@ -164,7 +180,12 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
     };
     let gaps = journal.account().gaps;
     let lost = gaps.iter().map(|gap| gap.intersect(fitted.span)).filter(|gap| !gap.is_empty());
-    Ok(Excerpt { lost: lost.collect(), fitted })
+    let by_line = matches!(part, Portion::Lines(_) | Portion::Grep(..)) && showing.view != ViewKind::Screen;
+    let miscounted = (by_line && !gaps.is_empty())
+        .then(|| "lines are counted without those that are gone; byte offsets are exact".to_owned());
+    let nothing = fitted.text.is_empty().then(|| part.nothing_there(journal.end()));
+    let remarks = miscounted.into_iter().chain(nothing.flatten()).collect();
+    Ok(Excerpt { lost: lost.collect(), fitted, remarks })
 }
 
 fn fit_lines(fitting: &windlass_engine::Fitting<'_>, view: &View) -> Fitted {
@@ -262,7 +283,7 @@ impl Found<'_> {
 }
 
 fn reply(number: Number, excerpt: &Excerpt, notes: &[String]) -> Reply {
-    let Excerpt { fitted, lost } = excerpt;
+    let Excerpt { fitted, lost, .. } = excerpt;
     let lost_note =
         |gap: &Span| format!("bytes {gap} were more than is kept and are gone ({} bytes)", gap.len());
     let notes: Vec<String> = lost.iter().map(lost_note).chain(notes.iter().cloned()).collect();

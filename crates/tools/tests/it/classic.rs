@@ -14,6 +14,8 @@ fn shell_executes_argv_and_shell_command_a_script() {
             bench.ask("shell_command", json!({ "command": "echo $HOME; echo oops >&2; exit 3" })).await;
         let expected = format!("Working directory: {home}\nExit code: 3\nStdout:\n{home}\nStderr:\noops\n");
         assert_eq!((reply.text, reply.is_error), (expected, false));
+        let session = reply.structured["session"].as_u64().unwrap();
+        assert_eq!(bench.read(session, json!({ "grep": "oops" })).await.structured["output"], "2:oops\n");
         assert_eq!(
             (&reply.structured["stdout"], &reply.structured["stderr"]),
             (&json!(format!("{home}\n")), &json!("oops\n"))

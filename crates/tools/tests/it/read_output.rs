@@ -211,3 +211,38 @@ fn a_session_of_an_earlier_runtime_is_read_from_the_state_directory() {
         }
     });
 }
+
+#[test]
+fn what_is_not_there_is_said() {
+    bench(async |bench| {
+        let id = bench.exec("seq 100").await.structured["session"].as_u64().unwrap();
+        for (part, said) in [
+            (json!({ "from": 8000 }), "the output has 292 bytes so far"),
+            (json!({ "from_line": 101 }), "the output has fewer lines so far"),
+            (json!({ "grep": "x" }), "no line matches"),
+        ] {
+            let reply = bench.read(id, part.clone()).await;
+            assert_eq!((output(&reply), &reply.structured["notes"]), ("", &json!([said])), "{part}");
+        }
+        let silent = bench.exec("true").await.structured["session"].as_u64().unwrap();
+        assert_eq!(bench.read(silent, json!({})).await.structured["notes"], json!([]));
+    });
+}
+
+#[test]
+fn lines_behind_what_is_gone_are_said_to_be_miscounted() {
+    bench_over(
+        keeping(64 << 10),
+        |_| {},
+        async |bench| {
+            let id = bench.exec("seq 100000").await.structured["session"].as_u64().unwrap();
+            let reply = bench.read(id, json!({ "grep": "^99999$" })).await;
+            let notes = reply.structured["notes"].to_string();
+            assert!(
+                notes.contains("lines are counted without those that are gone; byte offsets are exact"),
+                "{notes}"
+            );
+            assert!(output(&reply).ends_with(":99999\n"), "{}", reply.text);
+        },
+    );
+}
