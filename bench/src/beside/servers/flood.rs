@@ -2,7 +2,7 @@
 //! the server weighs meanwhile.
 
 use super::dialect::{Dialect, Io};
-use super::known::Known;
+use super::known::{Known, Printer};
 use super::server::{Enough, Server};
 use crate::beside::Surroundings;
 use crate::beside::contest::{Contender, Finding, Who, figure, hold};
@@ -13,6 +13,8 @@ use std::time::Instant;
 
 pub(super) const APP_PIPE: [&str; 3] = ["app-flood", "app-flood-cpu", "app-flood-memory"];
 pub(super) const APP_TERMINAL: [&str; 2] = ["app-flood-terminal", "app-flood-terminal-cpu"];
+pub(super) const APP_LINES: [&str; 2] = ["app-flood-lines", "app-flood-lines-cpu"];
+pub(super) const EXEC_LINES: [&str; 2] = ["exec-flood-lines", "exec-flood-lines-cpu"];
 pub(super) const EXEC_PIPE: [&str; 3] = ["exec-flood", "exec-flood-cpu", "exec-flood-memory"];
 pub(super) const EXEC_TERMINAL: [&str; 2] = ["exec-flood-terminal", "exec-flood-terminal-cpu"];
 
@@ -65,24 +67,26 @@ pub(super) fn through_pipes(around: &Surroundings, dialect: Dialect) -> Result<V
     ])
 }
 
-pub(super) fn through_terminals(around: &Surroundings, dialect: Dialect) -> Result<Vec<Finding>> {
-    let [speed, cpu] = if dialect == Dialect::App { APP_TERMINAL } else { EXEC_TERMINAL };
+pub(super) fn through_terminals(
+    around: &Surroundings,
+    dialect: Dialect,
+    printer: Printer,
+) -> Result<Vec<Finding>> {
+    let ([speed, cpu], what) = match (dialect, printer) {
+        (Dialect::App, Printer::AtOnce) => (APP_TERMINAL, "100 MB printed to a terminal and streamed"),
+        (Dialect::App, Printer::ByLine) => (APP_LINES, "the same, printed a line at a time"),
+        (Dialect::Exec, Printer::AtOnce) => (EXEC_TERMINAL, "100 MB printed to a terminal and streamed"),
+        (Dialect::Exec, Printer::ByLine) => (EXEC_LINES, "the same, printed a line at a time"),
+    };
     let size = match around.scale {
         Scale::Full => (20_000_000, 5),
         Scale::Tiny => (200_000, 2),
     };
-    let known = Known::write(around, Io::Terminal, size)?;
+    let known = Known::write(around, Io::Terminal, size)?.printed_by(printer);
     let (figures, costs) = flood(around, dialect, (&known, Io::Terminal))?;
     let against = Some(dialect.peer());
     Ok(vec![
-        Finding {
-            name: speed,
-            what: "100 MB printed to a terminal and streamed",
-            unit: "MB/s",
-            figures,
-            bar: Bar::LeastTimes(1.0),
-            against,
-        },
+        Finding { name: speed, what, unit: "MB/s", figures, bar: Bar::LeastTimes(1.0), against },
         Finding {
             name: cpu,
             what: "the server's processor time for that, per GB",

@@ -14,6 +14,16 @@ pub(super) struct Known {
     /// As it arrives; a terminal has carriage returns before its newlines.
     bytes: Vec<u8>,
     times: usize,
+    printer: Printer,
+}
+
+/// Who prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Printer {
+    /// A program that writes as much as it can at a time.
+    AtOnce,
+    /// One that writes a line at a time, as most do on a terminal.
+    ByLine,
 }
 
 /// How much of it has arrived.
@@ -37,13 +47,21 @@ impl Known {
         if io == Io::Terminal {
             bytes = bytes.split_inclusive(|byte| *byte == b'\n').flat_map(as_shown).copied().collect();
         }
-        Ok(Self { path, bytes, times })
+        Ok(Self { path, bytes, times, printer: Printer::AtOnce })
+    }
+
+    pub(super) fn printed_by(self, printer: Printer) -> Self {
+        Self { printer, ..self }
     }
 
     /// The program that prints it.
     pub(super) fn argv(&self) -> Vec<&str> {
         let path = self.path.to_str().unwrap_or_default();
-        std::iter::once("/bin/cat").chain(std::iter::repeat_n(path, self.times)).collect()
+        let printer: &[&str] = match self.printer {
+            Printer::AtOnce => &["/bin/cat"],
+            Printer::ByLine => &["/usr/bin/awk", "{ print; fflush() }"],
+        };
+        printer.iter().copied().chain(std::iter::repeat_n(path, self.times)).collect()
     }
 
     pub(super) fn check(&self) -> Check<'_> {

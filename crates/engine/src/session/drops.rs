@@ -13,6 +13,9 @@ const SPELL: Duration = Duration::from_millis(4);
 /// After so many pauses without a drop a spate is over.
 const DRY: u32 = 4;
 
+/// Who printed more than there was room for may have had to wait. That is not tried again for so long.
+const ENOUGH: Duration = Duration::from_millis(250);
+
 /// What is known of the drops that a source gave lately.
 #[derive(Debug)]
 pub(super) struct Drops {
@@ -21,16 +24,18 @@ pub(super) struct Drops {
     count: u32,
     bytes: usize,
     dry_pauses: u32,
+    /// Before this moment nothing is left to gather.
+    not_before: Instant,
 }
 
 impl Drops {
     pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, count: 0, bytes: 0, dry_pauses: 0 }
+        Self { since: now, count: 0, bytes: 0, dry_pauses: 0, not_before: now }
     }
 
     /// Somebody may be waiting for the next one: they are counted anew.
     pub(super) fn forget(&mut self, now: Instant) {
-        *self = Self::new(now);
+        *self = Self { not_before: self.not_before, ..Self::new(now) };
     }
 
     /// Counts a drop.
@@ -42,8 +47,8 @@ impl Drops {
         self.bytes += bytes;
     }
 
-    pub(super) fn are_a_spate(&self) -> bool {
-        self.count >= MANY
+    pub(super) fn are_a_spate(&self, now: Instant) -> bool {
+        self.count >= MANY && now >= self.not_before
     }
 
     /// Whether what comes in a pause finds room, if it goes on like that.
@@ -53,9 +58,18 @@ impl Drops {
     }
 
     /// Counts what had gathered after a pause, and says whether to go on like that.
-    pub(super) fn go_on_gathering(&mut self, bytes: usize, room: usize) -> bool {
+    pub(super) fn go_on_gathering(&mut self, now: Instant, bytes: usize, room: usize) -> bool {
         self.dry_pauses = if bytes == 0 { self.dry_pauses + 1 } else { 0 };
-        self.dry_pauses < DRY && bytes as u128 <= half(room)
+        let fits = bytes as u128 <= half(room);
+        if !fits {
+            self.overflowed(now);
+        }
+        self.dry_pauses < DRY && fits
+    }
+
+    /// More had gathered than there was room for, or nearly so.
+    pub(super) fn overflowed(&mut self, now: Instant) {
+        self.not_before = now + ENOUGH;
     }
 }
 
@@ -75,7 +89,7 @@ mod tests {
         let begun = Instant::now();
         let mut drops = Drops::new(begun);
         (1..=count).for_each(|n| drops.add(begun + apart * n, bytes));
-        drops.are_a_spate() && drops.fit_into(ROOM, begun + apart * count)
+        drops.are_a_spate(begun + apart * count) && drops.fit_into(ROOM, begun + apart * count)
     }
 
     #[test]
@@ -92,9 +106,14 @@ mod tests {
         let fits = ROOM / 2 / 25;
         assert!(last_of(MANY, apart, fits));
         assert!(!last_of(MANY, apart, fits + 1));
-        let mut drops = Drops::new(Instant::now());
-        assert!(drops.go_on_gathering(ROOM / 2, ROOM));
-        assert!(!drops.go_on_gathering(ROOM / 2 + 2, ROOM));
+        let begun = Instant::now();
+        let mut drops = Drops::new(begun);
+        assert!(drops.go_on_gathering(begun, ROOM / 2, ROOM));
+        assert!(!drops.go_on_gathering(begun, ROOM / 2 + 2, ROOM));
+        drops.forget(begun);
+        (0..MANY).for_each(|_| drops.add(begun, 80));
+        assert!(!drops.are_a_spate(begun), "not at once again");
+        assert!(drops.are_a_spate(begun + ENOUGH));
     }
 
     #[test]
@@ -102,22 +121,23 @@ mod tests {
         let (begun, apart) = (Instant::now(), Duration::from_micros(20));
         let mut drops = Drops::new(begun);
         (1..=MANY).for_each(|n| drops.add(begun + apart * n, 80));
-        assert!(drops.are_a_spate());
+        assert!(drops.are_a_spate(begun + apart * MANY));
         drops.forget(begun + apart * MANY);
         drops.add(begun + apart * (MANY + 1), 80);
-        assert!(!drops.are_a_spate());
+        assert!(!drops.are_a_spate(begun + apart * (MANY + 1)));
     }
 
     #[test]
     fn a_spate_is_over_when_nothing_comes_for_a_while() {
-        let mut drops = Drops::new(Instant::now());
+        let now = Instant::now();
+        let mut drops = Drops::new(now);
         for _ in 1..DRY {
-            assert!(drops.go_on_gathering(0, ROOM));
+            assert!(drops.go_on_gathering(now, 0, ROOM));
         }
-        assert!(drops.go_on_gathering(1, ROOM), "it was not over yet");
+        assert!(drops.go_on_gathering(now, 1, ROOM), "it was not over yet");
         for _ in 1..DRY {
-            assert!(drops.go_on_gathering(0, ROOM));
+            assert!(drops.go_on_gathering(now, 0, ROOM));
         }
-        assert!(!drops.go_on_gathering(0, ROOM));
+        assert!(!drops.go_on_gathering(now, 0, ROOM));
     }
 }

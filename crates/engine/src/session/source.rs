@@ -139,7 +139,12 @@ impl Source {
             }
         };
         match filled {
-            Filled::More(_) | Filled::Chased(_) => self.unwatch(),
+            Filled::More(_) | Filled::Chased(_) => {
+                if self.is_gathering() {
+                    self.drops.overflowed(Instant::now());
+                }
+                self.unwatch();
+            }
             Filled::Emptied(count) => self.emptied(count),
             Filled::Ended(_) => {}
         }
@@ -172,7 +177,7 @@ impl Source {
         }
         let now = Instant::now();
         self.drops.add(now, count);
-        if self.drops.are_a_spate() {
+        if self.drops.are_a_spate(now) {
             self.make_roomy(allowed);
             if self.drops.fit_into(self.holds, now) {
                 self.gather();
@@ -209,7 +214,7 @@ impl Source {
         match &self.watch {
             Watch::On(_) => {}
             Watch::Gathering { alarm, .. }
-                if self.drops.go_on_gathering(count, self.holds) && alarm.set() => {}
+                if self.drops.go_on_gathering(Instant::now(), count, self.holds) && alarm.set() => {}
             Watch::Gathering { .. } | Watch::Off(_) | Watch::Refused { .. } => self.rewatch(),
         }
     }
