@@ -24,6 +24,7 @@ mod shell;
 mod tool;
 mod toolbox;
 mod until;
+mod views;
 
 pub use call::{
     Answer, Approval, Approved, Call, Dismissal, Event, Person, Progress, Question, Reply, SessionSummary,

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use windlass_engine::sandbox::{Plan, Policy, Surroundings};
 use windlass_engine::{
-    Attention, CommandSpec, Engine, InputWanted, ProcessLine, Progress, Receipt, Session, SessionId,
-    StartError, Store, Until,
+    Attention, CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
 };
-use windlass_output::{Offset, Span, Tokenizer, Tokens};
+use windlass_output::{Offset, Tokenizer};
 use windlass_rules::Rules;
 
 use crate::answer::listening;
@@ -21,9 +19,9 @@ use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
 use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
-use crate::ended::{Shelf, command};
+use crate::ended::Shelf;
 use crate::environment::{EnvironmentPolicy, Variables};
-use crate::held::{Held, Number, Showing, ViewKind};
+use crate::held::{Held, Number};
 use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, LoginEnvironments};
 use crate::remembered::Remembered;
@@ -121,8 +119,6 @@ const OUTPUT_EVERY: Duration = Duration::from_secs(1);
 const MOST_FINISHED: usize = 256;
 /// How many there may be beyond that before the oldest are no longer listed.
 const FORGOTTEN_TOGETHER: usize = 64;
-/// The most of a transcript that is handed out at once.
-const TRANSCRIPT_TOKENS: u64 = 50_000;
 
 impl fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -198,60 +194,6 @@ impl Toolbox {
     /// What happens to the sessions.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.inner.events.subscribe()
-    }
-
-    /// The sessions, oldest first.
-    pub fn sessions(&self) -> Vec<SessionSummary> {
-        let summary = |held: &Arc<Held>| SessionSummary {
-            id: held.number.to_string(),
-            name: held.session.facts().name.clone(),
-            command: report::shortened(&held.command, 200),
-            state: held
-                .session
-                .receipt()
-                .map_or_else(|| "running".to_owned(), |receipt| report::ending(&receipt)),
-            terminal: held.session.facts().terminal.is_some(),
-        };
-        self.held().iter().map(summary).chain(self.kept_summaries()).collect()
-    }
-
-    /// What a session printed, as text within a bound.
-    pub fn transcript(&self, id: &str) -> Option<String> {
-        let remembered = self.remembered(&by_id(id)).ok()?;
-        let showing = Showing {
-            view: ViewKind::Text,
-            budget: Tokens::new(TRANSCRIPT_TOKENS),
-            tokenizer: self.tokenizer(),
-        };
-        let (number, journal) = (remembered.number(), remembered.journal());
-        Some(showing.fitting(&number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
-    }
-
-    /// How a session of this caller ended; `None` while it runs.
-    pub fn exit_code(&self, id: &str) -> Option<i64> {
-        Some(self.find(&by_id(id)).ok()?.session.receipt()?.exit.code().into())
-    }
-
-    /// What a session's terminal shows; `None` if it has none.
-    pub fn screen(&self, id: &str) -> Option<String> {
-        self.remembered(&by_id(id)).ok()?.screen()
-    }
-
-    /// What happened to a session so far.
-    pub fn history(&self, id: &str) -> Option<Value> {
-        let asked = by_id(id);
-        if let Ok(held) = self.find(&asked) {
-            let (facts, receipt) = (held.session.facts(), held.session.receipt());
-            let left = receipt.as_ref().map(|receipt| held.readable(receipt.left_running.clone()));
-            let place = (facts.started, facts.directory.display().to_string());
-            let end = receipt.as_deref().zip(left);
-            return Some(history((held.number, facts.name.as_deref()), (&held.command, place), end));
-        }
-        let (number, record) = self.recorded(&asked)?;
-        let start = &record.start;
-        let place = (start.started, start.cwd.display().to_string());
-        let end = record.receipt.as_ref().map(|receipt| (receipt, receipt.left_running.clone()));
-        Some(history((number, start.name.as_deref()), (&command(&record), place), end))
     }
 
     /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
@@ -536,36 +478,6 @@ fn line(held: &Arc<Held>) -> String {
         Some(name) => format!("{} ({name})", held.number),
         None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),
     }
-}
-
-/// The session that an address names.
-fn by_id(id: &str) -> SessionRef {
-    id.parse().map_or_else(|_| SessionRef::Name(id.to_owned()), SessionRef::Number)
-}
-
-/// What happened to a session: who it is, what was started when and where, and how it ended.
-fn history(
-    (number, name): (Number, Option<&str>),
-    (command, (started, directory)): (&str, (SystemTime, String)),
-    end: Option<(&Receipt, Vec<ProcessLine>)>,
-) -> Value {
-    let mut events = vec![json!({
-        "event": "started",
-        "time": report::moment(started),
-        "command": command,
-        "cwd": directory,
-    })];
-    events.extend(end.map(|(receipt, left)| {
-        json!({
-            "event": "ended",
-            "time": report::moment(started + receipt.wall),
-            "exit_code": receipt.exit.code(),
-            "how": report::ending(receipt),
-            "receipt": report::receipt(receipt),
-            "left_running": report::processes_json(&left),
-        })
-    }));
-    json!({ "session": number.0, "name": name, "events": events })
 }
 
 /// Whether nothing of it is left to look after.

@@ -48,7 +48,12 @@ impl Drops {
     }
 
     pub(super) fn are_a_spate(&self, now: Instant) -> bool {
-        self.count >= MANY && now >= self.not_before
+        self.count >= MANY && self.may_gather(now)
+    }
+
+    /// Whether that went well lately, or was not tried.
+    pub(super) fn may_gather(&self, now: Instant) -> bool {
+        now >= self.not_before
     }
 
     /// Whether what comes in a pause finds room, if it goes on like that.

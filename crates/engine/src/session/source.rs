@@ -187,8 +187,10 @@ impl Source {
 
     /// Prepares for more of what is read as soon as it is printed.
     pub(crate) fn trickles(&mut self, allowed: &Arc<Semaphore>) {
-        self.make_roomy(allowed);
-        self.gather();
+        if self.drops.may_gather(Instant::now()) {
+            self.make_roomy(allowed);
+            self.gather();
+        }
     }
 
     /// The next drop is told of at once: somebody may be waiting for it.
