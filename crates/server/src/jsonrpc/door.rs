@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::Source;
+use super::nudge::Nudged;
 use super::peer::Sink;
 use super::websocket::accept_key;
 use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
@@ -46,7 +47,7 @@ impl Stream for TcpStream {
 impl Stream for UnixStream {
     fn halves(self) -> (Source, Sink) {
         let (source, sink) = self.into_split();
-        (Box::new(source), Box::new(sink))
+        (Box::new(source), Box::new(Nudged::new(sink)))
     }
 }
 

@@ -1,0 +1,127 @@
+//! Writing to a local socket whose other end may stop reading for good without closing it. The kernel tells that only to who
+//! writes, and where the socket is full nobody does: so it is tried once in a while.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use tokio::io::AsyncWrite;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::time::Sleep;
+
+/// How often a full socket is tried.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Our end of such a socket, to be written.
+#[derive(Debug)]
+pub(super) struct Nudged {
+    sink: OwnedWriteHalf,
+    /// When it is tried again, while it is full.
+    again: Option<Pin<Box<Sleep>>>,
+}
+
+impl Nudged {
+    pub(super) fn new(sink: OwnedWriteHalf) -> Self {
+        Self { sink, again: None }
+    }
+
+    /// Goes on with what the socket took, or waits until it is time to try it.
+    fn after(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.again = None;
+            return written;
+        }
+        loop {
+            // timer: see above.
+            let again = self.again.get_or_insert_with(|| Box::pin(tokio::time::sleep(EVERY)));
+            ready!(again.as_mut().poll(cx));
+            self.again = None;
+            let socket: &tokio::net::UnixStream = self.sink.as_ref();
+            match send(socket.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                tried => return Poll::Ready(tried.map_err(io::Error::from)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Nudged {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.sink).poll_write(cx, bytes);
+        self.after(cx, bytes, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.sink.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.sink).poll_write_vectored(cx, pieces);
+        let first = pieces.iter().find(|piece| !piece.is_empty());
+        self.after(cx, first.map_or(&[], |piece| piece), written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.sink).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.sink).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    fn pair() -> (Nudged, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let (_, sink) = ours.into_split();
+        (Nudged::new(sink), theirs)
+    }
+
+    /// More than a socket holds.
+    const MUCH: usize = 4 * 1024 * 1024;
+
+    #[tokio::test]
+    async fn whoever_reads_late_gets_every_byte() {
+        let (mut ours, mut theirs) = pair();
+        let bytes: Vec<u8> = (0..MUCH).map(|number| number.to_le_bytes()[1]).collect();
+        let sent = bytes.clone();
+        let sending = tokio::spawn(async move { ours.write_all(&sent).await });
+        // timer: it is full and has been tried by then.
+        tokio::time::sleep(EVERY * 3 / 2).await;
+        let mut read = vec![0; MUCH];
+        theirs.read_exact(&mut read).await.expect("it comes");
+        sending.await.expect("no panic").expect("it is taken");
+        assert!(read == bytes);
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_reading_for_good_is_noticed_though_the_socket_is_full() {
+        let (mut ours, theirs) = pair();
+        ours.sink.writable().await.expect("it is empty");
+        while ours.sink.try_write(&[0; 4096]).is_ok() {}
+        let sending = tokio::spawn(async move { ours.write_all(&[0; 4096]).await });
+        let theirs = theirs.into_std().expect("a socket");
+        theirs.shutdown(std::net::Shutdown::Read).expect("it can be shut");
+        let error = sending.await.expect("no panic").expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
