@@ -1,6 +1,7 @@
 //! One client on our own input and output: served until it goes, or until we are told to stop.
 
 use std::io;
+use std::time::Duration;
 
 use rmcp::ServerHandler;
 use rmcp::service::serve_server_with_ct;
@@ -9,6 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::wire::Wire;
 use crate::pipe::Pipe;
+
+/// How long a client may take the last answers. Most give a server two seconds to go.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Serves the client on standard input and output. Returns when it has closed its side, when it takes no more output,
 /// or when `stop` is done; what was under way is cancelled by then. `over` is called as soon as nobody waits for answers any
@@ -60,5 +64,6 @@ async fn serve<H, R, W>(
         () = over.cancelled() => {}
     }
     tell();
-    serving.await;
+    // timer: a client that takes nothing any more would hold us up for ever.
+    let _ = tokio::time::timeout(LAST_WRITES, serving).await;
 }
