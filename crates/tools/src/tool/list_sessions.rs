@@ -24,14 +24,19 @@ pub(crate) const TOOL: Tool = Tool {
 
 /// The most of a script that is listed, in characters: a list is to find a session by.
 const MOST_SHOWN: usize = 2000;
+/// How many sessions have all that is known of them in the text. Of older ones that are over it says enough to find them by.
+const MOST_AT_LENGTH: usize = 50;
 
 pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
     let mut notes = visit.remarks();
     let mut text = String::new();
     let mut sessions = Vec::new();
-    for held in visit.toolbox.held() {
-        let entry = Entry::of(visit.toolbox, &held).await;
-        text += &entry.line();
+    let all = visit.toolbox.held();
+    let old = all.len().saturating_sub(MOST_AT_LENGTH);
+    for (place, held) in all.iter().enumerate() {
+        let entry = Entry::of(visit.toolbox, held).await;
+        let at_length = place >= old || !held.needs_no_telling();
+        text += &if at_length { entry.line() } else { entry.short_line() };
         sessions.push(entry.json());
     }
     for kept in visit.toolbox.kept_entries().await {
@@ -81,6 +86,10 @@ impl<'a> Entry<'a> {
             left_running: if left { held.readable(held.session.processes()) } else { Vec::new() },
             last_output: printed.then(|| Instant::now().duration_since(progress.last_output)),
         }
+    }
+
+    fn short_line(&self) -> String {
+        format!("{}: {} | {}\n", self.held.number, self.state, report::shortened(&self.held.command, 40))
     }
 
     fn line(&self) -> String {

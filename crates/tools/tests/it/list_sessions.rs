@@ -130,6 +130,8 @@ fn finished_sessions_that_are_no_longer_listed_are_still_answered_for() {
         let numbers: Vec<_> =
             list.structured["sessions"].as_array().unwrap().iter().map(|s| s["session"].clone()).collect();
         assert!(!numbers.contains(&json!(told)) && numbers.contains(&json!(untold)));
+        let tokens = windlass_output::Tokenizer::O200k.count(&list.text).get();
+        assert!(tokens < 10_000, "{tokens} tokens for {} sessions", numbers.len());
         // The others are remembered.
         for asked in [json!(told), json!("told")] {
             let reply = bench.ask("write_stdin", json!({ "session_id": asked })).await;
