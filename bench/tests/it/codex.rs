@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::Command;
 use windlass_testkit::Scratch;
 
-const ROWS: [&str; 18] = [
+const ROWS: [&str; 20] = [
     "start",
     "idle-memory",
     "true",
@@ -17,6 +17,8 @@ const ROWS: [&str; 18] = [
     "flood-memory",
     "flood-terminal",
     "flood-terminal-cpu",
+    "flood-lines",
+    "flood-lines-cpu",
     "echo",
     "1000",
     "1000-burst",
