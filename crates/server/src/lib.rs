@@ -14,6 +14,7 @@ mod lines;
 pub mod mcp;
 mod outbox;
 mod pipe;
+mod spill;
 mod stranger;
 
 pub use self::jsonrpc::listen;

@@ -90,10 +90,11 @@ fn invalid(what: &str) -> Refusal {
 
 impl Connection {
     pub(super) fn new(server: AppServer, peer: Peer, after_loss: AfterLoss) -> Self {
+        let processes = Arc::new(Processes::new(server.options().state_directory.clone()));
         Self {
             server,
             peer,
-            processes: Arc::default(),
+            processes,
             client: None,
             errands: JoinSet::new(),
             reading: Arc::new(Semaphore::new(1)),

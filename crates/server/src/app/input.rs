@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,13 +11,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as Turn, watch};
 use windlass_engine::{InputError, InputProgress, LastLine, Phase, QUEUE_LIMIT, Session};
 use windlass_protocol::app::Done;
-use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal, RequestId};
+use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, OVERLOADED, Refusal, RequestId};
 
 use super::process::Process;
 use super::processes::Processes;
 use crate::jsonrpc::Peer;
+use crate::spill::Spilled;
 
-/// What may wait for all processes of a connection before nothing more is read from it.
+/// What may wait in memory for all processes of a connection; more waits on disk. Where that is not possible, nothing more is
+/// read from the connection for a while.
 const HELD_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// How long a process may take nothing before a write that finds no room is refused.
@@ -45,6 +48,10 @@ impl Held {
 
     fn release(&self, bytes: usize) {
         self.0.send_modify(|held| *held -= bytes as u64);
+    }
+
+    fn has_room(&self, write: &Write) -> bool {
+        Self::has_room_for(*self.0.borrow(), write.bytes.len())
     }
 
     fn has_room_for(held: u64, bytes: usize) -> bool {
@@ -95,9 +102,16 @@ impl Fingerprint {
 #[derive(Debug)]
 struct Waiting {
     id: RequestId,
-    bytes: Vec<u8>,
+    stock: Stock,
     taken: usize,
     last: Last,
+}
+
+/// Where its bytes are.
+#[derive(Debug)]
+enum Stock {
+    Here(Vec<u8>),
+    OnDisk(Spilled),
 }
 
 /// Whether the input ends with a write.
@@ -147,18 +161,28 @@ impl Input {
     ) -> Result<Taken, Refusal> {
         self.check_open(&write)?;
         self.check_order(&process.session, &write)?;
-        if self.would_hold(&process.session, &write) {
-            let room = self.wait_for_room(&process.session, &write, parties).await;
-            room.inspect_err(|_| self.lock().missing = Some(Fingerprint::of(&write)))?;
+        let mut on_disk = None;
+        if self.would_hold(&process.session, &write) && !parties.processes.held.has_room(&write) {
+            match parties.processes.spill.put(std::mem::take(&mut write.bytes)).await {
+                Ok(spilled) => on_disk = Some(spilled),
+                Err(bytes) => {
+                    write.bytes = bytes;
+                    let room = self.wait_for_room(&process.session, &write, parties).await;
+                    room.inspect_err(|_| self.lock().missing = Some(Fingerprint::of(&write)))?;
+                }
+            }
         }
         self.lock().missing = None;
         if write.last == Last::End && std::mem::replace(&mut self.lock().closed, true) {
             // On a terminal, another end would be typed, for whoever reads there next.
             write.last = Last::More;
         }
-        let mut waiting = Waiting { id: write.id, bytes: write.bytes, taken: 0, last: write.last };
+        let is_here = on_disk.is_none();
+        let stock = on_disk.map_or(Stock::Here(write.bytes), Stock::OnDisk);
+        let mut waiting = Waiting { id: write.id, stock, taken: 0, last: write.last };
         let _turn = self.turn.lock().await;
-        if !self.lock().feeding && self.offer(&mut waiting, &process.session).await == Offered::Whole {
+        let at_once = is_here && !self.lock().feeding;
+        if at_once && self.offer(&mut waiting, &process.session).await == Offered::Whole {
             let finished = waiting.finish(&process.session, parties).await;
             if finished.is_err() {
                 self.lock().closed = false;
@@ -197,7 +221,7 @@ impl Input {
 
     fn put_by(&self, process: &Arc<Process>, waiting: Waiting, parties: &Parties) -> Taken {
         let mut state = self.lock();
-        parties.processes.held.add(waiting.left());
+        parties.processes.held.add(waiting.in_memory());
         state.waiting.push_back(waiting);
         if std::mem::replace(&mut state.feeding, true) {
             Taken::Later
@@ -231,6 +255,12 @@ impl Input {
         let Some(mut waiting) = self.lock().waiting.pop_front() else {
             return self.rest();
         };
+        if let Err(error) = waiting.fetch(&parties.processes.held).await {
+            let message =
+                format!("what was written to session {} was put aside and is lost: {error}", session.id());
+            parties.peer.refuse(&waiting.id, &Refusal::new(INTERNAL_ERROR, message));
+            return Fed::One;
+        }
         let before = waiting.left();
         let offered = self.offer(&mut waiting, session).await;
         parties.processes.held.release(before - waiting.left());
@@ -254,8 +284,7 @@ impl Input {
     async fn offer(&self, waiting: &mut Waiting, session: &Session) -> Offered {
         while waiting.left() > 0 {
             let step = waiting.left().min(STEP);
-            let piece = &waiting.bytes[waiting.taken..waiting.taken + step];
-            match session.write(piece).await {
+            match session.write(waiting.next(step)).await {
                 Ok(taken) => {
                     waiting.taken += taken;
                     if taken < step {
@@ -265,7 +294,7 @@ impl Input {
                 // Nobody reads any more: what is written is taken and lost, as in a pipe without a reader.
                 Err(_) => {
                     self.discarded.fetch_add(waiting.left() as u64, Ordering::Relaxed);
-                    waiting.taken = waiting.bytes.len();
+                    waiting.taken += waiting.left();
                 }
             }
         }
@@ -294,7 +323,7 @@ impl Input {
             std::mem::take(&mut state.waiting)
         };
         for waiting in waiting {
-            parties.processes.held.release(waiting.left());
+            parties.processes.held.release(waiting.in_memory());
             self.discarded.fetch_add(waiting.left() as u64, Ordering::Relaxed);
             parties.peer.answer(&waiting.id, &Done {});
         }
@@ -368,7 +397,37 @@ enum Offered {
 
 impl Waiting {
     fn left(&self) -> usize {
-        self.bytes.len() - self.taken
+        match &self.stock {
+            Stock::Here(bytes) => bytes.len() - self.taken,
+            Stock::OnDisk(spilled) => spilled.len(),
+        }
+    }
+
+    fn in_memory(&self) -> usize {
+        match &self.stock {
+            Stock::Here(_) => self.left(),
+            Stock::OnDisk(_) => 0,
+        }
+    }
+
+    /// The next so many bytes, of what is here.
+    fn next(&self, step: usize) -> &[u8] {
+        match &self.stock {
+            Stock::Here(bytes) => &bytes[self.taken..self.taken + step],
+            Stock::OnDisk(_) => &[],
+        }
+    }
+
+    /// Has its bytes here, because their turn has come.
+    async fn fetch(&mut self, held: &Held) -> io::Result<()> {
+        if let Stock::OnDisk(_) = self.stock
+            && let Stock::OnDisk(spilled) = std::mem::replace(&mut self.stock, Stock::Here(Vec::new()))
+        {
+            let bytes = spilled.load().await?;
+            held.add(bytes.len());
+            self.stock = Stock::Here(bytes);
+        }
+        Ok(())
     }
 
     /// Ends the input if it is to end, and answers.
@@ -457,7 +516,11 @@ mod tests {
         let parties = Parties { peer, processes: Arc::clone(&connection.processes) };
         input.lock().closed = true;
         let id = RequestId::Text("last".into());
-        input.put_by(&process, Waiting { id, bytes: Vec::new(), taken: 0, last: Last::End }, &parties);
+        input.put_by(
+            &process,
+            Waiting { id, stock: Stock::Here(Vec::new()), taken: 0, last: Last::End },
+            &parties,
+        );
         input.feed(&process, &parties).await;
         let answer = next().await;
         assert!(answer.contains("\"id\":\"last\"") && answer.contains("not in line mode"), "{answer}");

@@ -1,6 +1,7 @@
 //! The processes of one connection: the running ones by the names the client gave them, and the latest that have ended.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
@@ -8,6 +9,7 @@ use windlass_engine::{Offset, SessionId};
 
 use super::input::Held;
 use super::process::{Name, Process};
+use crate::spill::Spill;
 
 /// Sessions that have ended and can still be read by their number.
 const FINISHED: usize = 256;
@@ -16,11 +18,13 @@ const FINISHED: usize = 256;
 const LOOK_AFTER: usize = 64;
 
 /// All processes of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Processes {
     table: Mutex<Table>,
     /// Input that waits for processes which do not read.
     pub(super) held: Held,
+    /// Where it goes when there is too much of it.
+    pub(super) spill: Spill,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +52,11 @@ impl Table {
 }
 
 impl Processes {
+    /// None yet. What waits for them and finds no room is kept below this directory.
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { table: Mutex::default(), held: Held::default(), spill: Spill::below(directory) }
+    }
+
     /// The running process of this name.
     pub(super) fn find(&self, name: &Name) -> Option<Arc<Process>> {
         self.lock().named.get(name).cloned()

@@ -5,6 +5,9 @@ use windlass_testkit::base64;
 
 use super::rig::{Bench, bytes_of, sh, streamed, with};
 
+/// The hash of 24 MiB each of a, b and c, and of a d behind them.
+const ABCD: &str = "4ee00bd014054e4fd99966ee8373ccf778a993c47f1a796c1d3db768d3a392a3";
+
 #[tokio::test]
 async fn everything_may_be_sent_in_one_burst_and_is_taken_in_order() {
     let bench = Bench::new("app-burst");
@@ -201,6 +204,33 @@ async fn what_may_wait_is_limited_for_all_processes_together() {
 }
 
 #[tokio::test]
+async fn what_finds_no_room_in_memory_waits_on_disk_and_comes_in_order() {
+    let bench = Bench::with_a_disk("app-spill");
+    let mut client = bench.client().await;
+    let script = "mkfifo gate; echo up; read x < gate; sha256sum";
+    client.ask("command/exec", with(streamed("p", script), json!({ "disableTimeout": true }))).await;
+    client.printed("p", "up").await;
+    let mut writes = Vec::new();
+    for letter in [b'a', b'b', b'c'] {
+        let delta = base64::encode(&vec![letter; 24 << 20]);
+        writes
+            .push(client.ask("command/exec/write", json!({ "processId": "p", "deltaBase64": delta })).await);
+    }
+    let last = json!({ "processId": "p", "deltaBase64": base64::encode(b"d"), "closeStdin": true });
+    writes.push(client.ask("command/exec/write", last).await);
+    // Nothing else waits.
+    client.ask("command/exec", streamed("q", "echo beside")).await;
+    client.printed("q", "beside").await;
+    std::fs::write(bench.scratch.path().join("gate"), "\n").expect("the gate opens");
+    for write in writes {
+        assert_eq!(client.result(write).await, json!({}));
+    }
+    client.printed("p", ABCD).await;
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
 async fn nothing_is_taken_behind_a_write_that_was_refused_until_it_is_written_again() {
     let bench = Bench::new("app-hole");
     let mut client = bench.client().await;
@@ -226,8 +256,7 @@ async fn nothing_is_taken_behind_a_write_that_was_refused_until_it_is_written_ag
     assert_eq!(client.get("command/exec/write", write(chunk(b'c'))).await, json!({}));
     let last = json!({ "processId": "p", "deltaBase64": base64::encode(b"d"), "closeStdin": true });
     assert_eq!(client.get("command/exec/write", last).await, json!({}));
-    // Of 24 MiB each of a, b and c, and a d.
-    client.printed("p", "4ee00bd014054e4fd99966ee8373ccf778a993c47f1a796c1d3db768d3a392a3").await;
+    client.printed("p", ABCD).await;
     client.vanish().await;
     bench.end().await;
 }

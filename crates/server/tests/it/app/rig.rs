@@ -1,6 +1,7 @@
 //! What these tests share: a server over an engine of its own, and clients on pairs of pipes.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -27,8 +28,17 @@ impl Bench {
         Self::limited(name, Limits::default())
     }
 
+    /// A server that has a place for what it cannot hold in memory.
+    pub(super) fn with_a_disk(name: &str) -> Self {
+        Self::furnished(Scratch::new(name), name, Limits::default(), true)
+    }
+
     /// A server whose every process has these limits.
     pub(super) fn limited(name: &str, each: Limits) -> Self {
+        Self::furnished(Scratch::new(name), name, each, false)
+    }
+
+    fn furnished(scratch: Scratch, name: &str, each: Limits, has_a_disk: bool) -> Self {
         let drain = Duration::from_millis(300);
         let options = EngineOptions {
             patience: Patience { grace: Duration::from_millis(300), ..Patience::default() },
@@ -37,7 +47,8 @@ impl Bench {
             ..EngineOptions::default()
         };
         let engine = Engine::new(options).expect("an engine can be made");
-        let (scratch, token) = (Scratch::new(name), survivors::token(name));
+        let token = survivors::token(name);
+        let nowhere = PathBuf::from("/state");
         let variables = [
             ("PATH", "/usr/bin:/bin"),
             ("HOME", "/"),
@@ -47,7 +58,7 @@ impl Bench {
         let options = AppOptions {
             directory: scratch.path().into(),
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
-            state_directory: "/state".into(),
+            state_directory: if has_a_disk { scratch.path().into() } else { nowhere },
             sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let server = AppServer::new(engine.clone(), options);
