@@ -4,6 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::call::Call;
+use crate::held::Number;
+
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
@@ -48,6 +51,21 @@ impl BadArgument {
 pub(crate) enum SessionRef {
     Number(u64),
     Name(String),
+}
+
+impl SessionRef {
+    /// The session that a call is about, without a copy of all else in it.
+    pub(crate) fn of(call: &Call) -> Option<Self> {
+        session("session_id", call.arguments.get("session_id")?.clone()).ok()
+    }
+
+    /// Whether this is the session that is meant.
+    pub(crate) fn means(&self, number: Number, name: Option<&str>) -> bool {
+        match self {
+            Self::Number(wanted) => number.0 == *wanted,
+            Self::Name(wanted) => name == Some(wanted),
+        }
+    }
 }
 
 impl std::fmt::Display for SessionRef {

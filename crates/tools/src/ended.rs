@@ -7,10 +7,11 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use windlass_engine::{Receipt, SessionId, SessionRecord};
 
-use crate::arguments::{Arguments, SessionRef};
+use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
 use crate::held::{Held, Number, Telling};
 use crate::report;
+use crate::tool::note_lines;
 use crate::toolbox::{Numbering, Toolbox};
 
 /// A session that is over.
@@ -65,10 +66,7 @@ impl Shelf {
     }
 
     fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
-        let is_meant = |shelved: &&Shelved| match asked {
-            SessionRef::Number(number) => shelved.number.0 == *number,
-            SessionRef::Name(name) => shelved.name.as_ref() == Some(name),
-        };
+        let is_meant = |shelved: &&Shelved| asked.means(shelved.number, shelved.name.as_deref());
         self.lock().iter().rev().find(is_meant).map(|shelved| (shelved.number, shelved.id))
     }
 
@@ -109,16 +107,14 @@ impl Toolbox {
     /// The answer to a call about a session of which only the record is left; `None` if it is about another.
     pub(crate) fn answer_by_record(&self, call: &Call, began: Instant) -> Option<Reply> {
         let is_about_one = matches!(call.tool.as_str(), "write_stdin" | "stop_session");
-        let asked =
-            is_about_one.then(|| Arguments::new(call.arguments.clone()).session("session_id"))?.ok()?;
-        let ended = self.ended(&asked)?;
+        let ended = self.ended(&SessionRef::of(call).filter(|_| is_about_one)?)?;
         let notes = self.announcements(None);
         let was_told = ended.shelved || self.kept().tell(ended.number) == Some(Telling::Told);
         let (mut text, mut object) = match call.tool.as_str() {
             "stop_session" => ended.stopped(),
             _ => ended.polled(began, was_told),
         };
-        text += &notes.iter().map(|note| format!("Note: {note}\n")).collect::<String>();
+        text += &note_lines(&notes);
         object.insert("notes".into(), notes.into());
         Some(Reply { text, structured: Value::Object(object), is_error: false })
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use windlass_engine::SessionId;
 
-use crate::arguments::{Arguments, SessionRef};
+use crate::arguments::SessionRef;
 use crate::call::{Call, Event, Progress, Reply, SessionSummary};
 use crate::ended::{Ended, command};
 use crate::held::{Number, Telling};
@@ -63,8 +63,7 @@ impl Toolbox {
         match call.tool.as_str() {
             "exec_command" if is_detached(&call.arguments) => Some(self.detach(&*keepers, call).await),
             "write_stdin" | "read_output" | "stop_session" => {
-                let asked = Arguments::new(call.arguments.clone()).session("session_id").ok()?;
-                let number = self.kept_number(&asked)?;
+                let number = self.kept_number(&SessionRef::of(call)?)?;
                 let mut call = call.clone();
                 call.arguments.insert("session_id".into(), number.0.into());
                 let reply = alive(&call, keepers.pass_on(number.0, &call)).await?;
@@ -133,8 +132,9 @@ impl Toolbox {
             return None;
         }
         self.reachable().into_iter().rev().find(|number| match asked {
-            SessionRef::Number(wanted) => number.0 == *wanted,
-            SessionRef::Name(name) => self.kept_name(*number).as_deref() == Some(name),
+            SessionRef::Number(_) => asked.means(*number, None),
+            // A name may have to be looked up on disk.
+            SessionRef::Name(_) => asked.means(*number, self.kept_name(*number).as_deref()),
         })
     }
 
@@ -220,12 +220,8 @@ impl Toolbox {
 impl Kept {
     /// The session that is meant, and its number in the store.
     pub(crate) fn find(&self, asked: &SessionRef) -> Option<(Number, SessionId)> {
-        let is_meant = |number: Number, known: &Known| match asked {
-            SessionRef::Number(wanted) => number.0 == *wanted,
-            SessionRef::Name(name) => known.name.as_ref() == Some(name),
-        };
         let started = self.lock();
-        let found = started.iter().rev().find(|(number, known)| is_meant(**number, known));
+        let found = started.iter().rev().find(|(number, known)| asked.means(**number, known.name.as_deref()));
         found.and_then(|(number, known)| Some((*number, known.id?)))
     }
 

@@ -141,7 +141,7 @@ impl Visit<'_> {
 }
 
 /// Notes of answers that have no other place for them.
-fn note_lines(notes: &[String]) -> String {
+pub(crate) fn note_lines(notes: &[String]) -> String {
     notes.iter().map(|note| format!("Note: {note}\n")).collect()
 }
 
