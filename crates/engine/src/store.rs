@@ -18,9 +18,7 @@ mod prune;
 mod record;
 mod text;
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -158,8 +156,8 @@ struct Writing {
 impl Store {
     /// Opens the state directory, making it if need be, and makes sure that it can be written.
     pub fn open(root: &Path, limits: StoreLimits) -> Result<Self, OpenStore> {
-        let create = DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(root);
-        create.map_err(|source| OpenStore::Create { path: root.to_path_buf(), source })?;
+        let created = windlass_sys::directory::create_apart(root, DIRECTORY_MODE);
+        created.map_err(|source| OpenStore::Create { path: root.to_path_buf(), source })?;
         let store = Self::reading(root, limits);
         let counter = store.counter_path();
         ids::open_counter(&counter).map_err(|source| OpenStore::Write { path: counter, source })?;

@@ -9,6 +9,7 @@ pub mod cgroup;
 pub mod channel;
 pub mod clock;
 pub mod descriptor;
+pub mod directory;
 pub mod evidence;
 pub mod guardian;
 pub mod limits;
