@@ -4,6 +4,9 @@
 //! Until `exec` the child borrows our memory while the calling thread stands still. It therefore makes system calls
 //! only: no allocation, no lock, nothing that another thread could hold.
 
+mod slots;
+
+use self::slots::{Low, Table};
 use crate::limits::{Bound, OpenFiles, ProcessLimits};
 use crate::mark::{Brand, Halves, Mark};
 use crate::process::{Pid, Process};
@@ -117,18 +120,30 @@ impl LaunchFailure {
 /// Starts the child: leader of its own session and process group, signals at their defaults, none blocked, no core
 /// dumps. Returns when the program runs or has failed to.
 pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
-    let lifted =
-        lift(launch.passed).map_err(|errno| LaunchFailure::before_the_child(Step::Descriptors, errno))?;
+    if launch.passed.len() > MOST_PASSED {
+        return Err(LaunchFailure::before_the_child(Step::Descriptors, Errno::TOOBIG));
+    }
+    let stdio = launch.stdio.ends();
+    let given: Vec<BorrowedFd<'_>> = stdio.iter().chain(launch.passed).copied().collect();
+    slots::with_low_numbers(&given, |low| launch_with(launch, &low))
+        .unwrap_or_else(|errno| Err(LaunchFailure::before_the_child(Step::Descriptors, errno)))
+}
+
+/// The same with low numbers for what the child gets, its own three first.
+fn launch_with(launch: &Launch<'_>, low: &Low<'_>) -> Result<Process, LaunchFailure> {
     let arguments = pointers(launch.arguments);
     let environment = pointers(launch.environment);
+    let number = |place: usize| low.numbers.get(place).copied().unwrap_or(-1);
     let mut order = Order {
         program: launch.program.as_ptr(),
         arguments: arguments.as_ptr(),
         environment: environment.as_ptr(),
         directory: launch.directory.as_ptr(),
-        descriptors: launch.stdio.numbers(),
+        descriptors: std::array::from_fn(number),
         controlling_terminal: matches!(launch.stdio, Stdio::Terminal { .. }),
-        passed: std::array::from_fn(|place| lifted.get(place).map_or(-1, AsRawFd::as_raw_fd)),
+        passed: std::array::from_fn(|place| number(OWN + place)),
+        table: low.table,
+        beyond: low.numbers.iter().max().map_or(0, |highest| highest + 1),
         kinship: launch.kinship,
         mark: launch.mark.and_then(|(brand, mark)| brand.halves(mark)),
         open_files: launch.open_files,
@@ -148,22 +163,14 @@ pub fn launch(launch: &Launch<'_>) -> Result<Process, LaunchFailure> {
     }
 }
 
-/// Copies of descriptors that lie above all the numbers they are to get: otherwise one could overwrite another.
-fn lift(passed: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, Errno> {
-    const ABOVE: c_int = 16;
-    if passed.len() > MOST_PASSED {
-        return Err(Errno::TOOBIG);
-    }
-    passed.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, ABOVE)).collect()
-}
+/// How many descriptors every child has.
+const OWN: usize = 3;
 
-impl Stdio<'_> {
-    fn numbers(&self) -> [c_int; 3] {
-        match self {
-            Self::Pipes { stdin, stdout, stderr } => {
-                [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()]
-            }
-            Self::Terminal { slave } => [slave.as_raw_fd(); 3],
+impl<'a> Stdio<'a> {
+    fn ends(&self) -> [BorrowedFd<'a>; OWN] {
+        match *self {
+            Self::Pipes { stdin, stdout, stderr } => [stdin, stdout, stderr],
+            Self::Terminal { slave } => [slave; OWN],
         }
     }
 }
@@ -174,9 +181,12 @@ struct Order<'a> {
     arguments: *const *const c_char,
     environment: *const *const c_char,
     directory: *const c_char,
-    descriptors: [c_int; 3],
+    descriptors: [c_int; OWN],
     controlling_terminal: bool,
     passed: [c_int; MOST_PASSED],
+    table: Table,
+    /// The first number above all of these.
+    beyond: c_int,
     kinship: Kinship,
     mark: Option<Halves>,
     open_files: Option<OpenFiles>,
@@ -204,7 +214,8 @@ fn clone_and_run(order: &mut Order<'_>) -> Result<Process, LaunchFailure> {
         }
         let mut pidfd: c_int = -1;
         let kinship = if order.kinship == Kinship::Sibling { libc::CLONE_PARENT } else { 0 };
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | kinship;
+        let table = if order.table == Table::CopiesBeginning { libc::CLONE_FILES } else { 0 };
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | kinship | table;
         // SAFETY: the stack holds STACK bytes and is used by nobody else until the child execs or exits, because
         // CLONE_VFORK suspends this thread until then and the borrow is exclusive. `order` outlives the call for the
         // same reason. `run_in_child` makes system calls only. With CLONE_PIDFD the fifth argument receives the pidfd.
@@ -258,6 +269,7 @@ fn become_the_program(order: &Order<'_>) -> Result<(), Step> {
         check(set_limits(order), Step::Limits)?;
         check(enter_groups(order), Step::Groups)?;
         check(libc::setsid(), Step::Session)?;
+        check(own_descriptors(order), Step::Descriptors)?;
         if order.controlling_terminal {
             check(libc::ioctl(order.descriptors[0], libc::TIOCSCTTY, 0), Step::Terminal)?;
         }
@@ -277,6 +289,23 @@ fn become_the_program(order: &Order<'_>) -> Result<(), Step> {
         libc::execve(order.program, order.arguments, order.environment);
     }
     Err(Step::Execute)
+}
+
+/// Up to here the child has our own table of descriptors. It gets a copy of its beginning: whatever lies beyond is neither
+/// copied nor closed, however much it is.
+///
+/// # Safety
+/// Only in the child.
+unsafe fn own_descriptors(order: &Order<'_>) -> c_int {
+    match order.table {
+        Table::CopiedWhole => 0,
+        // SAFETY: only this process's table changes, and nothing that it needs lies beyond.
+        Table::CopiesBeginning => unsafe {
+            let unshare = libc::CLOSE_RANGE_UNSHARE;
+            let answer = libc::syscall(libc::SYS_close_range, order.beyond, libc::c_uint::MAX, unshare);
+            if answer < 0 { -1 } else { 0 }
+        },
+    }
 }
 
 fn check(answer: c_int, step: Step) -> Result<(), Step> {

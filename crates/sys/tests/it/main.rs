@@ -3,4 +3,5 @@
 mod cgroup;
 mod corpus;
 mod evidence;
+mod spawn;
 mod stage;

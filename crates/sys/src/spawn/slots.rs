@@ -1,0 +1,125 @@
+//! Low numbers for the descriptors that a child gets, so that a process with thousands of them does not hand a copy of each
+//! to every child, which then closes them all again: most of a start, where many sessions run.
+//!
+//! A few numbers are taken when a thread starts its first child, early as a rule, and kept. What a child is to get is put
+//! under them until it has its own copy; the child asks for those numbers and none above.
+
+use std::cell::RefCell;
+
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::io::{DupFlags, Errno};
+use rustix::pipe::PipeFlags;
+
+/// Above every number under which a child finds something: otherwise one could overwrite another.
+const LOWEST: RawFd = 16;
+
+thread_local! {
+    /// One set per starting thread, which stands still until its child has what it needs.
+    static SLOTS: RefCell<Option<Slots>> = const { RefCell::new(None) };
+}
+
+/// What a child is started with.
+pub(super) struct Low<'a> {
+    /// The numbers, in the order of what was given.
+    pub(super) numbers: &'a [RawFd],
+    /// How it comes to a table of its own.
+    pub(super) table: Table,
+}
+
+/// How a child comes to a table of descriptors of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Table {
+    /// It shares ours at first and copies what it needs.
+    CopiesBeginning,
+    /// It is born with a copy, because this kernel (before 5.9) or a filter around us knows no other way.
+    CopiedWhole,
+}
+
+/// Numbers that belong to one thread.
+struct Slots {
+    table: Table,
+    /// What lies under them between starts: nothing that anybody waits to be closed.
+    nothing: OwnedFd,
+    places: Vec<OwnedFd>,
+}
+
+/// Does something while these descriptors lie under low numbers as well, which it is told.
+pub(super) fn with_low_numbers<T>(
+    given: &[BorrowedFd<'_>],
+    work: impl FnOnce(Low<'_>) -> T,
+) -> Result<T, Errno> {
+    SLOTS.with_borrow_mut(|slots| {
+        let slots = match slots {
+            Some(slots) => slots,
+            none => none.insert(Slots::new()?),
+        };
+        slots.reserve(given.len())?;
+        let filled = slots.fill(given);
+        let done = filled.map(|numbers| work(Low { numbers: &numbers, table: slots.table }));
+        slots.empty(given.len());
+        done
+    })
+}
+
+impl Table {
+    fn here() -> Self {
+        // SAFETY: an empty range in the wrong order, of which nothing comes but the answer whether there is such a call.
+        let answer = unsafe { libc::syscall(libc::SYS_close_range, 1, 0, libc::CLOSE_RANGE_UNSHARE) };
+        if answer < 0 && super::last_errno() == Errno::INVAL {
+            Self::CopiesBeginning
+        } else {
+            Self::CopiedWhole
+        }
+    }
+}
+
+impl Slots {
+    fn new() -> Result<Self, Errno> {
+        // A pipe whose other end is closed: whoever starts children from inside of a sandbox may not open any file.
+        let (nothing, _) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        Ok(Self { table: Table::here(), nothing, places: Vec::new() })
+    }
+
+    fn reserve(&mut self, count: usize) -> Result<(), Errno> {
+        while self.places.len() < count {
+            self.places.push(rustix::io::fcntl_dupfd_cloexec(&self.nothing, LOWEST)?);
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, given: &[BorrowedFd<'_>]) -> Result<Vec<RawFd>, Errno> {
+        let fill = |(place, given): (&mut OwnedFd, &BorrowedFd<'_>)| {
+            rustix::io::dup3(given, place, DupFlags::CLOEXEC)?;
+            Ok(place.as_raw_fd())
+        };
+        self.places.iter_mut().zip(given).map(fill).collect()
+    }
+
+    /// A copy of the child's end of a pipe that stayed here would keep it open.
+    fn empty(&mut self, count: usize) {
+        for place in self.places.iter_mut().take(count) {
+            // Under a number that is in use this cannot fail.
+            let _ = rustix::io::dup3(self.nothing.as_fd(), place, DupFlags::CLOEXEC);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_lies_there_only_for_as_long_as_it_is_needed() {
+        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+        for _ in 0..3 {
+            with_low_numbers(&[writer.as_fd(), writer.as_fd()], |Low { numbers, .. }| {
+                assert_eq!(numbers.len(), 2);
+                assert!(numbers.iter().all(|number| *number >= LOWEST), "{numbers:?}");
+                assert_ne!(numbers[0], numbers[1]);
+            })
+            .expect("there are descriptors");
+        }
+        drop(writer);
+        assert_eq!(rustix::io::read(&reader, &mut [0; 1]), Ok(0), "nobody holds the other end");
+    }
+}
