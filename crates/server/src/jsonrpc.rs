@@ -6,7 +6,6 @@
 pub(crate) mod connection;
 pub(crate) mod door;
 pub mod listen;
-mod nudge;
 pub(crate) mod peer;
 pub(crate) mod place;
 pub(crate) mod websocket;

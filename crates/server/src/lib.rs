@@ -16,5 +16,6 @@ mod outbox;
 mod pipe;
 mod spill;
 mod stranger;
+mod unread;
 
 pub use self::jsonrpc::listen;

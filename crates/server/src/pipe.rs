@@ -15,6 +15,8 @@ use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
+use crate::unread::{nobody_reads, watch};
+
 /// What fits in a pipe that has any room at all.
 const CAREFUL_STEP: usize = 4096;
 
@@ -65,16 +67,16 @@ impl Pipe {
     /// Done when whoever is at the other end of this output has closed it, even if nothing is ever written. Not every
     /// kind of descriptor tells.
     pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let watched = match &self.fd {
+        let copy = match &self.fd {
             Watched::No(_) => None,
             Watched::Yes(watched) => watched.get_ref().try_clone().ok(),
         };
-        // A registration of its own: readiness to be written must not wake this one up, nor the other way round.
-        let watched = watched.map(|fd| Self::watching(fd, self.manner, Interest::ERROR));
+        let manner = self.manner;
         async move {
-            match watched.map(|pipe| pipe.fd) {
-                Some(Watched::Yes(fd)) => drop(fd.ready(Interest::ERROR).await.map(|_| ())),
-                _ => std::future::pending().await,
+            match (copy, manner) {
+                (Some(socket), Manner::Socket) => nobody_reads(socket).await,
+                (Some(pipe), _) => nobody_has(pipe).await,
+                (None, _) => std::future::pending().await,
             }
         }
     }
@@ -84,16 +86,18 @@ impl Pipe {
         Ok(Self::watching(fd, manner, interest))
     }
 
-    #[expect(
-        deprecated,
-        reason = "sound for a descriptor that we own; the unsafe form is closed to this crate"
-    )]
     fn watching(fd: OwnedFd, manner: Manner, interest: Interest) -> Self {
-        let fd = match AsyncFd::try_with_interest(fd, interest) {
-            Ok(watched) => Watched::Yes(watched),
-            Err(error) => Watched::No(error.into_parts().0),
-        };
+        let fd = watch(fd, interest).map_or_else(Watched::No, Watched::Yes);
         Self { fd, manner }
+    }
+}
+
+/// Waits until nobody has the other end of this pipe.
+async fn nobody_has(pipe: OwnedFd) {
+    // A registration of its own: readiness to be written must not wake this one up, nor the other way round.
+    match watch(pipe, Interest::ERROR) {
+        Ok(pipe) => drop(pipe.ready(Interest::ERROR).await.map(|_| ())),
+        Err(_) => std::future::pending().await,
     }
 }
 

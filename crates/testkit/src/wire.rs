@@ -74,6 +74,19 @@ impl Wire {
         Ok(wire)
     }
 
+    /// The same for a server whose input and output are two sockets, as some clients give it.
+    pub fn start_on_sockets(command: &mut Command) -> Result<Self> {
+        let ((input, its_input), (output, its_output)) = (UnixStream::pair()?, UnixStream::pair()?);
+        command.stdin(OwnedFd::from(its_input)).stdout(OwnedFd::from(its_output)).process_group(0);
+        let ends = [input, output].map(|end| Some(File::from(OwnedFd::from(end))));
+        let [input, output] = ends;
+        let mut wire = Self::of(input, output)?;
+        wire.child = Some(command.spawn()?);
+        // The command would hold the server's ends open.
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Ok(wire)
+    }
+
     /// Connects to a WebSocket on a socket at a path.
     pub fn connect_path(path: &Path) -> Result<Self> {
         Self::connect_path_with(path, &[])
@@ -250,9 +263,12 @@ impl Wire {
         self.outgoing.clear();
     }
 
-    /// Closes our end of the server's output.
+    /// Closes our end of the server's output. Of a socket that is half of it, and the other half stays open.
     pub fn close_output(&mut self) {
-        self.output = None;
+        if let Some(output) = self.output.take().filter(|_| self.frames.is_some()) {
+            // As above.
+            let _ = rustix::net::shutdown(&output, rustix::net::Shutdown::Read);
+        }
     }
 
     /// Waits for the server to end by itself; what it still prints is read and kept.

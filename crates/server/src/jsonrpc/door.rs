@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io::Cursor;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,14 +15,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::fd::AsFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::Source;
-use super::nudge::Nudged;
 use super::peer::Sink;
 use super::websocket::accept_key;
 use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
+use crate::unread::{Nudged, nobody_reads};
 
 /// How long a client may take to send its headers.
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
@@ -35,12 +37,23 @@ const VERSION: HeaderValue = HeaderValue::from_static("13");
 /// A socket that can be read and written at the same time.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
     fn halves(self) -> (Source, Sink);
+
+    /// Done when the other side reads no more, though it has not closed the socket, where there is such a thing.
+    fn unread(&self) -> Unread;
 }
+
+/// See [`Stream::unread`].
+pub(crate) type Unread = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Stream for TcpStream {
     fn halves(self) -> (Source, Sink) {
         let (source, sink) = self.into_split();
         (Box::new(source), Box::new(sink))
+    }
+
+    /// Nothing of it goes over the wire, and the client's own system goes on taking what is sent.
+    fn unread(&self) -> Unread {
+        Box::pin(std::future::pending())
     }
 }
 
@@ -48,6 +61,14 @@ impl Stream for UnixStream {
     fn halves(self) -> (Source, Sink) {
         let (source, sink) = self.into_split();
         (Box::new(source), Box::new(Nudged::new(sink)))
+    }
+
+    fn unread(&self) -> Unread {
+        match self.as_fd().try_clone_to_owned() {
+            Ok(socket) => Box::pin(nobody_reads(socket)),
+            // Out of descriptors: it is noticed when something is written.
+            Err(_) => Box::pin(std::future::pending()),
+        }
     }
 }
 
@@ -61,7 +82,7 @@ type Answer = Response<Full<Bytes>>;
 
 impl Door {
     /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
-    pub(crate) async fn open<S: Stream>(&self, stream: S) -> Option<(Source, Sink)> {
+    pub(crate) async fn open<S: Stream>(&self, stream: S) -> Option<(Source, Sink, Unread)> {
         let upgrade: Mutex<Option<OnUpgrade>> = Mutex::default();
         let service = service_fn(|mut request: Request<Incoming>| {
             let answer = self.answer(&request);
@@ -79,12 +100,14 @@ impl Door {
         requests.await.ok()?;
         let upgraded = upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let parts = upgraded.await.ok()?.downcast::<TokioIo<S>>().ok()?;
-        let (source, sink) = parts.io.into_inner().halves();
+        let stream = parts.io.into_inner();
+        let unread = stream.unread();
+        let (source, sink) = stream.halves();
         if parts.read_buf.is_empty() {
-            return Some((source, sink));
+            return Some((source, sink, unread));
         }
         // A client may send its first message without waiting for the answer.
-        Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink))
+        Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink, unread))
     }
 
     fn answer<B>(&self, request: &Request<B>) -> Answer {

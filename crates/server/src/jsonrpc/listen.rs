@@ -193,16 +193,17 @@ async fn serve_stdio<D: Dialect>(
     dialects: &Dialects<impl Fn(Peer, Via) -> D>,
     stop: impl Future<Output = ()> + Send,
 ) {
-    let closed = output.closed();
-    let over = async {
-        tokio::select! {
-            () = stop => {}
-            // A client that reads no more may never be written to, and would not be missed.
-            () = closed => {}
-        }
-    };
+    let over = either(stop, output.closed());
     let open = |peer| (dialects.open)(peer, Via::Stdio);
     serve_streams((Box::new(input), Box::new(output)), (dialects.stamping, open), over).await;
+}
+
+/// Done when we are told to stop, or a client reads no more: it may never be written to, and would not be missed.
+async fn either(stop: impl Future<Output = ()>, unread: impl Future<Output = ()>) {
+    tokio::select! {
+        () = stop => {}
+        () = unread => {}
+    }
 }
 
 /// Serves one client on any pair of streams, a message on each line.
@@ -283,14 +284,14 @@ async fn converse<S: Stream, D: Dialect + 'static>(
         opened = door.open(stream) => opened,
         () = over.cancelled() => None,
     };
-    let Some((source, sink)) = opened else { return };
+    let Some((source, sink, unread)) = opened else { return };
     let peer = Peer::new(sink, Framing::WebSocket, dialects.stamping);
     let dialect = (dialects.open)(peer.clone(), Via::Socket);
     serve(
         dialect,
         Inbox::frames_up_to(MESSAGE_LIMIT, source, (Sender::Client, peer.clone())),
         peer,
-        over.cancelled(),
+        either(over.cancelled(), unread),
     )
     .await;
 }

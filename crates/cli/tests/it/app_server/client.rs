@@ -1,6 +1,7 @@
 //! A server with a client, and everything that both of them start.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -33,7 +34,8 @@ impl Clients {
         let (home, token) = App::quarters(name);
         let socket = home.path().join("socket");
         let listen = format!("unix://{}", socket.display());
-        let server = App::server(&home, &token, &["--listen", &listen]);
+        let mut server = App::server(&home, &token, &["--listen", &listen]);
+        let server = Wire::start(&mut server).expect("windlass starts");
         let deadline = hang_deadline();
         while Wire::connect_path(&socket).is_err() {
             assert!(Instant::now() < deadline, "nobody listens");
@@ -79,8 +81,17 @@ pub(super) struct Finished {
 
 impl App {
     pub(super) fn start(name: &str) -> Self {
+        Self::start_with(name, Wire::start)
+    }
+
+    /// The same with sockets in the place of pipes.
+    pub(super) fn start_on_sockets(name: &str) -> Self {
+        Self::start_with(name, Wire::start_on_sockets)
+    }
+
+    fn start_with(name: &str, start: fn(&mut Command) -> std::io::Result<Wire>) -> Self {
         let (home, token) = Self::quarters(name);
-        let wire = Self::server(&home, &token, &[]);
+        let wire = start(&mut Self::server(&home, &token, &[])).expect("windlass starts");
         let mut app = Self { wire, home: Rc::new(home), token };
         app.greet();
         app
@@ -90,10 +101,10 @@ impl App {
         (Home::new(&format!("app-{name}")), survivors::token(&format!("app-{name}")))
     }
 
-    fn server(home: &Home, token: &str, words: &[&str]) -> Wire {
+    fn server(home: &Home, token: &str, words: &[&str]) -> Command {
         let mut command = home.windlass(&[&["app-server"], words].concat());
         command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, token).current_dir(home.path());
-        Wire::start(&mut command).expect("windlass starts")
+        command
     }
 
     fn greet(&mut self) {

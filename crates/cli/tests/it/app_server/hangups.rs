@@ -35,6 +35,17 @@ fn a_client_that_only_closes_its_reading_end_is_gone_as_well() {
     nothing_survives(&held, &format!("{token}-"));
 }
 
+/// Node gives those it starts sockets instead of pipes. They do not tell their end as pipes do.
+#[test]
+fn so_is_one_that_is_talked_to_through_sockets() {
+    let mut app = App::start_on_sockets("half-sockets");
+    let token = survivors::token("half-sockets");
+    let (_, held) = app.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
+    app.wire.close_output();
+    app.ends_anyhow();
+    nothing_survives(&held, &format!("{token}-"));
+}
+
 #[test]
 fn a_client_that_closes_its_reading_end_in_a_flood_is_gone_as_well() {
     let mut app = App::start("half-flood");

@@ -1,31 +1,54 @@
-//! Writing to a local socket whose other end may stop reading for good without closing it. The kernel tells that only to who
-//! writes, and where the socket is full nobody does: so it is tried once in a while.
+//! Local sockets whose other end may stop reading for good without closing them. The kernel tells that only to who writes,
+//! so whoever has nothing to say says nothing, in as many bytes; and a full socket, which takes not even that, is tried once
+//! in a while.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
-use tokio::io::AsyncWrite;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncWrite, Interest};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::time::Sleep;
 
-/// How often a full socket is tried. Tests have it tried all the time.
+/// How often a full socket is tried, and at most one that is read and written. Tests have it tried all the time.
 const EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
+
+/// Waits until the other end of this socket reads no more, though nothing is written to it and it may be ours to write.
+pub(crate) async fn nobody_reads(socket: OwnedFd) {
+    // A registration of its own: readiness to be written is taken away here, and who writes must not miss it.
+    let Ok(socket) = watch(socket, Interest::WRITABLE) else { return std::future::pending().await };
+    while let Ok(mut ready) = socket.writable().await {
+        if send(socket.get_ref(), &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Err(Errno::PIPE) {
+            return;
+        }
+        ready.clear_ready();
+        // timer: each message that is read wakes us too, and one look stands for all of them.
+        tokio::time::sleep(EVERY).await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// A descriptor of ours to be waited for; the descriptor alone, if it is of a kind that cannot be.
+#[expect(deprecated, reason = "sound for a descriptor that we own; the unsafe form is closed to this crate")]
+pub(crate) fn watch(fd: OwnedFd, interest: Interest) -> Result<AsyncFd<OwnedFd>, OwnedFd> {
+    AsyncFd::try_with_interest(fd, interest).map_err(|error| error.into_parts().0)
+}
 
 /// Our end of such a socket, to be written.
 #[derive(Debug)]
-pub(super) struct Nudged {
+pub(crate) struct Nudged {
     sink: OwnedWriteHalf,
     /// When it is tried again, while it is full.
     again: Option<Pin<Box<Sleep>>>,
 }
 
 impl Nudged {
-    pub(super) fn new(sink: OwnedWriteHalf) -> Self {
+    pub(crate) fn new(sink: OwnedWriteHalf) -> Self {
         Self { sink, again: None }
     }
 
@@ -111,6 +134,37 @@ mod tests {
         }
         sending.await.expect("no panic").expect("it is taken");
         assert!(read == bytes);
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_reading_for_good_is_noticed_though_nothing_is_written() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let copy = ours.as_fd().try_clone_to_owned().expect("a copy");
+        let mut watching = std::pin::pin!(nobody_reads(copy));
+        let (_, mut sink) = ours.into_split();
+        let mut theirs = theirs;
+        // What is written and read wakes the watch, and means nothing.
+        for _ in 0..10 {
+            sink.write_all(b"hello").await.expect("it is taken");
+            let mut read = [0; 5];
+            tokio::select! {
+                () = &mut watching => panic!("somebody reads"),
+                read = theirs.read_exact(&mut read) => drop(read.expect("it comes")),
+            }
+        }
+        let theirs = theirs.into_std().expect("a socket");
+        theirs.shutdown(std::net::Shutdown::Read).expect("it can be shut");
+        watching.await;
+        drop(theirs);
+    }
+
+    #[tokio::test]
+    async fn so_is_whoever_closes_the_socket() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let copy = ours.as_fd().try_clone_to_owned().expect("a copy");
+        let watching = tokio::spawn(nobody_reads(copy));
+        drop(theirs);
+        watching.await.expect("no panic");
     }
 
     #[tokio::test]
