@@ -85,8 +85,8 @@ export interface CommandExecParams {
    */
   processId?: string | null;
   /**
-   * What it may touch. Until Windlass enforces sandboxes, everything but full access and an external sandbox
-   * is refused.
+   * What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, what
+   * the server was started with.
    */
   sandboxPolicy?: SandboxPolicy | null;
   /** The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out. */

@@ -365,14 +365,25 @@ fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError>
     }
     let default = OsString::from(DEFAULT_PATH);
     let path = spec.variable("PATH").unwrap_or(&default);
-    let found = path.as_bytes().split(|byte| *byte == b':').find_map(|directory| {
-        let directory = if directory.is_empty() { b"." } else { directory };
-        let candidate = Path::new(OsStr::from_bytes(directory)).join(name);
-        is_program(&spec.directory.join(&candidate)).then_some(candidate)
-    });
-    found.ok_or_else(|| StartError::ProgramNotFound {
-        program: name.into(),
-        searched: format!("PATH={}", path.to_string_lossy()),
+    let candidates = || {
+        path.as_bytes().split(|byte| *byte == b':').map(|directory| {
+            let directory = if directory.is_empty() { b"." } else { directory };
+            Path::new(OsStr::from_bytes(directory)).join(name)
+        })
+    };
+    if let Some(found) = candidates().find(|candidate| is_program(&spec.directory.join(candidate))) {
+        return Ok(found);
+    }
+    // One that is there and cannot be run says more than that there is none.
+    Err(match candidates().find(|candidate| spec.directory.join(candidate).exists()) {
+        Some(program) => {
+            let reason = why_not_executable(&program, Errno::ACCESS);
+            StartError::CannotExecute { program, reason, source: Errno::ACCESS }
+        }
+        None => StartError::ProgramNotFound {
+            program: name.into(),
+            searched: format!("PATH={}", path.to_string_lossy()),
+        },
     })
 }
 

@@ -5,6 +5,7 @@
 pub mod app;
 pub mod client;
 pub mod exec;
+mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gate;

@@ -94,8 +94,8 @@ class CommandExecParams(_CommandExecParamsRequired, total=False):
     `streamStdoutStderr`, and by the requests that control it.
     """
     sandboxPolicy: Union[SandboxPolicy, None]
-    """What it may touch. Until Windlass enforces sandboxes, everything but full access and an
-    external sandbox is refused.
+    """What it may touch. What cannot be enforced on the server's machine is refused. Where it is
+    left out, what the server was started with.
     """
     size: Union[TerminalSize, None]
     """The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out."""

@@ -13,3 +13,4 @@ mod output;
 mod signals;
 mod sockets;
 mod text;
+mod words;

@@ -120,6 +120,21 @@ async fn a_missing_program_is_named_with_where_it_was_looked_for() {
 }
 
 #[tokio::test]
+async fn a_program_that_is_there_and_cannot_be_run_is_not_called_missing() {
+    let engine = engine();
+    let scratch = Scratch::new("start-not-executable");
+    std::fs::write(scratch.path().join("plain"), "text").unwrap();
+    std::fs::create_dir(scratch.path().join("folder")).unwrap();
+    for name in ["plain", "folder"] {
+        let mut spec = command([name]);
+        spec.environment = vec![("PATH".into(), format!("/usr/bin:{}", scratch.path().display()).into())];
+        let error = engine.start(spec).unwrap_err();
+        assert!(matches!(&error, StartError::CannotExecute { .. }), "{error}");
+        assert!(error.to_string().contains(&scratch.path().join(name).display().to_string()), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_directory_is_an_error_that_names_it_on_pipes_and_on_terminals() {
     let engine = engine();
     for mut spec in [command(["true"]), on_terminal(command(["true"])), command(["./true"])] {

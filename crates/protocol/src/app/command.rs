@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::receipt::Receipt;
-use super::sandbox::SandboxPolicy;
+use super::sandbox::{SandboxPolicy, path_text};
 
 /// Parameters of `command/exec`: runs a command and answers when it has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub struct CommandExecParams {
     pub timeout_ms: Option<i64>,
     /// Where it runs: absolute, or seen from the server's directory, which is also the default. A leading `~` is the home
     /// directory.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "path_text_if_any")]
     pub cwd: Option<String>,
     /// Changes to the server's environment; `null` removes a variable.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +51,8 @@ pub struct CommandExecParams {
     /// The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<TerminalSize>,
-    /// What it may touch. Until Windlass enforces sandboxes, everything but full access and an external sandbox is
-    /// refused.
+    /// What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, what the server
+    /// was started with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_policy: Option<SandboxPolicy>,
     /// What it may touch, by the name of a profile. Experimental; excludes `sandboxPolicy`.
@@ -60,14 +60,34 @@ pub struct CommandExecParams {
     pub permission_profile: Option<String>,
 }
 
+fn path_text_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Given(#[serde(deserialize_with = "path_text")] String);
+    Ok(Option::<Given>::deserialize(deserializer)?.map(|Given(path)| path))
+}
+
 /// The size of a terminal in character cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalSize {
     /// Its height; more than 0.
     pub rows: u16,
     /// Its width; more than 0.
     pub cols: u16,
+}
+
+/// As it is read. The name of this type is what a client sees that sends something else.
+#[derive(Deserialize)]
+struct CommandExecTerminalSize {
+    rows: u16,
+    cols: u16,
+}
+
+impl<'de> Deserialize<'de> for TerminalSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let CommandExecTerminalSize { rows, cols } = Deserialize::deserialize(deserializer)?;
+        Ok(Self { rows, cols })
+    }
 }
 
 /// Result of `command/exec`. Comes after the last delta, and its `processId` is free by then.

@@ -40,13 +40,34 @@ pub struct ProcessSpawnParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<HashMap<String, Option<String>>>,
     /// The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "size_if_any")]
     pub size: Option<TerminalSize>,
 }
 
 /// A member that was written, be it `null`, as opposed to one that was left out.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// A size as it is read, by the name that it has for processes.
+#[derive(Deserialize)]
+struct ProcessTerminalSize {
+    rows: u16,
+    cols: u16,
+}
+
+impl From<ProcessTerminalSize> for TerminalSize {
+    fn from(ProcessTerminalSize { rows, cols }: ProcessTerminalSize) -> Self {
+        Self { rows, cols }
+    }
+}
+
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TerminalSize, D::Error> {
+    ProcessTerminalSize::deserialize(deserializer).map(TerminalSize::from)
+}
+
+fn size_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TerminalSize>, D::Error> {
+    Ok(Option::<ProcessTerminalSize>::deserialize(deserializer)?.map(TerminalSize::from))
 }
 
 /// Result of `process/spawn`.
@@ -81,6 +102,7 @@ pub struct ProcessResizePtyParams {
     /// The process.
     pub process_handle: String,
     /// The size.
+    #[serde(deserialize_with = "size")]
     pub size: TerminalSize,
 }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use serde_json::Value;
 
 /// What a command may touch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,7 +63,7 @@ enum SandboxPolicyDeserialize {
     ReadOnly {
         #[serde(default)]
         network_access: bool,
-        #[serde(default, rename = "access", deserialize_with = "gone")]
+        #[serde(default, rename = "access", deserialize_with = "access")]
         _access: (),
     },
     #[serde(rename_all = "camelCase")]
@@ -82,7 +81,17 @@ enum SandboxPolicyDeserialize {
         exclude_tmpdir_env_var: bool,
         #[serde(default)]
         exclude_slash_tmp: bool,
+        #[serde(default, rename = "readOnlyAccess", deserialize_with = "read_only_access")]
+        _read_only_access: (),
     },
+}
+
+/// What policies used to say of reading, as it is read. The name of this type is seen as well.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum LegacyReadOnlyAccess {
+    FullAccess,
+    Restricted,
 }
 
 impl<'de> Deserialize<'de> for SandboxPolicy {
@@ -104,6 +113,7 @@ impl From<SandboxPolicyDeserialize> for SandboxPolicy {
                 network_access,
                 exclude_tmpdir_env_var,
                 exclude_slash_tmp,
+                ..
             } => Self::WorkspaceWrite {
                 writable_roots,
                 network_access,
@@ -114,11 +124,24 @@ impl From<SandboxPolicyDeserialize> for SandboxPolicy {
     }
 }
 
-/// A member that clients used to send. One that would be ignored would be a restriction that is not there.
-fn gone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    Value::deserialize(deserializer)?;
-    let advice = "readOnly.access is no longer supported; use permissionProfile for restricted reads";
-    Err(de::Error::custom(advice))
+fn access<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    unrestricted(deserializer, "readOnly.access")
+}
+
+fn read_only_access<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    unrestricted(deserializer, "workspaceWrite.readOnlyAccess")
+}
+
+/// A member that clients used to send. If it asks for a restriction it is refused: one that is ignored is not there.
+fn unrestricted<'de, D: Deserializer<'de>>(deserializer: D, member: &str) -> Result<(), D::Error> {
+    match Option::deserialize(deserializer)? {
+        None | Some(LegacyReadOnlyAccess::FullAccess) => Ok(()),
+        Some(LegacyReadOnlyAccess::Restricted) => {
+            let advice =
+                format!("{member} is no longer supported; use permissionProfile for restricted reads");
+            Err(de::Error::custom(advice))
+        }
+    }
 }
 
 /// A path from the root on.
@@ -140,14 +163,20 @@ impl AbsolutePath {
 
 impl<'de> Deserialize<'de> for AbsolutePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let path = String::deserialize(deserializer)?;
+        let path = path_text(deserializer)?;
         Self::new(path).ok_or_else(|| de::Error::custom("AbsolutePathBuf deserialized without a base path"))
     }
 }
 
+/// A path as text. What is none is called by its name.
+pub(super) fn path_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = PathBuf::deserialize(deserializer)?.into_os_string().into_string();
+    path.map_err(|_| de::Error::custom("a path that is no text"))
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -193,9 +222,25 @@ mod tests {
             &json!({ "type": "workspaceWrite", "writableRoots": ["here"] }),
             Err("AbsolutePathBuf deserialized without a base path"),
         );
-        check(
-            &json!({ "type": "readOnly", "access": { "type": "fullAccess" } }),
-            Err("readOnly.access is no longer supported; use permissionProfile for restricted reads"),
-        );
+    }
+
+    /// A restriction that older clients asked for was passed over in one of the two places.
+    #[test]
+    fn a_restriction_of_reading_is_never_passed_over() {
+        for (form, member) in [("readOnly", "access"), ("workspaceWrite", "readOnlyAccess")] {
+            let policy = |access: Value| json!({ "type": form, member: access });
+            let advice =
+                format!("{form}.{member} is no longer supported; use permissionProfile for restricted reads");
+            let restricted = json!({ "type": "restricted", "readableRoots": ["/usr"] });
+            check(&policy(restricted), Err(&advice));
+            let unknown = "unknown variant `some`, expected `fullAccess` or `restricted`";
+            check(&policy(json!({ "type": "some" })), Err(unknown));
+            let no_access =
+                "invalid type: string \"all\", expected internally tagged enum LegacyReadOnlyAccess";
+            check(&policy(json!("all")), Err(no_access));
+            for nothing in [Value::Null, json!({ "type": "fullAccess" })] {
+                SandboxPolicy::deserialize(policy(nothing)).expect("nothing is restricted");
+            }
+        }
     }
 }

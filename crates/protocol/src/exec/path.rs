@@ -20,12 +20,14 @@ pub enum BadUri {
     Relative,
     /// It is about something other than a file.
     Scheme(String),
-    /// It names another machine, or no absolute path.
+    /// It names another machine, or no absolute path, or one that no file can have.
     Elsewhere(String),
     /// A `%` is not followed by two hexadecimal digits.
     Percent(String),
     /// It has a part that paths do not have.
-    Extra(String),
+    Query,
+    /// Likewise.
+    Fragment,
 }
 
 impl fmt::Display for BadUri {
@@ -35,7 +37,8 @@ impl fmt::Display for BadUri {
             Self::Scheme(scheme) => write!(f, "unsupported path URI scheme `{scheme}`"),
             Self::Elsewhere(uri) => write!(f, "'{uri}' is invalid on 'linux'"),
             Self::Percent(uri) => write!(f, "'{uri}' has a `%` without two hexadecimal digits"),
-            Self::Extra(uri) => write!(f, "'{uri}' has a query or a fragment, which no path has"),
+            Self::Query => f.write_str("query parameters are not allowed in path URIs"),
+            Self::Fragment => f.write_str("fragments are not allowed in path URIs"),
         }
     }
 }
@@ -55,8 +58,10 @@ impl PathUri {
         if !scheme.eq_ignore_ascii_case("file") {
             return Err(BadUri::Scheme(scheme.to_ascii_lowercase()));
         }
-        if rest.contains(['?', '#']) {
-            return Err(BadUri::Extra(uri.to_owned()));
+        match rest.chars().find(|character| "?#".contains(*character)) {
+            Some('?') => return Err(BadUri::Query),
+            Some(_) => return Err(BadUri::Fragment),
+            None => {}
         }
         let path = match rest.strip_prefix("//") {
             Some(after) => after.strip_prefix("localhost").unwrap_or(after),
@@ -66,6 +71,9 @@ impl PathUri {
             return Err(BadUri::Elsewhere(uri.to_owned()));
         }
         let bytes = decode(path).ok_or_else(|| BadUri::Percent(uri.to_owned()))?;
+        if bytes.contains(&0) {
+            return Err(BadUri::Elsewhere(uri.to_owned()));
+        }
         Ok(Self(PathBuf::from(std::ffi::OsString::from_vec(bytes))))
     }
 
@@ -177,7 +185,9 @@ mod tests {
         check("http://x/etc", "unsupported path URI scheme `http`");
         check("file://host/etc", "'file://host/etc' is invalid on 'linux'");
         check("file:///a%2", "'file:///a%2' has a `%` without two hexadecimal digits");
-        check("file:///a?b", "'file:///a?b' has a query or a fragment, which no path has");
+        check("file:///a?b#c", "query parameters are not allowed in path URIs");
+        check("file:///a#b?c", "fragments are not allowed in path URIs");
+        check("file:///a%00b", "'file:///a%00b' is invalid on 'linux'");
     }
 
     proptest! {

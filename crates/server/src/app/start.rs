@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_engine::{CommandSpec, Io, Lifetime, Pace, Queries, Session, Size, StartError, Stdin, Terminal};
+use windlass_engine::{CommandSpec, Io, Lifetime, Pace, Queries, Session, Size, Stdin, Terminal};
 use windlass_protocol::app::TerminalSize;
 
 use super::follow::WINDOW;
 use super::permissions::Permissions;
 use super::{AppOptions, AppServer};
+use crate::failure;
 
 /// A command to start.
 pub(super) struct Order {
@@ -67,17 +67,9 @@ const NEVER_PASSED_ON: [&str; 5] = [
 
 /// Starts it. What went wrong is said in the dialect's words.
 pub(super) fn start(server: &AppServer, order: Order) -> Result<Session, String> {
-    let on_terminal = matches!(order.connection, Connected::Terminal(_));
-    let program = order.command.first().cloned().unwrap_or_default();
-    let path = order.environment.as_ref().and_then(|changes| changes.get("PATH").cloned());
-    let explain = |error: StartError| {
-        let inherited = || variable(server.options(), "PATH").map(|path| path.to_string_lossy().into_owned());
-        let path = || path.clone().unwrap_or_else(inherited).unwrap_or_default();
-        explain(error, &program, on_terminal.then(path))
-    };
     let sandbox = order.permissions.plan(server.engine(), server.options())?;
     let spec = CommandSpec { sandbox, ..spec(server.options(), order) };
-    server.engine().start(spec).map_err(explain)
+    failure::start(server.engine(), spec)
 }
 
 fn spec(options: &AppOptions, order: Order) -> CommandSpec {
@@ -132,25 +124,6 @@ pub(super) fn variable<'a>(options: &'a AppOptions, name: &str) -> Option<&'a Os
 pub(super) fn size_of(size: TerminalSize) -> Option<Size> {
     let TerminalSize { rows, cols } = size;
     (rows > 0 && cols > 0).then_some(Size { rows, cols })
-}
-
-/// What went wrong, as programs that speak the dialect know it. On a terminal, with the path that was searched.
-fn explain(error: StartError, program: &str, terminal: Option<String>) -> String {
-    let system = |number: i32| io::Error::from_raw_os_error(number).to_string();
-    match (error, terminal) {
-        (StartError::Empty, None) => "missing program for pipe spawn".to_owned(),
-        (StartError::Empty, Some(_)) => "missing program for PTY spawn".to_owned(),
-        (StartError::Nul { what: "program" | "command" }, _) => "nul byte found in provided data".to_owned(),
-        (StartError::Nul { .. }, _) => "data provided contains a nul byte".to_owned(),
-        (StartError::ProgramNotFound { .. }, Some(path)) if !program.contains('/') => {
-            format!("Unable to spawn {program} because:\nNo viable candidates found in PATH {path:?}")
-        }
-        (StartError::ProgramNotFound { .. }, _) => system(rustix::io::Errno::NOENT.raw_os_error()),
-        (StartError::CannotExecute { source, .. } | StartError::Directory { source, .. }, _) => {
-            system(source.raw_os_error())
-        }
-        (error, _) => error.to_string(),
-    }
 }
 
 #[cfg(test)]

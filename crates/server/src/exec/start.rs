@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{CommandSpec, Engine, Io, Pace, Queries, Size, StartError, Stdin, Terminal};
+use windlass_engine::{CommandSpec, Io, Pace, Queries, Size, Stdin, Terminal};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{ExecParams, TerminalSize};
 
@@ -12,6 +12,7 @@ use super::permissions;
 use super::process::Process;
 use super::sessions::ExecSession;
 use super::{Place, Shared};
+use crate::failure;
 
 /// How far a process may print ahead of a client that does not take what it is told; then it waits, so that nothing is
 /// lost. Less than the journal keeps.
@@ -31,7 +32,8 @@ pub(super) fn start(
     let input = if params.tty || params.pipe_stdin { Input::Open } else { Input::None };
     let sandbox = permissions::plan(server, &params)?;
     let (id, command) = command(&server.place, params)?;
-    let session = launch(&server.engine, CommandSpec { sandbox, ..command })?;
+    let started = failure::start(&server.engine, CommandSpec { sandbox, ..command });
+    let session = started.map_err(|why| Refusal::new(INTERNAL_ERROR, why))?;
     let process = Process::new(id, session, input, exec);
     exec.add(Arc::clone(&process));
     Ok(process)
@@ -75,20 +77,4 @@ pub(super) fn size(asked: TerminalSize) -> Result<Size, Refusal> {
         return Err(Refusal::new(INVALID_PARAMS, "process size rows and cols must be greater than 0"));
     }
     Ok(Size { rows, cols })
-}
-
-fn launch(engine: &Engine, command: CommandSpec) -> Result<windlass_engine::Session, Refusal> {
-    engine.start(command).map_err(|error| Refusal::new(INTERNAL_ERROR, text(&error)))
-}
-
-/// What the system says where it said something: clients look for those words.
-fn text(error: &StartError) -> String {
-    match error {
-        StartError::ProgramNotFound { .. } => "No such file or directory (os error 2)".to_owned(),
-        StartError::CannotExecute { source, .. }
-        | StartError::Directory { source, .. }
-        | StartError::System { source, .. } => source.to_string(),
-        StartError::Nul { .. } => "nul byte found in provided data".to_owned(),
-        other => other.to_string(),
-    }
 }
