@@ -79,7 +79,7 @@ impl ExecServer {
 
     /// The same, with sessions that wait this long for a client that lost its connection.
     pub fn with_grace(engine: Engine, place: Place, grace: Duration) -> Self {
-        let sessions = Arc::new(Sessions::waiting(grace));
+        let sessions = Arc::new(Sessions::new(grace, place.state_directory.clone()));
         Self { shared: Arc::new(Shared { engine, place, sessions }) }
     }
 

@@ -38,6 +38,40 @@ pub(crate) struct Spilled {
     open: Arc<Mutex<Open>>,
 }
 
+/// Bytes that wait, wherever they are.
+#[derive(Debug)]
+pub(crate) enum Stock {
+    Here(Vec<u8>),
+    OnDisk(Spilled),
+}
+
+impl Stock {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Here(bytes) => bytes.len(),
+            Self::OnDisk(spilled) => spilled.length,
+        }
+    }
+
+    /// Those that are in memory: all of them, or none.
+    pub(crate) fn here(&self) -> &[u8] {
+        match self {
+            Self::Here(bytes) => bytes,
+            Self::OnDisk(_) => &[],
+        }
+    }
+
+    /// Has them in memory, because their turn has come. Says how many were not.
+    pub(crate) async fn fetch(&mut self) -> io::Result<usize> {
+        let Self::OnDisk(_) = self else { return Ok(0) };
+        let Self::OnDisk(spilled) = std::mem::replace(self, Self::Here(Vec::new())) else { return Ok(0) };
+        let bytes = spilled.load().await?;
+        let count = bytes.len();
+        *self = Self::Here(bytes);
+        Ok(count)
+    }
+}
+
 impl Spill {
     /// Files are made in this directory, with the first bytes.
     pub(crate) fn below(directory: PathBuf) -> Self {
@@ -47,12 +81,13 @@ impl Spill {
     /// Puts bytes there. They come back where that is not possible.
     pub(crate) async fn put(&self, bytes: Vec<u8>) -> Result<Spilled, Vec<u8>> {
         let spill = self.clone();
-        let put = tokio::task::spawn_blocking(move || spill.put_now(&bytes).map_err(|_| bytes));
+        let put = tokio::task::spawn_blocking(move || spill.put_at_once(&bytes).map_err(|_| bytes));
         // It fails only with the runtime, and then nobody waits for the bytes.
         put.await.unwrap_or_else(|_| Err(Vec::new()))
     }
 
-    fn put_now(&self, bytes: &[u8]) -> io::Result<Spilled> {
+    /// The same for whoever cannot wait: into the system's cache, as the journal's writes.
+    pub(crate) fn put_at_once(&self, bytes: &[u8]) -> io::Result<Spilled> {
         let mut open = lock(&self.open);
         if open.waiting == 0 {
             open.end = 0;
@@ -81,12 +116,8 @@ impl Spill {
 }
 
 impl Spilled {
-    pub(crate) fn len(&self) -> usize {
-        self.length
-    }
-
     /// Reads them back.
-    pub(crate) async fn load(self) -> io::Result<Vec<u8>> {
+    async fn load(self) -> io::Result<Vec<u8>> {
         let load = move || {
             let mut bytes = vec![0; self.length];
             self.file.read_exact_at(&mut bytes, self.at).map(|()| bytes)
@@ -124,10 +155,13 @@ mod tests {
         for _ in 0..3 {
             let (first, second) = (spill.put(b"abcd".to_vec()).await, spill.put(b"efgh".to_vec()).await);
             assert_eq!(spill.put(b"ijk".to_vec()).await.expect_err("there is no room"), b"ijk");
-            let (first, second) = (first.expect("room"), second.expect("room"));
-            assert_eq!((first.len(), second.len()), (4, 4));
-            assert_eq!(second.load().await.expect("it is there"), b"efgh");
-            assert_eq!(first.load().await.expect("it is there"), b"abcd");
+            for (put, bytes) in [(second, b"efgh"), (first, b"abcd")] {
+                let mut stock = Stock::OnDisk(put.expect("room"));
+                assert_eq!((stock.len(), stock.here()), (4, &[][..]));
+                assert_eq!(stock.fetch().await.expect("it is there"), 4);
+                assert_eq!((stock.len(), stock.here()), (4, &bytes[..]));
+                assert_eq!(stock.fetch().await.expect("it is here"), 0);
+            }
         }
         let file = lock(&spill.open).file.clone().expect("there was one");
         assert_eq!(file.metadata().expect("it is open").len(), 0);

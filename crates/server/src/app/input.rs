@@ -16,7 +16,7 @@ use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, OVERLOADED, R
 use super::process::Process;
 use super::processes::Processes;
 use crate::jsonrpc::Peer;
-use crate::spill::Spilled;
+use crate::spill::Stock;
 
 /// What may wait in memory for all processes of a connection; more waits on disk. Where that is not possible, nothing more is
 /// read from the connection for a while.
@@ -105,13 +105,6 @@ struct Waiting {
     stock: Stock,
     taken: usize,
     last: Last,
-}
-
-/// Where its bytes are.
-#[derive(Debug)]
-enum Stock {
-    Here(Vec<u8>),
-    OnDisk(Spilled),
 }
 
 /// Whether the input ends with a write.
@@ -397,36 +390,21 @@ enum Offered {
 
 impl Waiting {
     fn left(&self) -> usize {
-        match &self.stock {
-            Stock::Here(bytes) => bytes.len() - self.taken,
-            Stock::OnDisk(spilled) => spilled.len(),
-        }
+        self.stock.len() - self.taken
     }
 
     fn in_memory(&self) -> usize {
-        match &self.stock {
-            Stock::Here(_) => self.left(),
-            Stock::OnDisk(_) => 0,
-        }
+        self.stock.here().len().saturating_sub(self.taken)
     }
 
     /// The next so many bytes, of what is here.
     fn next(&self, step: usize) -> &[u8] {
-        match &self.stock {
-            Stock::Here(bytes) => &bytes[self.taken..self.taken + step],
-            Stock::OnDisk(_) => &[],
-        }
+        &self.stock.here()[self.taken..self.taken + step]
     }
 
     /// Has its bytes here, because their turn has come.
     async fn fetch(&mut self, held: &Held) -> io::Result<()> {
-        if let Stock::OnDisk(_) = self.stock
-            && let Stock::OnDisk(spilled) = std::mem::replace(&mut self.stock, Stock::Here(Vec::new()))
-        {
-            let bytes = spilled.load().await?;
-            held.add(bytes.len());
-            self.stock = Stock::Here(bytes);
-        }
+        held.add(self.stock.fetch().await?);
         Ok(())
     }
 

@@ -1,21 +1,23 @@
 //! What a client does to a process: input, signals, the terminal's size. All of it in the order it was asked for, except
 //! that nothing waits for input that the process does not read.
 //!
-//! A write is answered when the process's queue has taken it. Until then its bytes wait here, up to a limit, and so does
-//! nothing but this process's later input.
+//! A write is answered when the process's queue has taken it. Until then its bytes wait here or on disk, up to a limit, and so
+//! does nothing but this process's later input.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session, Signal, Size};
-use windlass_protocol::envelope::{INVALID_REQUEST, OVERLOADED, Refusal};
+use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, OVERLOADED, Refusal};
 use windlass_protocol::exec::{Done, WriteResponse, WriteStatus};
 
 use super::reply::Reply;
 use super::sessions::ExecSession;
-use super::waiting::{Allowance, Held, Order, Place};
+use super::waiting::{Allowance, Full, Held, Order, Place};
+use crate::spill::Stock;
 
 /// What a request that waits takes beside its bytes.
 const OVERHEAD: usize = 256;
@@ -55,6 +57,13 @@ impl What {
             Self::End => Place::Behind,
         }
     }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Bytes { name, .. } | Self::Again { name } => name,
+            Self::End => "",
+        }
+    }
 }
 
 /// Something that goes into the input, or waits for what does.
@@ -67,7 +76,7 @@ struct Feed {
 
 enum What {
     /// Bytes, how many of them were passed on, and the name of the write.
-    Bytes { bytes: Vec<u8>, done: usize, name: String },
+    Bytes { stock: Stock, done: usize, name: String },
     /// The same write again, while the first is still waiting.
     Again { name: String },
     /// The end.
@@ -95,7 +104,12 @@ impl Controls {
         if self.input == Input::None {
             return reply.give(Ok(response(WriteStatus::StdinClosed)));
         }
-        self.feed(What::Bytes { bytes, done: 0, name }, reply);
+        let beside = OVERHEAD + name.len();
+        let room = self.order.admit(Place::Write(&name), || self.waiting.hold(bytes, beside));
+        if room.is_ok() {
+            self.writes.remember(&name);
+        }
+        self.send_if(room, |stock| What::Bytes { stock, done: 0, name }, reply);
     }
 
     /// Ends the input after what was written before.
@@ -114,14 +128,18 @@ impl Controls {
         self.send(Control::Resize { size, reply });
     }
 
-    /// Takes something in if there is room for it to wait.
+    /// Takes in something without bytes, if there is room for it to wait.
     fn feed(&self, what: What, reply: Reply) {
-        match self.order.admit(what.place(), || self.waiting.hold(weight(&what))) {
-            Ok(held) => {
-                if let What::Bytes { name, .. } = &what {
-                    self.writes.remember(name);
-                }
-                self.send(Control::Feed(Feed { what, reply, _held: held }));
+        let room =
+            self.order.admit(what.place(), || self.waiting.hold(Vec::new(), OVERHEAD + what.name().len()));
+        self.send_if(room, |_| what, reply);
+    }
+
+    /// Sends what there is room for, or says that there is none.
+    fn send_if(&self, room: Result<(Stock, Held), Full>, what: impl FnOnce(Stock) -> What, reply: Reply) {
+        match room {
+            Ok((stock, held)) => {
+                self.send(Control::Feed(Feed { what: what(stock), reply, _held: held }));
             }
             Err(full) => {
                 reply.give(Err::<WriteResponse, _>(Refusal::new(OVERLOADED, full.to_string())));
@@ -190,12 +208,20 @@ impl Desk {
             && let Some(mut feed) = self.feeds.pop_front()
         {
             let status = match &mut feed.what {
-                What::Bytes { bytes, done, name } => {
-                    write(&self.session, bytes, done).await.inspect(|status| match status {
+                What::Bytes { stock, done, name } => match write(&self.session, stock, done).await {
+                    Ok(status) => status.inspect(|status| match status {
                         WriteStatus::Accepted => self.known.taken(name),
                         _ => self.known.forget(name),
-                    })
-                }
+                    }),
+                    Err(error) => {
+                        self.known.forget(name);
+                        feed.refuse(
+                            INTERNAL_ERROR,
+                            format!("what was written was put aside and is lost: {error}"),
+                        );
+                        continue;
+                    }
+                },
                 What::Again { name } => Some(match self.known.state(name) {
                     Some(WriteState::Taken) => WriteStatus::Accepted,
                     Some(WriteState::Waiting) | None => WriteStatus::StdinClosed,
@@ -220,8 +246,7 @@ impl Desk {
             Ok(()) => feed.settle(WriteStatus::Accepted),
             Err(InputError::Closed | InputError::Gone) => feed.settle(WriteStatus::StdinClosed),
             Err(error @ (InputError::TooManyEnds | InputError::NotInLineMode)) => {
-                let refusal = Refusal::new(INVALID_REQUEST, format!("failed to close stdin: {error}"));
-                feed.reply.give(Err::<WriteResponse, _>(refusal));
+                feed.refuse(INVALID_REQUEST, format!("failed to close stdin: {error}"));
             }
         }
     }
@@ -231,32 +256,39 @@ impl Feed {
     fn settle(self, status: WriteStatus) {
         self.reply.give(Ok(response(status)));
     }
+
+    fn refuse(self, code: i64, why: String) {
+        self.reply.give(Err::<WriteResponse, _>(Refusal::new(code, why)));
+    }
 }
 
 /// What became of the bytes once all of them are passed on or none will be; nothing, while some have to wait.
-async fn write(session: &Session, bytes: &[u8], done: &mut usize) -> Option<WriteStatus> {
+async fn write(session: &Session, stock: &mut Stock, done: &mut usize) -> io::Result<Option<WriteStatus>> {
+    let queued = || usize::try_from(session.progress().input.queued()).unwrap_or(usize::MAX);
+    if let Stock::OnDisk(_) = stock {
+        // It stays there until it can be passed on, or nobody wants it any more.
+        if session.write([]).await.is_err() {
+            return Ok(Some(WriteStatus::StdinClosed));
+        }
+        if queued() > 0 && queued().saturating_add(stock.len()) > QUEUE_LIMIT {
+            return Ok(None);
+        }
+        stock.fetch().await?;
+    }
+    let bytes = stock.here();
     loop {
         // More is never taken at once.
         let next = &bytes[*done..bytes.len().min(*done + QUEUE_LIMIT)];
         match session.write(next).await {
-            Err(_) => return Some(WriteStatus::StdinClosed),
+            Err(_) => return Ok(Some(WriteStatus::StdinClosed)),
             Ok(count) => *done += count,
         }
         if *done == bytes.len() {
-            return Some(WriteStatus::Accepted);
+            return Ok(Some(WriteStatus::Accepted));
         }
-        if session.progress().input.queued() > 0 {
-            return None;
+        if queued() > 0 {
+            return Ok(None);
         }
-    }
-}
-
-/// How much of the limit something takes.
-fn weight(what: &What) -> usize {
-    match what {
-        What::Bytes { bytes, name, .. } => OVERHEAD + name.len() + bytes.len(),
-        What::Again { name } => OVERHEAD + name.len(),
-        What::End => OVERHEAD,
     }
 }
 

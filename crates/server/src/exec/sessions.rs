@@ -2,6 +2,7 @@
 //! everything that runs in it ends with it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,8 @@ const LEFT: usize = 64;
 pub(super) struct Sessions {
     /// How long they wait for a client.
     grace: Duration,
+    /// Where input waits that is too much for memory.
+    state_directory: PathBuf,
     all: Mutex<HashMap<String, Arc<ExecSession>>>,
     /// Those that wait for a client, each in a task that ends it when none comes.
     waiting: Mutex<JoinSet<()>>,
@@ -66,8 +69,8 @@ impl Attachment {
 }
 
 impl Sessions {
-    pub(super) fn waiting(grace: Duration) -> Self {
-        Self { grace, all: Mutex::default(), waiting: Mutex::default() }
+    pub(super) fn new(grace: Duration, state_directory: PathBuf) -> Self {
+        Self { grace, state_directory, all: Mutex::default(), waiting: Mutex::default() }
     }
 
     /// A new session, for a client that has to be attached to it.
@@ -78,7 +81,7 @@ impl Sessions {
                 format!("this server has {MOST} sessions already: close one, or wait until one is forgotten");
             return Err(Refusal::new(INTERNAL_ERROR, message));
         }
-        let session = Arc::new(ExecSession::new(random_id()?));
+        let session = Arc::new(ExecSession::new(random_id()?, Waiting::below(self.state_directory.clone())));
         all.insert(session.id.clone(), Arc::clone(&session));
         Ok(session)
     }
@@ -168,7 +171,7 @@ impl Sessions {
 }
 
 impl ExecSession {
-    fn new(id: String) -> Self {
+    fn new(id: String, input: Waiting) -> Self {
         Self {
             id,
             attachment: watch::Sender::new(Attachment::Greeted),
@@ -176,7 +179,7 @@ impl ExecSession {
             processes: Mutex::default(),
             left: Mutex::default(),
             tasks: Mutex::default(),
-            input: Waiting::default(),
+            input,
         }
     }
 

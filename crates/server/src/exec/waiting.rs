@@ -1,19 +1,26 @@
 //! How much waits for processes that do not read their input, and how much of it may.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most that waits for one process, beyond the engine's own queue. One write may be larger.
-const FOR_ONE: usize = 256 * 1024 * 1024;
+use crate::spill::{Spill, Stock};
 
-/// The most that waits for all processes of an exec session. More than for one, so that a single process that does not
-/// read cannot keep input from all others.
-const FOR_ALL: usize = 1024 * 1024 * 1024;
+/// The most that waits for one process, beyond the engine's own queue. One write may be larger. Less than fits on disk, so that
+/// a single process that does not read cannot keep input from all others.
+const FOR_ONE: usize = 1024 * 1024 * 1024;
+
+/// The most that waits in memory for all processes of an exec session. More waits on disk.
+const IN_MEMORY: usize = 64 * 1024 * 1024;
+
+/// The most that the writes themselves may take in memory, without their bytes.
+const MOST_OVERHEAD: usize = 2 * IN_MEMORY;
 
 /// What waits for all processes of an exec session. Clones share it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    all: Arc<AtomicUsize>,
+    in_memory: Arc<AtomicUsize>,
+    spill: Spill,
 }
 
 /// What waits for one of them.
@@ -26,9 +33,15 @@ pub(super) struct Allowance {
 /// The place that something takes while it waits.
 #[derive(Debug)]
 pub(super) struct Held {
+    _own: Taken,
+    _in_memory: Taken,
+}
+
+/// So much of a number, given back with this value.
+#[derive(Debug)]
+struct Taken {
     weight: usize,
-    all: Waiting,
-    own: Arc<AtomicUsize>,
+    of: Arc<AtomicUsize>,
 }
 
 /// There is no room.
@@ -41,7 +54,7 @@ pub(super) enum Full {
     One(usize),
     /// For any.
     #[error(
-        "processes of this session do not read: {0} bytes of input wait for them already, and nothing of this request was taken"
+        "processes of this session do not read: {0} bytes of input wait for them in memory and no more can be put on disk, so nothing of this request was taken"
     )]
     All(usize),
     /// Behind a write for which there was none.
@@ -91,6 +104,11 @@ impl Order {
 }
 
 impl Waiting {
+    /// What does not fit into memory is put into a file below this directory.
+    pub(super) fn below(directory: PathBuf) -> Self {
+        Self { in_memory: Arc::default(), spill: Spill::below(directory) }
+    }
+
     /// What waits for a new process.
     pub(super) fn for_process(&self) -> Allowance {
         Allowance { all: self.clone(), own: Arc::default() }
@@ -98,45 +116,89 @@ impl Waiting {
 }
 
 impl Allowance {
-    /// Makes room for something of this many bytes.
-    pub(super) fn hold(&self, weight: usize) -> Result<Held, Full> {
-        let own = self.own.fetch_add(weight, Ordering::Relaxed);
-        let all = self.all.all.fetch_add(weight, Ordering::Relaxed);
-        // Gives it back when it is refused.
-        let held = Held { weight, all: self.all.clone(), own: Arc::clone(&self.own) };
-        if own > 0 && own + weight > FOR_ONE {
-            return Err(Full::One(own));
+    /// Makes room for bytes, with what they take beside their own number.
+    pub(super) fn hold(&self, bytes: Vec<u8>, beside: usize) -> Result<(Stock, Held), Full> {
+        let weight = bytes.len() + beside;
+        let own = Taken::of(&self.own, weight);
+        if own.before > 0 && own.before + weight > FOR_ONE {
+            return Err(Full::One(own.before));
         }
-        if all > 0 && all + weight > FOR_ALL {
-            return Err(Full::All(all));
+        let in_memory = Taken::of(&self.all.in_memory, weight);
+        if in_memory.before == 0 || in_memory.before + weight <= IN_MEMORY {
+            return Ok((Stock::Here(bytes), Held { _own: own.taken, _in_memory: in_memory.taken }));
         }
-        Ok(held)
+        drop(in_memory);
+        let in_memory = Taken::of(&self.all.in_memory, beside);
+        let spilled = match in_memory.before + beside {
+            overhead if overhead > MOST_OVERHEAD => None,
+            _ => self.all.spill.put_at_once(&bytes).ok(),
+        };
+        let spilled = spilled.ok_or(Full::All(in_memory.before))?;
+        Ok((Stock::OnDisk(spilled), Held { _own: own.taken, _in_memory: in_memory.taken }))
     }
 }
 
-impl Drop for Held {
+/// What was taken, and how much of the number was taken before.
+struct Taking {
+    before: usize,
+    taken: Taken,
+}
+
+impl Taken {
+    fn of(number: &Arc<AtomicUsize>, weight: usize) -> Taking {
+        let before = number.fetch_add(weight, Ordering::Relaxed);
+        Taking { before, taken: Self { weight, of: Arc::clone(number) } }
+    }
+}
+
+impl Drop for Taken {
     fn drop(&mut self) {
-        self.own.fetch_sub(self.weight, Ordering::Relaxed);
-        self.all.all.fetch_sub(self.weight, Ordering::Relaxed);
+        self.of.fetch_sub(self.weight, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use windlass_testkit::Scratch;
+
     use super::*;
 
+    /// Bytes that are never looked at, so that they take no memory.
+    fn bytes(count: usize) -> Vec<u8> {
+        vec![0; count]
+    }
+
     #[test]
-    fn each_process_has_a_limit_and_all_have_one_together() {
-        let waiting = Waiting::default();
-        let allowances: Vec<_> = (0..5).map(|_| waiting.for_process()).collect();
-        let held: Vec<_> = allowances[..4].iter().map(|one| one.hold(FOR_ONE).expect("room")).collect();
-        assert_eq!(allowances[0].hold(1).expect_err("no room"), Full::One(FOR_ONE));
-        assert_eq!(allowances[4].hold(1).expect_err("no room"), Full::All(FOR_ALL));
-        drop(held);
-        assert_eq!(waiting.all.load(Ordering::Relaxed), 0);
-        let one = allowances[4].hold(2 * FOR_ONE).expect("one may be larger");
-        assert_eq!(allowances[4].hold(1).expect_err("no room"), Full::One(2 * FOR_ONE));
-        drop(one);
+    fn what_does_not_fit_into_memory_waits_on_disk() {
+        let scratch = Scratch::new("waiting");
+        let waiting = Waiting::below(scratch.path().into());
+        let (first, second) = (waiting.for_process(), waiting.for_process());
+        let here = first.hold(bytes(IN_MEMORY - 1), 1).expect("room");
+        let there = second.hold(bytes(3), 1).expect("room on disk");
+        assert_eq!((here.0.here().len(), there.0.here().len(), there.0.len()), (IN_MEMORY - 1, 0, 3));
+        assert_eq!(waiting.in_memory.load(Ordering::Relaxed), IN_MEMORY + 1);
+        drop((here, there));
+        assert_eq!(waiting.in_memory.load(Ordering::Relaxed), 0);
+        assert_eq!(first.own.load(Ordering::Relaxed) + second.own.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn each_process_has_a_limit_and_one_write_may_be_larger() {
+        let scratch = Scratch::new("waiting-one");
+        let waiting = Waiting::below(scratch.path().into());
+        let one = waiting.for_process();
+        let large = one.hold(bytes(FOR_ONE), 1).expect("room for the first");
+        assert_eq!(one.hold(bytes(1), 1).expect_err("no room"), Full::One(FOR_ONE + 1));
+        drop(large);
+        one.hold(bytes(1), 1).expect("room again");
+    }
+
+    #[test]
+    fn where_nothing_can_be_put_on_disk_memory_is_the_limit() {
+        let waiting = Waiting::below("/nowhere/at/all".into());
+        let one = waiting.for_process();
+        let _held = one.hold(bytes(IN_MEMORY), 0).expect("room");
+        assert_eq!(one.hold(bytes(1), 1).expect_err("no room"), Full::All(IN_MEMORY));
     }
 
     #[test]

@@ -117,6 +117,34 @@ async fn large_input_arrives_whole() {
     bench.end().await;
 }
 
+/// More than waits in memory: the rest does on disk, in its order.
+#[tokio::test]
+async fn input_that_is_too_much_for_memory_arrives_whole_when_it_is_read_at_last() {
+    let bench = Bench::new("much");
+    let mut client = bench.client().await;
+    let script = "mkfifo wait; echo up; read go < wait; exec md5sum";
+    client.get("process/start", with(bench.sh("p", script), "pipeStdin", true)).await;
+    client.printed("p", "up").await;
+    let (mut all, mut writes) = (Vec::new(), Vec::new());
+    for number in 0..80_u8 {
+        let block = vec![number; 1024 * 1024];
+        writes.push(client.ask("process/write", write("p", &number.to_string(), &block)).await);
+        all.extend(block);
+    }
+    let end = client.ask("process/closeStdin", json!({ "processId": "p" })).await;
+    client.get("environment/status", json!(null)).await;
+    std::fs::write(bench.scratch.path().join("wait"), "\n").expect("somebody reads");
+    for id in writes.into_iter().chain([end]) {
+        assert_eq!(client.answer(id).await["result"]["status"], "accepted");
+    }
+    let seen = client.story("p").await.text();
+    std::fs::write(bench.scratch.path().join("all"), &all).expect("a file");
+    client.get("process/start", bench.sh("q", "md5sum < all")).await;
+    assert_eq!(seen, client.story("q").await.text());
+    client.vanish().await;
+    bench.end().await;
+}
+
 #[tokio::test]
 async fn a_terminal_echoes_and_ends_its_input_at_the_keys_for_that() {
     let bench = Bench::new("keys");

@@ -17,6 +17,7 @@ const PIPE: usize = 64 * 1024;
 /// A server, a folder, and a word by which everything that was started is found.
 pub(super) struct Bench {
     pub(super) scratch: Scratch,
+    _state: Scratch,
     pub(super) token: String,
     server: ExecServer,
     engine: Engine,
@@ -32,7 +33,7 @@ impl Bench {
         let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
         let options = EngineOptions { patience, ..EngineOptions::default() };
         let engine = Engine::new(options).expect("an engine can be made");
-        let scratch = Scratch::new(name);
+        let (scratch, state) = (Scratch::new(name), Scratch::new(&format!("{name}-state")));
         let variables = [("PATH", "/usr/bin:/bin"), ("FOO", "bar"), ("API_TOKEN", "hush")];
         let place = Place {
             variables: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
@@ -40,10 +41,10 @@ impl Bench {
             home: Some("/nobody/home".into()),
             directory: scratch.path().into(),
             temporary: "/tmp".into(),
-            state_directory: "/nobody/state".into(),
+            state_directory: state.path().into(),
         };
         let server = ExecServer::with_grace(engine.clone(), place, grace);
-        Self { scratch, token: survivors::token(name), server, engine }
+        Self { scratch, _state: state, token: survivors::token(name), server, engine }
     }
 
     /// A client that has not said anything yet.
