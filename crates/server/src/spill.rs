@@ -1,6 +1,7 @@
 //! Bytes that wait on disk because there is no room for them in memory: in a file without a name, of which nothing is left
 //! whatever becomes of us.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -61,11 +62,20 @@ impl Stock {
         }
     }
 
+    /// Some of them, wherever they are: so many at the most, from there on.
+    pub(crate) async fn piece(&self, from: usize, most: usize) -> io::Result<Cow<'_, [u8]>> {
+        let to = self.len().min(from + most);
+        match self {
+            Self::Here(bytes) => Ok(Cow::Borrowed(&bytes[from..to])),
+            Self::OnDisk(spilled) => spilled.read(from, to - from).await.map(Cow::Owned),
+        }
+    }
+
     /// Has them in memory, because their turn has come. Says how many were not.
     pub(crate) async fn fetch(&mut self) -> io::Result<usize> {
         let Self::OnDisk(_) = self else { return Ok(0) };
         let Self::OnDisk(spilled) = std::mem::replace(self, Self::Here(Vec::new())) else { return Ok(0) };
-        let bytes = spilled.load().await?;
+        let bytes = spilled.read(0, spilled.length).await?;
         let count = bytes.len();
         *self = Self::Here(bytes);
         Ok(count)
@@ -116,13 +126,14 @@ impl Spill {
 }
 
 impl Spilled {
-    /// Reads them back.
-    async fn load(self) -> io::Result<Vec<u8>> {
-        let load = move || {
-            let mut bytes = vec![0; self.length];
-            self.file.read_exact_at(&mut bytes, self.at).map(|()| bytes)
+    /// Reads so many of them back.
+    async fn read(&self, from: usize, count: usize) -> io::Result<Vec<u8>> {
+        let (file, at) = (Arc::clone(&self.file), self.at + from as u64);
+        let read = move || {
+            let mut bytes = vec![0; count];
+            file.read_exact_at(&mut bytes, at).map(|()| bytes)
         };
-        tokio::task::spawn_blocking(load).await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
+        tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
     }
 }
 
@@ -158,9 +169,11 @@ mod tests {
             for (put, bytes) in [(second, b"efgh"), (first, b"abcd")] {
                 let mut stock = Stock::OnDisk(put.expect("room"));
                 assert_eq!((stock.len(), stock.here()), (4, &[][..]));
+                assert_eq!(*stock.piece(1, 2).await.expect("it is there"), bytes[1..3]);
                 assert_eq!(stock.fetch().await.expect("it is there"), 4);
                 assert_eq!((stock.len(), stock.here()), (4, &bytes[..]));
                 assert_eq!(stock.fetch().await.expect("it is here"), 0);
+                assert_eq!(*stock.piece(3, 9).await.expect("it is here"), bytes[3..]);
             }
         }
         let file = lock(&spill.open).file.clone().expect("there was one");

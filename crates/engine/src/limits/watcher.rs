@@ -91,6 +91,10 @@ impl Watchlist {
         self.changed.notify_one();
     }
 
+    fn is_closing(&self) -> bool {
+        self.watched().closing
+    }
+
     /// Everybody who is watched; `None`: nobody is, and nobody will be.
     fn snapshot(&self) -> Option<Vec<Entry>> {
         let watched = self.watched();
@@ -125,15 +129,40 @@ pub(crate) async fn watch(fence: Arc<Fence>) {
         let soon = (looks_soon > 0).then(|| Instant::now() + pace::FASTEST);
         let next = look.next.into_iter().chain(soon).min();
         looks_soon = looks_soon.saturating_sub(1);
-        tokio::select! {
-            () = ears.heard() => looks_soon = AFTERMATH,
-            () = fence.watchlist.changed.notified() => {}
-            // timer: without a control group nobody tells that a limit is crossed; see `pace` for how long.
-            () = tokio::time::sleep_until(next.unwrap_or_else(far_away).into()), if next.is_some() => {}
+        if wait(&fence, &mut ears, next).await == Woken::Announced {
+            looks_soon = AFTERMATH;
         }
         while stops.try_join_next().is_some() {}
     }
     while stops.join_next().await.is_some() {}
+}
+
+/// Why somebody looks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    Announced,
+    InTime,
+}
+
+/// Waits until it is time to look again. A start or an end is a reason to do so at once; where there are many, one look in a
+/// while is for all of them.
+async fn wait(fence: &Fence, ears: &mut Ears, mut next: Option<Instant>) -> Woken {
+    let earliest = Instant::now() + pace::FASTEST;
+    loop {
+        tokio::select! {
+            () = ears.heard() => return Woken::Announced,
+            () = fence.watchlist.changed.notified() => {
+                if Instant::now() >= earliest || fence.watchlist.is_closing() {
+                    return Woken::InTime;
+                }
+                next = Some(next.map_or(earliest, |next| next.min(earliest)));
+            }
+            // timer: without a control group nobody tells that a limit is crossed; see `pace` for how long.
+            () = tokio::time::sleep_until(next.unwrap_or_else(far_away).into()), if next.is_some() => {
+                return Woken::InTime;
+            }
+        }
+    }
 }
 
 fn far_away() -> Instant {

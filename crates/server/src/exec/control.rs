@@ -263,27 +263,25 @@ impl Feed {
 }
 
 /// What became of the bytes once all of them are passed on or none will be; nothing, while some have to wait.
-async fn write(session: &Session, stock: &mut Stock, done: &mut usize) -> io::Result<Option<WriteStatus>> {
+async fn write(session: &Session, stock: &Stock, done: &mut usize) -> io::Result<Option<WriteStatus>> {
     let queued = || usize::try_from(session.progress().input.queued()).unwrap_or(usize::MAX);
-    if let Stock::OnDisk(_) = stock {
-        // It stays there until it can be passed on, or nobody wants it any more.
-        if session.write([]).await.is_err() {
-            return Ok(Some(WriteStatus::StdinClosed));
-        }
-        if queued() > 0 && queued().saturating_add(stock.len()) > QUEUE_LIMIT {
-            return Ok(None);
-        }
-        stock.fetch().await?;
-    }
-    let bytes = stock.here();
     loop {
+        if let Stock::OnDisk(_) = stock {
+            // It is read when much of it can be passed on, and not at all when nobody wants it any more.
+            if session.write([]).await.is_err() {
+                return Ok(Some(WriteStatus::StdinClosed));
+            }
+            if queued() > QUEUE_LIMIT / 2 {
+                return Ok(None);
+            }
+        }
         // More is never taken at once.
-        let next = &bytes[*done..bytes.len().min(*done + QUEUE_LIMIT)];
-        match session.write(next).await {
+        let next = stock.piece(*done, QUEUE_LIMIT - queued().min(QUEUE_LIMIT - 1)).await?;
+        match session.write(&*next).await {
             Err(_) => return Ok(Some(WriteStatus::StdinClosed)),
             Ok(count) => *done += count,
         }
-        if *done == bytes.len() {
+        if *done == stock.len() {
             return Ok(Some(WriteStatus::Accepted));
         }
         if queued() > 0 {

@@ -11,7 +11,7 @@ use rustix::io::{DupFlags, Errno};
 use rustix::pipe::PipeFlags;
 
 /// Above every number under which a child finds something: otherwise one could overwrite another.
-const LOWEST: RawFd = 16;
+const LOWEST: RawFd = super::FIRST_PASSED + super::MOST_PASSED as RawFd;
 
 thread_local! {
     /// One set per starting thread, which stands still until its child has what it needs.
@@ -44,6 +44,9 @@ struct Slots {
 }
 
 /// Does something while these descriptors lie under low numbers as well, which it is told.
+///
+/// Where descriptors have run out, or fewer are allowed than once were, there may be no such numbers. A child that gets nothing
+/// but its own three can do with those that they have.
 pub(super) fn with_low_numbers<T>(
     given: &[BorrowedFd<'_>],
     work: impl FnOnce(Low<'_>) -> T,
@@ -53,11 +56,14 @@ pub(super) fn with_low_numbers<T>(
             Some(slots) => slots,
             none => none.insert(Slots::new()?),
         };
-        slots.reserve(given.len())?;
-        let filled = slots.fill(given);
-        let done = filled.map(|numbers| work(Low { numbers: &numbers, table: slots.table }));
-        slots.empty(given.len());
-        done
+        let (numbers, filled) = match slots.fill(given) {
+            Ok(numbers) => (numbers, given.len()),
+            Err(_) if given.len() == super::OWN => (given.iter().map(AsRawFd::as_raw_fd).collect(), 0),
+            Err(_) => return Err(Errno::MFILE),
+        };
+        let done = work(Low { numbers: &numbers, table: slots.table });
+        slots.empty(filled);
+        Ok(done)
     })
 }
 
@@ -80,27 +86,26 @@ impl Slots {
         Ok(Self { table: Table::here(), nothing, places: Vec::new() })
     }
 
-    fn reserve(&mut self, count: usize) -> Result<(), Errno> {
-        while self.places.len() < count {
+    fn fill(&mut self, given: &[BorrowedFd<'_>]) -> Result<Vec<RawFd>, Errno> {
+        while self.places.len() < given.len() {
             self.places.push(rustix::io::fcntl_dupfd_cloexec(&self.nothing, LOWEST)?);
         }
-        Ok(())
-    }
-
-    fn fill(&mut self, given: &[BorrowedFd<'_>]) -> Result<Vec<RawFd>, Errno> {
         let fill = |(place, given): (&mut OwnedFd, &BorrowedFd<'_>)| {
             rustix::io::dup3(given, place, DupFlags::CLOEXEC)?;
             Ok(place.as_raw_fd())
         };
-        self.places.iter_mut().zip(given).map(fill).collect()
+        let filled: Result<Vec<RawFd>, Errno> = self.places.iter_mut().zip(given).map(fill).collect();
+        filled.inspect_err(|_| self.empty(given.len()))
     }
 
-    /// A copy of the child's end of a pipe that stayed here would keep it open.
+    /// A copy of the child's end of a pipe that stayed here would keep it open. A number that is no longer allowed is given up.
     fn empty(&mut self, count: usize) {
-        for place in self.places.iter_mut().take(count) {
-            // Under a number that is in use this cannot fail.
-            let _ = rustix::io::dup3(self.nothing.as_fd(), place, DupFlags::CLOEXEC);
-        }
+        let nothing = self.nothing.as_fd();
+        let mut places = 0;
+        self.places.retain_mut(|place| {
+            places += 1;
+            places > count || rustix::io::dup3(nothing, place, DupFlags::CLOEXEC).is_ok()
+        });
     }
 }
 

@@ -15,9 +15,15 @@ fn text(text: &str) -> CString {
 
 /// What a program prints that is started with these descriptors beside its own.
 fn printed(argv: &[&str], passed: &[BorrowedFd<'_>]) -> String {
+    printed_after(argv, passed, || {})
+}
+
+/// The same, after this was done with everything prepared.
+fn printed_after(argv: &[&str], passed: &[BorrowedFd<'_>], last: impl FnOnce()) -> String {
     let nothing = null();
     let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
     let arguments: Vec<CString> = argv.iter().copied().map(text).collect();
+    last();
     let process = launch(&Launch {
         program: &arguments[0],
         arguments: &arguments,
@@ -58,6 +64,27 @@ fn a_child_has_its_three_descriptors_and_none_of_ours_however_many_we_have() {
         scope.spawn(|| assert_eq!(printed(LISTING, &[]), OWN));
     });
     assert_eq!(many.len(), 500, "they are still open");
+}
+
+#[test]
+fn a_child_is_started_though_fewer_descriptors_are_allowed_than_once_were() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const ECHO: &[&str] = &["/bin/echo", "up"];
+    let limit = getrlimit(Resource::Nofile);
+    let allow =
+        |current| setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit }).expect("it may");
+    for starts_before in [false, true] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if starts_before {
+                    assert_eq!(printed(ECHO, &[]), "up\n");
+                }
+                // Enough for the child's own and no more: none for the low numbers that are kept for it.
+                assert_eq!(printed_after(ECHO, &[], || allow(8)), "up\n");
+                setrlimit(Resource::Nofile, limit).expect("it may");
+            });
+        });
+    }
 }
 
 #[test]
