@@ -74,6 +74,34 @@ class OutputTest(unittest.IsolatedAsyncioTestCase):
         output.finish()
         self.assertEqual(await self.read(output), PRINTED[:50])
 
+    async def test_a_hole_in_the_middle_of_what_is_fetched_is_an_error_too(self) -> None:
+        """A server keeps the beginning and the end: what it gives may have a hole inside."""
+
+        async def fetch(start: int, end: int) -> List[Chunk]:
+            kept = [(0, 30), (70, 100)]
+            spans = [(max(first, start), min(last, end)) for first, last in kept]
+            return [Chunk(first, "stdout", PRINTED[first:last]) for first, last in spans if first < last]
+
+        output = Output(_CHUNK_COST, fetch)
+        output.skip(100)
+        output.finish()
+        first = await output.next()
+        assert first is not None
+        self.assertEqual(first.data, PRINTED[:30])
+        with self.assertRaises(OutputLost) as lost:
+            await output.next()
+        self.assertEqual((lost.exception.start, lost.exception.end), (30, 70))
+        output.go_to(lost.exception.end)
+        self.assertEqual(await self.read(output), PRINTED[70:])
+
+    async def test_who_goes_ahead_of_what_was_told_gets_nothing_before_that(self) -> None:
+        output = self.output(3)
+        self.print(output, 10)
+        output.go_to(25)
+        self.print(output, 20, 40)
+        output.finish()
+        self.assertEqual((await self.read(output), self.fetched), (PRINTED[25:40], []))
+
     async def test_what_is_gone_is_an_error_and_reading_goes_on_behind_it(self) -> None:
         output = self.output(1)
         self.print(output, 10, 100)

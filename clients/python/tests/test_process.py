@@ -28,6 +28,42 @@ class ProcessTest(ServerTest):
         assert exit.receipt is not None
         self.assertEqual((exit.receipt["stdoutBytes"], exit.receipt["pid"]), (4, process.pid))
 
+    async def stranger(self, *lines: str) -> Client:
+        """A client of a server that greets as it should and answers the next request with these lines."""
+        program = os.path.join(self.folder, "stranger")
+        greeting = '{"id":1,"result":{"userAgent":"a","codexHome":"/","platformFamily":"unix","platformOs":"linux"}}'
+        said = "\n".join(f"printf '%s\\n' '{line}'" for line in lines)
+        with open(program, "w") as file:
+            file.write(f"#!/bin/sh\nread a; echo '{greeting}'; read b; read c\n{said}\nexec cat > /dev/null\n")
+        os.chmod(program, 0o755)
+        client = await soon(Client.launch(program=program))
+        self.addAsyncCleanup(client.close)
+        return client
+
+    async def test_nothing_that_a_server_says_is_the_end_of_a_client(self) -> None:
+        deep = "[" * 100000
+        nonsense = ["{", "[]", "null", '{"id":[1]}', '{"id":{}}', '{"method":1}', '{"method":"process/outputDelta"}', deep]
+        nonsense += ['{"method":"process/exited","params":[]}', '{"method":"session/output","params":{"sessionId":{}}}']
+        client = await self.stranger(*nonsense, '{"id":2,"error":null,"result":{"sessions":[]}}')
+        self.assertEqual(await soon(client.list()), [])
+        for _ in range(2):
+            await soon(client.close())
+
+    async def test_an_error_of_any_shape_is_an_error(self) -> None:
+        for error in ['"boom"', "7", '{"code":"x","message":"m"}', "[]", '{"message":[]}']:
+            client = await self.stranger(f'{{"id":2,"error":{error}}}')
+            with self.assertRaises(RequestError):
+                await soon(client.list())
+
+    async def test_a_greeting_of_another_kind_is_none(self) -> None:
+        program = os.path.join(self.folder, "rude")
+        for greeting in ["null", "7", "[]"]:
+            with open(program, "w") as file:
+                file.write(f"#!/bin/sh\nread a; echo '{{\"id\":1,\"result\":{greeting}}}'; exec cat > /dev/null\n")
+            os.chmod(program, 0o755)
+            with self.assertRaisesRegex(ServerError, "did not greet us"):
+                await soon(Client.launch(program=program))
+
     async def test_input_ends_when_it_is_said_to(self) -> None:
         client = await self.launch()
         process = await client.start(["sha256sum"], stdin=True)

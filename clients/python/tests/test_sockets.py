@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 
@@ -104,6 +105,25 @@ class SocketTest(ServerTest):
             self.assertEqual((await soon(again.wait())).code, 0)
             with self.assertRaisesRegex(ServerError, "ended the processes of"):
                 await Client.connect(url, resume_token="of nobody")
+
+    async def test_closing_ends_also_what_was_taken_over_and_never_attached_to(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url:
+            first = await self.connect(url)
+            process = await first.start(["sleep", "1000"])
+            gone = os.pidfd_open(process.pid)
+            token = await soon(first.detach())
+            second = await soon(Client.connect(url, resume_token=token))
+            await soon(second.close())
+            ended = asyncio.Event()
+            asyncio.get_running_loop().add_reader(gone, ended.set)
+            await soon(ended.wait())
+            asyncio.get_running_loop().remove_reader(gone)
+            os.close(gone)
+
+    async def test_an_address_that_is_none_is_said(self) -> None:
+        for url in ["ws://", "ws://127.0.0.1:99999", "ws://127.0.0.1:x"]:
+            with self.assertRaises(ServerError):
+                await self.connect(url)
 
     async def test_without_resuming_a_lost_connection_ends_everything(self) -> None:
         async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:

@@ -29,6 +29,8 @@ const RESUME_FOR_MS = 30_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 const SPAWN_FAILED = -32603;
+/** How long a server may take to hear that everything is to end. */
+const CLOSE_PATIENCE_MS = 15_000;
 
 /** How to start a server. */
 export interface LaunchOptions {
@@ -121,7 +123,8 @@ export class Client {
       throw new TypeError("resumeToken needs resumeForMs");
     }
     const open = () => SocketTransport.open(url, options.token);
-    return new Client(open, { resumeForMs: RESUME_FOR_MS, ...options }).#begin();
+    const { resumeForMs = RESUME_FOR_MS } = options;
+    return new Client(open, { ...options, resumeForMs }).#begin();
   }
 
   /** What the server says of itself. */
@@ -247,6 +250,7 @@ export class Client {
       await link.close();
       if (error instanceof ConnectionLost) throw new ServerError(`the server did not greet us: ${await link.ended}`);
       if (error instanceof RequestError) throw new ServerError(`the server did not greet us: ${error.message}`);
+      if (error instanceof TypeError) throw new ServerError("the server did not greet us: it gave an answer of another kind");
       throw error;
     }
     return link;
@@ -320,7 +324,20 @@ export class Client {
   /** A server that would wait for us to come back is told that we will not. */
   async #endProcesses(link: Link): Promise<void> {
     if (this.#token === undefined) return;
-    const kills = [...this.#processes.keys()].map((processHandle) => link.ask("process/kill", { processHandle }));
+    const done = new AbortController();
+    // timer: one that does not listen any more would keep us for ever.
+    const late = pauseFor(CLOSE_PATIENCE_MS, undefined, { signal: done.signal }).catch(() => {});
+    await Promise.race([this.#killAll(link).catch(() => {}), late]);
+    done.abort();
+  }
+
+  /** Also those that were taken over and never attached to. */
+  async #killAll(link: Link): Promise<void> {
+    const { sessions } = await link.ask("session/list", {});
+    const kills = sessions.filter(({ state }) => state !== "exited").map(({ processHandle, processId }): Promise<unknown> => {
+      if (processHandle != null) return link.ask("process/kill", { processHandle });
+      return processId != null ? link.ask("command/exec/terminate", { processId }) : Promise.resolve();
+    });
     await Promise.allSettled(kills);
   }
 

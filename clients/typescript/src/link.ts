@@ -77,24 +77,37 @@ export class Link {
   #take(message: string): void {
     const read = parse(message);
     if (read === undefined) return;
-    if (read.method !== undefined) {
-      this.#hear(read.method, read.params);
+    if (typeof read.method === "string") {
+      try {
+        this.#hear(read.method, read.params);
+      } catch {
+        // Not of the shape that is promised, and no reason to leave everything else unread.
+      }
       return;
     }
-    const waiting = read.id === undefined ? undefined : this.#waiting.get(read.id);
+    const id = read.id;
+    const waiting = typeof id === "number" ? this.#waiting.get(id) : undefined;
     if (waiting === undefined) return;
-    this.#waiting.delete(read.id as number);
-    if (read.error === undefined) waiting.resolve(read.result);
-    else waiting.reject(new RequestError(waiting.method, read.error.code, read.error.message));
+    this.#waiting.delete(id as number);
+    if (read.error === undefined || read.error === null) waiting.resolve(read.result);
+    else waiting.reject(refusal(waiting.method, read.error));
   }
 }
 
+/** As it was sent: by whom, nobody knows yet. */
 interface Read {
-  readonly id?: number;
-  readonly method?: string;
+  readonly id?: unknown;
+  readonly method?: unknown;
   readonly params?: unknown;
   readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string };
+  readonly error?: unknown;
+}
+
+/** Whatever is said instead of a result, as far as it has the shape of an error. */
+function refusal(method: string, error: unknown): RequestError {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  const reason = typeof message === "string" ? message : JSON.stringify(error);
+  return new RequestError(method, typeof code === "number" ? code : 0, reason);
 }
 
 /** Nothing for what is no message: the protocol has no place for complaints. */

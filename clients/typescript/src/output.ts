@@ -60,12 +60,16 @@ export class Output {
     return this.#received;
   }
 
-  /** Takes what the server tells. What was told before is ignored. */
+  /** Takes what the server tells. What was told before, or comes before what the reader wants, is ignored. */
   take(chunk: Chunk): void {
-    const known = this.#received - chunk.offset;
-    if (known >= chunk.data.length) return;
-    if (known > 0) chunk = { ...chunk, offset: this.#received, data: chunk.data.subarray(known) };
-    const hole = chunk.offset > this.#received;
+    const wanted = Math.max(this.#received, this.#cursor);
+    const known = wanted - chunk.offset;
+    if (known >= chunk.data.length) {
+      this.#received = Math.max(this.#received, endOf(chunk));
+      return;
+    }
+    if (known > 0) chunk = { ...chunk, offset: wanted, data: chunk.data.subarray(known) };
+    const hole = chunk.offset > wanted;
     this.#received = endOf(chunk);
     const full = this.#heldBytes > 0 && this.#heldBytes + costOf(chunk) > this.#limit;
     if (this.#behind || full || hole) this.#behind = true;
@@ -77,7 +81,7 @@ export class Output {
   skip(end: number): void {
     if (end <= this.#received) return;
     this.#received = end;
-    this.#behind = true;
+    this.#behind ||= this.#cursor < end;
     this.#wake?.();
   }
 
@@ -133,12 +137,15 @@ export class Output {
     const [start, end] = [this.#cursor, this.#received];
     const chunks = (await this.#fetch(start, end)).filter((chunk) => endOf(chunk) > start);
     if (start !== this.#cursor) return; // The reader was sent elsewhere meanwhile.
-    const [first, last] = [chunks.at(0), chunks.at(-1)];
-    if (first === undefined || last === undefined || first.offset > start) {
-      throw new OutputLost(start, first?.offset ?? end);
+    const first = chunks.at(0);
+    if (first === undefined || first.offset > start) throw new OutputLost(start, first?.offset ?? end);
+    let next = start;
+    for (const chunk of chunks) {
+      if (chunk.offset > next) break; // There is a hole: the reader is told of it when it comes there.
+      this.#hold(chunk);
+      next = endOf(chunk);
     }
-    for (const chunk of chunks) this.#hold(chunk);
-    this.#behind = endOf(last) < this.#received;
+    this.#behind = next < this.#received;
   }
 
   #hold(chunk: Chunk): void {

@@ -143,14 +143,14 @@ export class SocketTransport implements Transport {
     const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     // What is sent is bounded by the server's own limits; compressing what goes through loopback only costs time.
     const options = { headers, perMessageDeflate: false, maxPayload: 0 };
-    const socket = new WebSocket(address, options);
-    const transport = new SocketTransport(socket);
     try {
+      const socket = new WebSocket(address, options);
+      const transport = new SocketTransport(socket);
       await once(socket, "open");
+      return transport;
     } catch (error) {
       throw new ServerError(`cannot connect to ${url}: ${(error as Error).message}`);
     }
-    return transport;
   }
 
   send(message: string): Promise<void> {

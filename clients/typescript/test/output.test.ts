@@ -52,6 +52,33 @@ test("beyond the limit the rest is fetched once it is wanted", async () => {
   assert.deepEqual([await rest(), fetched.length], [PRINTED.subarray(60, 70), 1]);
 });
 
+// A server keeps the beginning and the end: what it gives may have a hole inside.
+test("a hole in the middle of what is fetched is an error too", async () => {
+  const kept: [number, number][] = [[0, 30], [70, 100]];
+  const fetch = async (start: number, end: number): Promise<Chunk[]> =>
+    kept
+      .map(([first, last]): [number, number] => [Math.max(first, start), Math.min(last, end)])
+      .filter(([first, last]) => first < last)
+      .map(([first, last]) => chunk(first, last));
+  const output = new Output(holding(1), fetch, 0);
+  output.skip(100);
+  output.finish();
+  assert.deepEqual(await output.next(), chunk(0, 30));
+  await assert.rejects(output.next(), (lost) => lost instanceof OutputLost && lost.start === 30 && lost.end === 70);
+  output.goTo(70);
+  assert.deepEqual(await output.next(), chunk(70, 100));
+  assert.equal(await output.next(), undefined);
+});
+
+test("who goes ahead of what was told gets nothing before that", async () => {
+  const { output, fetched, print, rest } = stage(3);
+  print(10);
+  output.goTo(25);
+  print(20, 40);
+  output.finish();
+  assert.deepEqual([await rest(), fetched], [PRINTED.subarray(25, 40), []]);
+});
+
 test("what comes again is taken once", async () => {
   const { output, print, rest } = stage(3);
   print(30);

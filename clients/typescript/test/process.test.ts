@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { test } from "node:test";
+import { realpathSync, writeFileSync } from "node:fs";
+import { test, type TestContext } from "node:test";
 
 import { Client, ConnectionLost, RequestError, ServerError, StartError } from "windlass";
 
@@ -21,6 +21,41 @@ test("output comes with its stream and its address", async (t) => {
   const { receipt, ...exit } = await process.wait();
   assert.deepEqual(exit, { code: 0, signal: undefined, timedOut: false });
   assert.deepEqual([receipt?.stdoutBytes, receipt?.pid], [4, process.pid]);
+});
+
+/** A client of a server that greets as it should and answers the next request with these lines. */
+async function stranger(t: TestContext, ...lines: string[]): Promise<Client> {
+  const program = `${folder(t)}/stranger`;
+  const greeting = '{"id":1,"result":{"userAgent":"a","codexHome":"/","platformFamily":"unix","platformOs":"linux"}}';
+  const said = lines.map((line) => `printf '%s\\n' '${line}'`).join("\n");
+  const script = `#!/bin/sh\nread a; echo '${greeting}'; read b; read c\n${said}\nexec cat > /dev/null\n`;
+  writeFileSync(program, script, { mode: 0o755 });
+  const client = await Client.launch({ program });
+  t.after(() => client.close());
+  return client;
+}
+
+test("nothing that a server says is the end of a client", async (t) => {
+  const nonsense = ["{", "[]", "null", '{"id":[1]}', '{"id":{}}', '{"method":1}', '{"method":"process/outputDelta"}'];
+  nonsense.push('{"method":"process/exited"}', '{"method":"session/output","params":null}', "[".repeat(100_000));
+  const client = await stranger(t, ...nonsense, '{"id":2,"error":null,"result":{"sessions":[]}}');
+  assert.deepEqual(await client.list(), []);
+  await client.close();
+  await client.close();
+});
+
+test("an error of any shape is an error", async (t) => {
+  for (const error of ['"boom"', "7", '{"code":"x","message":"m"}', "[]", '{"message":[]}']) {
+    const client = await stranger(t, `{"id":2,"error":${error}}`);
+    await assert.rejects(client.list(), RequestError);
+  }
+});
+
+test("a greeting of another kind is none", async (t) => {
+  const program = `${folder(t)}/rude`;
+  const script = `#!/bin/sh\nread a; echo '{"id":1,"result":null}'; exec cat > /dev/null\n`;
+  writeFileSync(program, script, { mode: 0o755 });
+  await assert.rejects(Client.launch({ program }), /did not greet us/);
 });
 
 test("input ends when it is said to", async (t) => {

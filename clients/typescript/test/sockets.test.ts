@@ -1,10 +1,12 @@
 // Servers that are there already, and connections that are lost.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { ConnectionLost } from "windlass";
+import { ConnectionLost, ServerError } from "windlass";
 
 import { Cutter, connectTo, everything, folder, serve, until } from "./support.ts";
 
@@ -97,6 +99,27 @@ test("another client goes on where one has left", async (t) => {
   assert.ok((await everything(again)).equals(expected));
   assert.equal((await again.wait()).code, 0);
   await assert.rejects(connectTo(t, url, { resumeToken: "of nobody" }), /ended the processes/);
+});
+
+test("closing ends also what was taken over and never attached to", async (t) => {
+  const place = folder(t);
+  const url = await serve(t, place, FREE_PORT);
+  const fifo = `${place}/fifo`;
+  execFileSync("mkfifo", [fifo]);
+  // It can be read to its end when nobody writes there any more.
+  const gone = readFile(fifo);
+  const first = await connectTo(t, url);
+  await first.start(["sh", "-c", `exec sleep 1000 > ${fifo}`]);
+  const second = await connectTo(t, url, { resumeToken: await first.detach() });
+  await second.close();
+  assert.equal((await gone).length, 0);
+});
+
+test("an address that is none is said", async (t) => {
+  for (const url of ["ws://", "ws://127.0.0.1:99999", "ws://127.0.0.1:x"]) {
+    await assert.rejects(connectTo(t, url), ServerError);
+  }
+  await assert.rejects(connectTo(t, "ws://127.0.0.1:1", { token: "a\nb" }), ServerError);
 });
 
 test("without resuming, a lost connection ends everything", async (t) => {

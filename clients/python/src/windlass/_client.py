@@ -25,6 +25,8 @@ _BUFFER_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _SPAWN_FAILED = -32603
+# How long a server may take to hear that everything is to end.
+_CLOSE_PATIENCE = 15.0
 
 
 class _TooLate(ServerError):
@@ -239,12 +241,22 @@ class Client:
         if self._token is None:
             return
         try:
-            for handle in list(self._processes):
-                await link.order("process/kill", {"processHandle": handle})
-            # It does in order what it is told: when this is answered, the others have been heard.
-            await link.ask("session/list", {})
-        except ConnectionLost:
+            # timer: one that does not listen any more would keep us for ever.
+            await asyncio.wait_for(self._kill_all(link), _CLOSE_PATIENCE)
+        except (ConnectionLost, RequestError, asyncio.TimeoutError):
             pass
+
+    async def _kill_all(self, link: Link) -> None:
+        """Also those that were taken over and never attached to."""
+        for info in (await link.ask("session/list", {}))["sessions"]:
+            if info["state"] == "exited":
+                continue
+            if handle := info.get("processHandle"):
+                await link.order("process/kill", {"processHandle": handle})
+            elif name := info.get("processId"):
+                await link.order("command/exec/terminate", {"processId": name})
+        # It does in order what it is told: when this is answered, the others have been heard.
+        await link.ask("session/list", {})
 
     async def _current(self) -> Link:
         """The connection, as soon as there is one."""
@@ -269,6 +281,8 @@ class Client:
                 raise ServerError(f"the server did not greet us: {await link.ended or error}") from error
             if isinstance(error, RequestError):
                 raise ServerError(f"the server did not greet us: {error}") from error
+            if isinstance(error, (AttributeError, KeyError, TypeError)):
+                raise ServerError("the server did not greet us: it gave an answer of another kind") from error
             raise
         self._link = link
         self._linked.set()

@@ -77,7 +77,7 @@ class Link:
     def _take(self, message: bytes) -> None:
         try:
             read = json.loads(message)
-        except ValueError:
+        except (ValueError, RecursionError):
             return  # Nothing that can be answered or understood; the protocol has no place for complaints.
         if not isinstance(read, dict):
             return
@@ -85,23 +85,32 @@ class Link:
         if isinstance(method, str):
             try:
                 self._hear(method, read.get("params"))
-            except (KeyError, TypeError, ValueError):
+            except (AttributeError, KeyError, TypeError, ValueError):
                 pass  # Not of the shape that is promised, and no reason to leave everything else unread.
             return
-        answer = self._waiting.get(read.get("id", 0))
+        number = read.get("id")
+        answer = self._waiting.get(number) if isinstance(number, int) else None
         if answer is None or answer.done():
             return
         error = read.get("error")
         if error is None:
             answer.set_result(read.get("result"))
         else:
-            answer.set_exception(_Refused(int(error.get("code", 0)), str(error.get("message", ""))))
+            answer.set_exception(_refused(error))
 
 
 class _Refused(Exception):
     def __init__(self, code: int, message: str) -> None:
         self.code = code
         self.message = message
+
+
+def _refused(error: Any) -> _Refused:
+    """Whatever is said instead of a result, as far as it has the shape of an error."""
+    if not isinstance(error, dict):
+        return _Refused(0, str(error))
+    code = error.get("code")
+    return _Refused(code if isinstance(code, int) else 0, str(error.get("message", error)))
 
 
 class _Ended(Exception):

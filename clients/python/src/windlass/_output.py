@@ -76,13 +76,15 @@ class Output:
         return self._received
 
     def take(self, chunk: Chunk) -> None:
-        """Takes what the server tells. What was told before is ignored."""
-        known = self._received - chunk.offset
+        """Takes what the server tells. What was told before, or comes before what the reader wants, is ignored."""
+        wanted = max(self._received, self._cursor)
+        known = wanted - chunk.offset
         if known >= len(chunk.data):
+            self._received = max(self._received, chunk.end)
             return
         if known > 0:
-            chunk = Chunk(self._received, chunk.stream, chunk.data[known:])
-        hole = chunk.offset > self._received
+            chunk = Chunk(wanted, chunk.stream, chunk.data[known:])
+        hole = chunk.offset > wanted
         self._received = chunk.end
         full = self._held_bytes > 0 and self._held_bytes + _cost(chunk) > self._limit
         if self._behind or full or hole:
@@ -95,7 +97,7 @@ class Output:
         """Takes it that there is output up to an offset which will not be told. Whoever reads fetches it."""
         if end > self._received:
             self._received = end
-            self._behind = True
+            self._behind = self._behind or self._cursor < end
             self._changed.set()
 
     def finish(self, error: Optional[Exception] = None) -> None:
@@ -147,8 +149,11 @@ class Output:
         if not chunks or chunks[0].offset > start:
             raise OutputLost(start, chunks[0].offset if chunks else end)
         for chunk in chunks:
+            if chunk.offset > start:
+                break  # There is a hole: the reader is told of it when it comes there.
             self._hold(chunk)
-        self._behind = chunks[-1].end < self._received
+            start = chunk.end
+        self._behind = start < self._received
 
     def _hold(self, chunk: Chunk) -> None:
         self._held.append(chunk)

@@ -150,7 +150,7 @@ class SocketTransport:
                 return cls(await unix_connect(url[len("unix://") :], uri="ws://localhost/", **options))
             if scheme in ("ws", "wss"):
                 return cls(await connect(url, proxy=None, **options))
-        except (OSError, asyncio.TimeoutError, WebSocketException) as error:
+        except (OSError, ValueError, asyncio.TimeoutError, WebSocketException) as error:
             raise ServerError(f"cannot connect to {url}: {error}") from error
         raise ServerError(f"{url!r} is no address of a server: use ws://HOST:PORT, wss://HOST or unix://PATH")
 

@@ -65,7 +65,8 @@ enum Stage {
 enum Family {
     Exec,
     FileSystem,
-    Environment,
+    EnvironmentInfo,
+    EnvironmentStatus,
 }
 
 impl Family {
@@ -73,7 +74,8 @@ impl Family {
         match self {
             Self::Exec => "exec",
             Self::FileSystem => "filesystem",
-            Self::Environment => "environment info",
+            Self::EnvironmentInfo => "environment info",
+            Self::EnvironmentStatus => "environment status",
         }
     }
 }
@@ -160,11 +162,11 @@ impl Connection {
             _ if method.starts_with("process/") => self.process_request(method, params, reply).await,
             _ if method.starts_with("fs/") => self.file_request(method, params, reply).await,
             "environment/info" => {
-                self.ready(Family::Environment)?;
+                self.ready(Family::EnvironmentInfo)?;
                 answer(reply, environment::info(&self.server.place))
             }
             "environment/status" => {
-                self.ready(Family::Environment)?;
+                self.ready(Family::EnvironmentStatus)?;
                 answer(reply, EnvironmentStatusResponse { status: EnvironmentStatus::Ready })
             }
             _ => Err(unknown(method)),

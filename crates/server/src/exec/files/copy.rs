@@ -41,7 +41,11 @@ fn copy_anything(from: &Path, to: &Path) -> io::Result<()> {
         std::fs::create_dir_all(to)?;
         for entry in std::fs::read_dir(from)? {
             let entry = entry?;
-            copy_anything(&entry.path(), &to.join(entry.file_name()))?;
+            // A pipe, a socket or a device is no part of what a copy of a folder is wanted for.
+            let kind = entry.file_type()?;
+            if kind.is_dir() || kind.is_symlink() || kind.is_file() {
+                copy_anything(&entry.path(), &to.join(entry.file_name()))?;
+            }
         }
         Ok(())
     } else if kind.is_symlink() {

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use windlass_protocol::envelope::Refusal;
+use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{
     FsWalkParams, FsWalkResponse, PathUri, WalkEntry, WalkError, WalkKind, WalkOptions,
 };
@@ -17,10 +17,13 @@ const MOST_ENTRIES: usize = 200_000;
 
 pub(in crate::exec) fn walk(params: &FsWalkParams) -> Result<FsWalkResponse, Refusal> {
     check_sandbox(params.sandbox.as_ref())?;
+    if params.options.max_directories == 0 || params.options.max_entries == 0 {
+        return Err(Refusal::new(INVALID_REQUEST, "filesystem walk limits must be greater than zero"));
+    }
     let first = params.path.path();
     let found = std::fs::metadata(first).map_err(|error| refusal(&error))?;
     let mut walk = Walk::new(params.options);
-    if found.is_dir() {
+    if found.is_dir() && (params.options.follow_directory_symlinks || !first.is_symlink()) {
         walk.enter(first.to_path_buf(), 0);
     }
     while let Some((folder, depth)) = walk.waiting.pop_front() {

@@ -159,6 +159,18 @@ async fn folders_are_listed_and_walked() {
     assert_eq!(walk(json!({ "maxDirectories": 1 })).await, (top.to_owned(), true));
     let missing = json!({ "path": bench.uri("none"), "options": options });
     client.refused("fs/walk", missing, MISSING).await;
+    let none = (-32600, "filesystem walk limits must be greater than zero");
+    for limit in ["maxEntries", "maxDirectories"] {
+        let mut options = options.clone();
+        options[limit] = json!(0);
+        client.refused("fs/walk", json!({ "path": bench.uri(""), "options": options }), none).await;
+    }
+    let link = client.get("fs/walk", json!({ "path": bench.uri("link"), "options": options })).await;
+    assert_eq!(link["entries"].as_array().map(Vec::len), Some(1), "{link}");
+    let mut stays = options.clone();
+    stays["followDirectorySymlinks"] = json!(false);
+    let link = client.get("fs/walk", json!({ "path": bench.uri("link"), "options": stays })).await;
+    assert_eq!(link["entries"].as_array().map(Vec::len), Some(0), "{link}");
     client.vanish().await;
     bench.end().await;
 }
@@ -184,6 +196,44 @@ async fn folders_are_made_and_removed_as_far_as_was_asked() {
     client.get("fs/remove", to("link", json!({ "recursive": false, "force": false }))).await;
     assert!(bench.scratch.path().join("sub/inner").exists(), "the link went, not what it leads to");
     assert_eq!(bench.scratch.names(), [".hidden", "dangling", "f.txt", "sub", "with space", "é#?%"]);
+    client.vanish().await;
+    bench.end().await;
+}
+
+/// A slash at the end makes a link the folder that it leads to, which was emptied instead of the link removed.
+#[tokio::test]
+async fn a_link_with_a_slash_behind_it_is_still_a_link() {
+    let (bench, mut client) = furnished("slash").await;
+    for name in ["link/", "link/.", "sub/../link//"] {
+        let found = client.get("fs/getMetadata", path(&bench, name)).await;
+        assert_eq!(found["isSymlink"], true, "{name}: {found}");
+    }
+    let read = client.get("fs/readFile", path(&bench, "f.txt/")).await;
+    assert_eq!(read, json!({ "dataBase64": "dGV4dAo=" }));
+    client.get("fs/remove", path(&bench, "link/")).await;
+    assert!(bench.scratch.path().join("sub/inner").exists(), "the link went, not what it leads to");
+    assert!(!bench.scratch.path().join("link").is_symlink());
+    client.vanish().await;
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_folder_is_copied_without_its_pipes() {
+    let (bench, mut client) = furnished("pipes").await;
+    let at = |name: &str| bench.scratch.path().join(name);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        at("sub/a-pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .expect("a pipe");
+    let copy =
+        json!({ "sourcePath": bench.uri("sub"), "destinationPath": bench.uri("copy"), "recursive": true });
+    assert_eq!(client.get("fs/copy", copy).await, json!({}));
+    assert_eq!(std::fs::read(at("copy/inner")).expect("a file"), b"i");
+    assert!(!at("copy/a-pipe").exists());
     client.vanish().await;
     bench.end().await;
 }
