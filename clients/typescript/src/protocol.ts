@@ -336,7 +336,10 @@ export interface OutputChunk {
 
 /** A line as a terminal would finally show it. */
 export interface OutputLine {
-  /** Its number; lines are counted from 1. */
+  /**
+   * Its number; lines are counted from 1, among those that are kept: what was dropped has none, see
+   * `dropped`.
+   */
   number: number;
   /** Its text, without the end of line. */
   text: string;
@@ -404,7 +407,8 @@ export interface ProcessExited {
 
 /**
  * Parameters of `process/kill`: ends a process and everything it started, by TERM and, after a grace, KILL.
- * Answered at once; `process/exited` follows.
+ * Answered at once; `process/exited` follows, on the connection that started it. One that came back follows
+ * it with `session/subscribe`.
  */
 export interface ProcessKillParams {
   /** The process. */

@@ -251,7 +251,7 @@ impl Engine {
             self.spawn(door.stand(Arc::downgrade(&shared)));
         }
         // Before the task runs: it may be over, and gone from the roots, before this function is.
-        self.inner.orphans.roots.started(shared.mark.sequence(), root.get_ref().pid());
+        self.inner.orphans.roots.started(shared.mark, root.get_ref().pid());
         let last_words = LastWords { shared: Arc::clone(&shared), fence: Arc::clone(&self.inner.fence) };
         let task = Task { shared, root, outputs, input, requests, life: Life::default() };
         self.spawn(async move {

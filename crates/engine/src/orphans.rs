@@ -1,18 +1,20 @@
 //! Orphans: descendants whose parent died, which the kernel hands to this process. Somebody has to collect them when
 //! they die, and it must never be the root of a session, whose exit belongs to its task.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::{self, Pid, Process};
-use windlass_sys::tree::{self, Adoption};
+use windlass_sys::tree::{self, Adoption, Recognise};
 
 /// The roots of all sessions, by the sequence number in their mark.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     by_sequence: Mutex<HashMap<u32, Root>>,
+    /// The marks of the latest sessions, by the number of their root, which may be gone.
+    latest: Mutex<Latest>,
     /// Told when the collector has to look although nothing died just now.
     look: Notify,
 }
@@ -29,6 +31,30 @@ enum Root {
     NoEngine,
 }
 
+#[derive(Debug, Default)]
+struct Latest {
+    marks: HashMap<Pid, Mark>,
+    /// Oldest first.
+    order: VecDeque<Pid>,
+}
+
+/// How many of them are remembered.
+const REMEMBERED: usize = 4096;
+
+impl Latest {
+    fn remember(&mut self, root: Pid, mark: Mark) {
+        // A number that comes again: nobody is left of the session that had it before.
+        if self.marks.insert(root, mark).is_none() {
+            self.order.push_back(root);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.marks.remove(&oldest);
+        }
+    }
+}
+
 impl Root {
     fn passed_over(self) -> bool {
         matches!(self, Self::Starting { passed_over: true })
@@ -43,8 +69,9 @@ impl Roots {
         self.with(|roots| roots.insert(sequence, Root::Starting { passed_over: false }));
     }
 
-    pub(crate) fn started(&self, sequence: u32, root: Pid) {
-        let before = self.with(|roots| roots.insert(sequence, Root::Started(root)));
+    pub(crate) fn started(&self, mark: Mark, root: Pid) {
+        self.latest().remember(root, mark);
+        let before = self.with(|roots| roots.insert(mark.sequence(), Root::Started(root)));
         if before.is_some_and(Root::passed_over) {
             self.look.notify_one();
         }
@@ -67,6 +94,15 @@ impl Roots {
     pub(crate) fn engine_gone(&self) {
         self.with(|roots| roots.insert(NO_ENGINE, Root::NoEngine));
         self.look.notify_one();
+    }
+
+    /// The mark of the session whose root this is or was.
+    fn mark_of_root(&self, root: Pid) -> Option<Mark> {
+        self.latest().marks.get(&root).copied()
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Latest> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_finished(&self) -> bool {
@@ -98,6 +134,17 @@ pub(crate) struct Orphans {
     pub(crate) roots: Roots,
 }
 
+impl Recognise for Orphans {
+    /// Also one that shed its mark and whose session's leader, a root of ours, is gone: an orphan in the session of a root can
+    /// only be one of its descendants.
+    fn mark_of(&self, pid: Pid) -> Option<Mark> {
+        self.brand.mark_of(pid).or_else(|| {
+            let mark = self.roots.mark_of_root(process::session_of(pid)?)?;
+            (process::parent_of(pid) == Some(Pid::of_this_process())).then_some(mark)
+        })
+    }
+}
+
 impl Orphans {
     /// From now on they come.
     pub(crate) fn adopt(brand: Brand) -> Self {
@@ -106,13 +153,13 @@ impl Orphans {
 
     /// Whether, besides those who are known, there are any whose mark is wanted; also `true` where we could not look.
     pub(crate) fn are_there(&self, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
-        self.adoption.has_orphans(self.brand, wanted, known)
+        self.adoption.has_orphans(self, wanted, known)
     }
 
     /// Those who live and whose mark is wanted, one by one as they are looked at, each held so that its number cannot be
     /// another's.
     pub(crate) fn living(&self, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item = Process> {
-        let bears = move |pid| self.brand.on(pid).is_some_and(&wanted);
+        let bears = move |pid| self.mark_of(pid).is_some_and(&wanted);
         self.adoption.adopted().unwrap_or_default().into_iter().filter_map(move |pid| {
             let process = bears(pid).then(|| Process::open(pid).ok()).flatten()?;
             (process.is_alive() && bears(pid)).then_some(process)
@@ -123,7 +170,7 @@ impl Orphans {
     pub(crate) fn collect_dead(&self) {
         // Where we cannot look now, the next death is another chance.
         for pid in self.adoption.adopted().unwrap_or_default() {
-            let Some(mark) = self.brand.on(pid) else { continue };
+            let Some(mark) = self.mark_of(pid) else { continue };
             if self.roots.is_orphan(mark.sequence(), pid) {
                 process::reap_orphan(pid);
             }
@@ -150,7 +197,13 @@ pub(crate) async fn collect(orphans: Arc<Orphans>) {
 
 #[cfg(test)]
 mod tests {
+    use windlass_sys::mark::Fate;
+
     use super::*;
+
+    fn mark(sequence: u32) -> Mark {
+        Brand::forge().mark(sequence, Fate::WithRuntime)
+    }
 
     /// Whether the collector was told to look.
     async fn is_called(roots: &Roots) -> bool {
@@ -173,16 +226,30 @@ mod tests {
 
         roots.starting(2);
         assert!(!roots.is_orphan(2, orphan));
-        roots.started(2, Pid::new(8));
+        roots.started(mark(2), Pid::new(8));
         assert!(is_called(&roots).await);
         assert!(roots.is_orphan(2, orphan));
+    }
+
+    #[test]
+    fn the_latest_roots_are_remembered_and_no_more() {
+        let roots = Roots::default();
+        let number = |number: usize| u32::try_from(number).expect("a small number");
+        for root in 1..=REMEMBERED + 1 {
+            roots.started(mark(number(root)), Pid::new(number(root)));
+        }
+        assert_eq!(roots.mark_of_root(Pid::new(1)), None);
+        let last = roots.mark_of_root(Pid::new(number(REMEMBERED + 1))).expect("it is remembered");
+        assert_eq!(last.sequence(), number(REMEMBERED + 1));
+        roots.started(mark(7), Pid::new(2));
+        assert_eq!(roots.mark_of_root(Pid::new(2)).map(Mark::sequence), Some(7));
     }
 
     #[tokio::test]
     async fn a_session_that_comes_and_goes_calls_nobody_while_there_is_an_engine() {
         let roots = Roots::default();
         roots.starting(1);
-        roots.started(1, Pid::new(8));
+        roots.started(mark(1), Pid::new(8));
         roots.gone(1);
         assert!(!is_called(&roots).await);
         roots.engine_gone();

@@ -258,8 +258,8 @@ impl Session {
 
     /// What its processes listen on right now.
     pub fn listening(&self) -> Vec<Endpoint> {
-        let (brand, mark) = (self.shared.brand, self.shared.mark);
-        let members = tree::members(brand, |found| found == mark);
+        let mark = self.shared.mark;
+        let members = tree::members(&*self.shared.orphans, |found| found == mark);
         let members: Vec<Pid> = members.iter().map(Process::pid).collect();
         evidence::listening(&members)
     }
@@ -299,8 +299,8 @@ impl Session {
 
     /// The living processes of the session, the root included, as of now.
     pub fn processes(&self) -> Vec<ProcessLine> {
-        let (brand, mark) = (self.shared.brand, self.shared.mark);
-        let members = tree::members(brand, |found| found == mark);
+        let mark = self.shared.mark;
+        let members = tree::members(&*self.shared.orphans, |found| found == mark);
         let asked_for = |member: &&Process| self.shared.confined.watcher() != Some(member.pid());
         members.iter().filter(asked_for).filter_map(|member| terminate::describe(member.pid())).collect()
     }

@@ -123,10 +123,10 @@ fn read_members(mut members: Map<String, Value>) -> Result<Message, NoMessage> {
             })
         }
         (Some(_), id) => Err(NoMessage { reason: "the method is not a string".to_owned(), id }),
-        (None, Some(id)) => outcome(&mut members)
-            .map(|outcome| Message::Answer { id: id.clone(), outcome })
-            .ok_or(NoMessage { reason: "neither a request nor an answer".to_owned(), id: Some(id) }),
-        (None, None) => Err(NoMessage { reason: "neither a request nor an answer".to_owned(), id: None }),
+        // Nobody waits for an answer to what is no request, though somebody may for another one under the same id.
+        (None, id) => id
+            .and_then(|id| outcome(&mut members).map(|outcome| Message::Answer { id, outcome }))
+            .ok_or(NoMessage { reason: "neither a request nor an answer".to_owned(), id: None }),
     }
 }
 

@@ -265,10 +265,24 @@ pub fn parent_of(pid: Pid) -> Option<Pid> {
     line.trim().parse().ok().map(Pid)
 }
 
+/// The leader of the session (`setsid`) it is in, if there is such a process. The number cannot become another's as long as
+/// somebody is in that session, though the leader may be long gone.
+pub fn session_of(pid: Pid) -> Option<Pid> {
+    // SAFETY: takes a number and gives one.
+    let leader = unsafe { libc::getsid(pid.raw()) };
+    numbered(leader)
+}
+
 /// The process group it is in, if there is such a process.
 pub fn group_of(pid: Pid) -> Option<Pid> {
-    let group = rustix::process::getpgid(Some(pid.to_rustix()?)).ok()?;
-    u32::try_from(group.as_raw_nonzero().get()).ok().map(Pid)
+    // SAFETY: takes a number and gives one.
+    let group = unsafe { libc::getpgid(pid.raw()) };
+    numbered(group)
+}
+
+/// Threads of the kernel are in session and group 0, which is nobody; rustix takes that for impossible.
+fn numbered(answer: libc::pid_t) -> Option<Pid> {
+    u32::try_from(answer).ok().filter(|number| *number > 0).map(Pid)
 }
 
 #[cfg(test)]

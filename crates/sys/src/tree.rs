@@ -2,10 +2,11 @@
 //!
 //! Two facts make this complete and cheap. As a *subreaper*, this process inherits every descendant whose parent died,
 //! and the kernel hangs those orphans on its main thread: one small file tells that a session left nothing. And every
-//! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each.
+//! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
+//! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
 
 use crate::mark::{Brand, Mark};
-use crate::process::{Pid, Process};
+use crate::process::{Pid, Process, session_of};
 use crate::signal::Signal;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -14,6 +15,26 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// Tells whose a process is.
+pub trait Recognise {
+    /// The mark of the session that a process belongs to.
+    fn mark_of(&self, pid: Pid) -> Option<Mark>;
+}
+
+/// By the mark that it bears. One that shed it, by changing that limit, is recognised by the leader of its session (`setsid`), as
+/// long as that lives and bears it.
+impl Recognise for Brand {
+    fn mark_of(&self, pid: Pid) -> Option<Mark> {
+        self.on(pid).or_else(|| self.on(session_of(pid)?))
+    }
+}
+
+impl<T: Recognise> Recognise for &T {
+    fn mark_of(&self, pid: Pid) -> Option<Mark> {
+        (**self).mark_of(pid)
+    }
+}
 
 /// The right to every descendant whose parent died, and the list of those there are now.
 ///
@@ -48,15 +69,15 @@ impl Adoption {
     /// One look is no proof: who is listed may have left a child and died before it was looked at, and the kernel may skip a
     /// child whose elder sibling is collected while the list is read. When the same list is read again after everybody wanted
     /// on it was seen dead, nobody was there: who lives then would be on it.
-    pub fn has_orphans(&self, brand: Brand, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
+    pub fn has_orphans(&self, who: impl Recognise, wanted: impl Fn(Mark) -> bool, known: &[Pid]) -> bool {
         let mut before = Vec::new();
         for _ in 0..MOST_LOOKS {
             let Ok(mut adopted) = self.adopted() else { return true };
             if self.list.is_none() {
                 // Everybody on the machine: only ours have to stand still.
-                adopted.retain(|pid| brand.on(*pid).is_some());
+                adopted.retain(|pid| who.mark_of(*pid).is_some());
             }
-            let is_orphan = |pid: &Pid| !known.contains(pid) && brand.on(*pid).is_some_and(&wanted);
+            let is_orphan = |pid: &Pid| !known.contains(pid) && who.mark_of(*pid).is_some_and(&wanted);
             if adopted.iter().filter(|pid| is_orphan(pid)).any(|pid| is_alive(*pid)) {
                 return true;
             }
@@ -116,16 +137,19 @@ fn thread_has_children(thread: &Path) -> bool {
 
 /// All living processes whose mark is wanted, each held so that its number cannot be reused. What could not be looked
 /// at is left out: this is for telling, not for ending.
-pub fn members(brand: Brand, wanted: impl Fn(Mark) -> bool) -> Vec<Process> {
-    living(brand, wanted).flatten().collect()
+pub fn members(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> Vec<Process> {
+    living(who, wanted).flatten().collect()
 }
 
 /// The same, one by one while the process table is walked. Whoever signals them as they come leaves no time to fork: the
 /// kernel lists processes in the order of their numbers, so a child made meanwhile usually still lies ahead. An error
 /// means that we could not look (out of descriptors, say), and that there may be more.
-pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item = Result<Process, Errno>> {
+pub fn living(
+    who: impl Recognise,
+    wanted: impl Fn(Mark) -> bool,
+) -> impl Iterator<Item = Result<Process, Errno>> {
     let me = Pid::of_this_process();
-    let bears = move |pid: Pid| brand.on(pid).is_some_and(&wanted);
+    let bears = move |pid: Pid| who.mark_of(pid).is_some_and(&wanted);
     let (everyone, blind) = match everyone() {
         Ok(everyone) => (Some(everyone), None),
         Err(error) => (None, Some(Err(errno(&error)))),
@@ -146,7 +170,7 @@ pub fn living(brand: Brand, wanted: impl Fn(Mark) -> bool) -> impl Iterator<Item
 /// Whether nobody lives whose mark is wanted, for sure: a walk that finds nobody may have passed by somebody whose number the
 /// kernel had given out but did not show yet, or whose numbers begin anew. The one who made it was there then, and is either
 /// alive or has died since: when nobody has died during a walk that finds nobody, there is nobody.
-pub fn is_empty(brand: Brand, wanted: impl Fn(Mark) -> bool) -> bool {
+pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     let mut dead_before = HashSet::new();
     for _ in 0..MOST_LOOKS {
         let mut dead = HashSet::new();
@@ -155,7 +179,7 @@ pub fn is_empty(brand: Brand, wanted: impl Fn(Mark) -> bool) -> bool {
             let Ok(pid) = pid else { return false };
             if !is_alive(pid) {
                 dead.insert(pid);
-            } else if brand.on(pid).is_some_and(&wanted) {
+            } else if who.mark_of(pid).is_some_and(&wanted) {
                 return false;
             }
         }
@@ -169,12 +193,12 @@ pub fn is_empty(brand: Brand, wanted: impl Fn(Mark) -> bool) -> bool {
 
 /// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
 /// faster than it can be ended stands still afterwards. Returns how many stand.
-pub fn freeze(brand: Brand, wanted: impl Fn(Mark) -> bool) -> usize {
+pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
     let mut standing = HashSet::new();
     // Each look finds the children made during the one before, which are fewer each time.
     for _ in 0..MOST_LOOKS {
         let before = standing.len();
-        for process in living(brand, &wanted).flatten() {
+        for process in living(&who, &wanted).flatten() {
             if standing.insert(process.pid()) {
                 // One that is gone by now needs none, and one that is not ours to signal goes on.
                 let _ = process.signal(Signal::STOP);

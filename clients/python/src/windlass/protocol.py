@@ -372,7 +372,9 @@ class OutputChunk(TypedDict):
 
 class _OutputLineRequired(TypedDict):
     number: int
-    """Its number; lines are counted from 1."""
+    """Its number; lines are counted from 1, among those that are kept: what was dropped has
+    none, see `dropped`.
+    """
     text: str
     """Its text, without the end of line."""
 
@@ -469,7 +471,8 @@ class ProcessExited(_ProcessExitedRequired, total=False):
 
 class ProcessKillParams(TypedDict):
     """Parameters of `process/kill`: ends a process and everything it started, by TERM and, after
-    a grace, KILL. Answered at once; `process/exited` follows.
+    a grace, KILL. Answered at once; `process/exited` follows, on the connection that started
+    it. One that came back follows it with `session/subscribe`.
     """
     processHandle: str
     """The process."""

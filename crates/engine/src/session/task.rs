@@ -454,7 +454,7 @@ impl Task {
 
     fn left_running(&self) -> Vec<ProcessLine> {
         let prey = self.shared.prey();
-        let Prey { brand, whose: Whose::Session { mark, root, .. }, .. } = prey else {
+        let Prey { whose: Whose::Session { mark, root, .. }, .. } = prey else {
             return Vec::new();
         };
         let living_root = self.life.exit.is_none().then_some(root);
@@ -462,7 +462,7 @@ impl Task {
             return Vec::new();
         }
         let watcher = self.shared.confined.watcher();
-        let look = || tree::living(brand, |found| found == mark).collect::<Vec<_>>();
+        let look = || tree::living(&*prey.orphans, |found| found == mark).collect::<Vec<_>>();
         // Somebody who goes from number to number may be passed by.
         const MOST_WALKS: usize = 8;
         let mut walks = (0..MOST_WALKS).map(|_| self.shared.spare.lend(look));

@@ -262,7 +262,7 @@ impl Prey {
     }
 
     fn strike_marked(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
-        for found in tree::living(self.brand, |mark| self.wants(mark)) {
+        for found in tree::living(&*self.orphans, |mark| self.wants(mark)) {
             if let Ok(member) = &found {
                 if self.is_held_root(member.pid()) || self.is_elsewhere(member.pid()) {
                     continue;

@@ -29,6 +29,34 @@ async fn a_plain_command_is_ended_by_term() {
     assert_eq!(receipt(&session).await.exit, Exit::Signal(15));
 }
 
+/// The mark is a limit, and a process can change its limits.
+#[tokio::test]
+async fn who_sheds_its_mark_is_ended_as_well() {
+    let script = "unmarked() { prlimit --locks=5:5 sh -c \"echo up; $1\"; }; unmarked 'exec sleep 1001' & \
+                  (unmarked 'exec sleep 1002' &); unmarked '(sleep 1003 &); sleep 1004 & exec sleep 1005' & wait; wait";
+    let (_, end) = stop_after("unmarked", script, "(?s)(up.*){3}").await;
+    for number in 1001..=1005 {
+        let sleep = format!("sleep {number}");
+        assert!(end.ended.iter().any(|line| line.command == sleep), "{sleep} in {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_sheds_its_mark_is_reported_as_left_and_ended_later() {
+    let engine = engine();
+    let token = survivors::token("unmarked-left");
+    let script = "prlimit --locks=5:5 --pid $$; (sleep 1006 > /dev/null 2>&1 &); exit 3";
+    let session = engine.start(tagged(sh(script), &token)).unwrap();
+    let receipt = receipt(&session).await;
+    assert_eq!(receipt.exit, Exit::Code(3));
+    let left: Vec<&str> = receipt.left_running.iter().map(|line| line.command.as_str()).collect();
+    assert_eq!(left, ["sleep 1006"]);
+    let end = tokio::time::timeout(HANG, session.stop()).await.expect("the stop is answered");
+    assert_eq!(end.remaining, [], "{end:?}");
+    assert_eq!(survivors::bearing(&token), Vec::<String>::new(), "{end:?}");
+    assert_eq!(survivors::zombies(), Vec::<u32>::new());
+}
+
 #[tokio::test]
 async fn setsid_and_double_forked_children_are_ended_even_with_an_empty_environment() {
     // Each says that it is there before it becomes what it is looked for as.

@@ -107,7 +107,7 @@ pub struct ProcessResizePtyParams {
 }
 
 /// Parameters of `process/kill`: ends a process and everything it started, by TERM and, after a grace, KILL. Answered at
-/// once; `process/exited` follows.
+/// once; `process/exited` follows, on the connection that started it. One that came back follows it with `session/subscribe`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessKillParams {

@@ -196,7 +196,7 @@ pub struct OutputChunk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputLine {
-    /// Its number; lines are counted from 1.
+    /// Its number; lines are counted from 1, among those that are kept: what was dropped has none, see `dropped`.
     pub number: u64,
     /// Its text, without the end of line.
     pub text: String,

@@ -408,10 +408,21 @@ impl Waiting {
         Ok(())
     }
 
+    /// A client that tries again must not write the same twice.
+    fn after_writing(&self, refusal: Refusal) -> Refusal {
+        match self.stock.len() {
+            0 => refusal,
+            count => {
+                let message = format!("{} (the {count} bytes before the end were written)", refusal.message);
+                Refusal::new(refusal.code, message)
+            }
+        }
+    }
+
     /// Ends the input if it is to end, and answers.
     async fn finish(self, session: &Session, parties: &Parties) -> Result<(), Refusal> {
         if self.last == Last::End {
-            end(session).await?;
+            end(session).await.map_err(|refusal| self.after_writing(refusal))?;
         }
         parties.peer.answer(&self.id, &Done {});
         Ok(())

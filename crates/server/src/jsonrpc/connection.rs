@@ -51,7 +51,7 @@ pub(crate) enum Inbox {
 pub(crate) enum Inbound {
     /// Any bytes.
     Message(Vec<u8>),
-    /// More of them than a message may have; the first of them, where they are known.
+    /// More of them than a message may have; the first of them.
     TooLong(Vec<u8>),
     /// Nothing that concerns a dialect.
     Aside,
@@ -83,7 +83,7 @@ impl Inbox {
             }),
             Self::Frames(frames) => Some(match frames.next().await? {
                 Came::Message => Inbound::Message(frames.take_message()),
-                Came::TooLong => Inbound::TooLong(Vec::new()),
+                Came::TooLong => Inbound::TooLong(frames.take_message()),
                 Came::Aside => Inbound::Aside,
             }),
         }

@@ -53,7 +53,7 @@ pub(crate) struct Frames<R> {
 pub(crate) enum Came {
     /// A message, to be fetched with [`Frames::take_message`] before anything else is asked for.
     Message,
-    /// One longer than the limit, which is skipped.
+    /// One longer than the limit, which was skipped but for its beginning, to be fetched likewise.
     TooLong,
     /// Something between the connection's ends that was dealt with. It may have been answered, so whoever sends many must
     /// take those answers.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_testkit::survivors;
-use windlass_testkit::wire::Wire;
+use windlass_testkit::wire::{RequestId, Wire};
 
 use super::client::{App, Clients};
 use crate::rig::{held, nothing_survives};
@@ -125,6 +125,22 @@ fn a_message_that_is_no_text_costs_only_itself() {
     for line in [&b"\xff\xfe\n"[..], b"\n", b"null\n", b"{\n"] {
         client.wire.send_bytes(line).expect("it listens");
     }
+    client.works();
+    drop(client);
+    clients.end();
+}
+
+/// It was never answered there, though it was on pipes.
+#[test]
+fn a_request_that_is_too_long_is_answered_on_a_socket_as_well() {
+    let clients = Clients::start("too-long-socket");
+    let mut client = clients.connect();
+    let mut request = br#"{"id":4711,"method":"command/exec","params":{"x":""#.to_vec();
+    request.resize(65 << 20, b'x');
+    request.extend(b"\"}}\n");
+    client.wire.send_bytes(&request).expect("it listens");
+    let refusal = client.answer(RequestId(4711)).expect_err("it is too long");
+    assert!(refusal.code == -32600 && refusal.message.contains("longer than 67108864 bytes"), "{refusal}");
     client.works();
     drop(client);
     clients.end();

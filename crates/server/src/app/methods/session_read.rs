@@ -123,7 +123,8 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
         }
     }
     result.truncated = reading.next < to;
-    result.next = Some(reading.next.get());
+    // Who asks for what is not printed yet goes on there, not before it.
+    result.next = Some(reading.next.get().max(span.from));
 }
 
 fn gone(span: Span) -> OutputSpan {

@@ -10,6 +10,9 @@ const KEPT: usize = 1024 * 1024;
 /// A message longer than this is handed over with its buffer, and a shorter one copied.
 const COPIED: usize = 64 * 1024;
 
+/// What is kept of a message that is too long.
+const BEGINNING: usize = 1024;
+
 /// Who the frames come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
@@ -24,7 +27,7 @@ pub(crate) enum Sender {
 pub(crate) enum Event {
     /// A message, to be fetched with [`Assembler::take_message`] before anything else is asked for.
     Message,
-    /// One longer than the limit, which is skipped.
+    /// One longer than the limit, which was skipped but for its beginning, to be fetched likewise.
     TooLong,
     /// To be answered with the same bytes.
     Ping(Vec<u8>),
@@ -113,7 +116,6 @@ impl Assembler {
                 match self.begin()? {
                     Begun::No => return Ok(None),
                     Begun::Yes => continue,
-                    Begun::TooLong => return Ok(Some(Event::TooLong)),
                 }
             };
             self.take(&mut frame);
@@ -145,12 +147,10 @@ impl Assembler {
         }
         self.message.go_on(header.opcode)?;
         // What a header announces is known to be too long before it has come.
-        let fits = header.length <= (self.limit - self.message.bytes.len()) as u64;
-        if fits || self.message.state == MessageState::Skipping {
-            return Ok(Begun::Yes);
+        if header.length > self.limit.saturating_sub(self.message.bytes.len()) as u64 {
+            self.message.skip();
         }
-        self.message = Message { bytes: Vec::new(), state: MessageState::Skipping };
-        Ok(Begun::TooLong)
+        Ok(Begun::Yes)
     }
 
     /// Takes what is there of a frame's payload.
@@ -163,8 +163,8 @@ impl Assembler {
         }
         if frame.header.opcode.is_control() {
             self.control.extend_from_slice(bytes);
-        } else if self.message.state == MessageState::Taking {
-            self.message.bytes.extend_from_slice(bytes);
+        } else {
+            self.message.take(bytes);
         }
         self.start = range.end;
         frame.taken += range.len() as u64;
@@ -181,7 +181,7 @@ impl Assembler {
             },
             _ if header.last => {
                 let state = std::mem::take(&mut self.message.state);
-                Ok((state == MessageState::Taking).then_some(Event::Message))
+                Ok(Some(if state == MessageState::Skipping { Event::TooLong } else { Event::Message }))
             }
             _ => Ok(None),
         }
@@ -192,11 +192,24 @@ enum Begun {
     /// Part of the header is missing.
     No,
     Yes,
-    /// With it the message is too long.
-    TooLong,
 }
 
 impl Message {
+    fn take(&mut self, bytes: &[u8]) {
+        let room = match self.state {
+            MessageState::Skipping => BEGINNING.saturating_sub(self.bytes.len()),
+            MessageState::None | MessageState::Taking => bytes.len(),
+        };
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Goes on without it but for its beginning.
+    fn skip(&mut self) {
+        self.bytes.truncate(BEGINNING);
+        self.bytes.shrink_to_fit();
+        self.state = MessageState::Skipping;
+    }
+
     /// Begins or continues with a frame of this kind.
     fn go_on(&mut self, opcode: Opcode) -> Result<(), Violation> {
         match (self.state, opcode) {
@@ -311,6 +324,19 @@ mod tests {
         let too_long = Seen::Event(Event::TooLong);
         let exact = Seen::Message(long[..LIMIT].to_vec());
         check(&frames, &[too_long.clone(), message("a"), too_long, exact]);
+    }
+
+    #[test]
+    fn of_a_message_that_is_too_long_the_beginning_is_kept() {
+        let long: Vec<u8> = (0..=255).cycle().take(4 * BEGINNING).collect();
+        for cut in [10, BEGINNING, 2 * BEGINNING] {
+            let mut assembler = Assembler::new(Sender::Client, 3 * BEGINNING);
+            assembler.incoming().extend(frame(Opcode::Text, false, &long[..cut]));
+            assert_eq!(assembler.next(), Ok(None));
+            assembler.incoming().extend(frame(Opcode::Continuation, true, &long[cut..]));
+            assert_eq!(assembler.next(), Ok(Some(Event::TooLong)));
+            assert_eq!(assembler.take_message(), long[..BEGINNING]);
+        }
     }
 
     #[test]

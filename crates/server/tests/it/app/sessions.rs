@@ -54,7 +54,8 @@ async fn a_span_is_read_as_it_was_printed() {
         (b"e\xfft".as_slice(), &json!(5), &json!(true))
     );
     let beyond = read(&mut client, json!({ "from": 50 }), 3).await;
-    assert_eq!((beyond.get("chunks"), &beyond["next"]), (None, &json!(7)));
+    // Whoever follows `next` from there would otherwise be given what it did not ask for.
+    assert_eq!((beyond.get("chunks"), &beyond["next"]), (None, &json!(50)));
     client.vanish().await;
     bench.end().await;
 }
