@@ -136,10 +136,11 @@ pub(crate) struct Orphans {
 
 impl Recognise for Orphans {
     /// Also one that shed its mark and whose session's leader, a root of ours, is gone: an orphan in the session of a root can
-    /// only be one of its descendants.
+    /// only be one of its descendants. Who leads a session itself may be a child of ours that has the number of a former root.
     fn mark_of(&self, pid: Pid) -> Option<Mark> {
         self.brand.mark_of(pid).or_else(|| {
-            let mark = self.roots.mark_of_root(process::session_of(pid)?)?;
+            let leader = process::session_of(pid).filter(|leader| *leader != pid)?;
+            let mark = self.roots.mark_of_root(leader)?;
             (process::parent_of(pid) == Some(Pid::of_this_process())).then_some(mark)
         })
     }
