@@ -318,7 +318,20 @@ impl Session {
         self.shared.touch();
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).await.ok()?;
-        answer.await.ok()
+        answered(&self.requests, answer).await
+    }
+}
+
+/// The answer to a request, or nothing when nobody will give one any more.
+///
+/// Who sends while the task ends may have been let in before the door was shut and put its request down after the room was
+/// cleared: it then lies there for as long as there is a handle, and its answer would be waited for as long.
+async fn answered<T>(requests: &mpsc::Sender<Request>, mut answer: oneshot::Receiver<T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        given = &mut answer => given.ok(),
+        // Every answer is given before the door is shut.
+        () = requests.closed() => answer.try_recv().ok(),
     }
 }
 
@@ -388,5 +401,39 @@ impl Shared {
 
     pub(crate) fn note_trouble(&self, what: String) {
         *self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look() -> (Request, oneshot::Receiver<Attention>) {
+        let (reply, answer) = oneshot::channel();
+        (Request::Look { reply }, answer)
+    }
+
+    /// A call hung for ever, once in thousands of ends.
+    #[tokio::test]
+    async fn a_request_that_comes_in_while_the_task_ends_is_not_waited_for() {
+        let (requests, mut task) = mpsc::channel(4);
+        let late = requests.reserve().await.expect("it is open");
+        task.close();
+        assert!(task.try_recv().is_err());
+        drop(task);
+        let (request, answer) = look();
+        late.send(request);
+        assert_eq!(answered(&requests, answer).await, None);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_was_given_before_the_end_is_heard() {
+        let (requests, mut task) = mpsc::channel(4);
+        let (request, answer) = look();
+        requests.send(request).await.expect("it is open");
+        let Some(Request::Look { reply }) = task.recv().await else { panic!("it was sent") };
+        reply.send(Attention::Busy).expect("somebody waits");
+        drop(task);
+        assert_eq!(answered(&requests, answer).await, Some(Attention::Busy));
     }
 }
