@@ -243,6 +243,11 @@ export interface Grep {
   pattern: string;
   /** How many lines around each match are given, too; at most 1000. Default: `0`. */
   context?: number;
+  /**
+   * The first line that is given; they are counted from 1. To go on after an answer that was truncated: the
+   * number after that of its last line.
+   */
+  first?: number | null;
 }
 
 /** Parameters of `initialize`, the first request of a connection. */
@@ -341,8 +346,17 @@ export interface OutputLine {
    * `dropped`.
    */
   number: number;
+  /**
+   * The bytes it came from, the end of line among them: what to read by span for all of it as it was printed.
+   */
+  span: OutputSpan;
   /** Its text, without the end of line. */
   text: string;
+  /**
+   * Whether `text` is only a part of it, because all of it is more than the answer may have or, of a search,
+   * more than 64 KiB: what is around the match, or else the beginning. Default: `false`.
+   */
+  cut?: boolean;
   /** Whether it matches, as opposed to standing around a match. Default: `false`. */
   matches?: boolean;
 }
@@ -713,7 +727,10 @@ export interface SessionReadParams {
   grep?: Grep | null;
   /** Lines by number, as a terminal would finally show them. */
   lines?: LineChoice | null;
-  /** The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB. */
+  /**
+   * The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB. It has at most 65,536
+   * lines, too.
+   */
   maxBytes?: number | null;
   /** The process that has this handle now. */
   processHandle?: string | null;

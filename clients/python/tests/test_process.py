@@ -152,6 +152,9 @@ class ProcessTest(ServerTest):
         many = await client.start(["seq", "1", "300000"])
         await soon(many.wait())
         self.assertEqual([int(line["text"]) for line in await soon(many.lines())], list(range(1, 300001)))
+        # More than one answer may have.
+        every = await soon(many.grep("^[0-9]+$", context=1))
+        self.assertEqual([line["number"] for line in every], list(range(1, 300001)))
         found = await process.grep("^99.$", context=0)
         self.assertEqual([line["text"] for line in found], [str(number) for number in range(990, 1000)])
         again = [chunk.data async for chunk in process.output(start=10)]

@@ -203,24 +203,25 @@ export class Process {
     }
   }
 
-  /** Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps. */
+  /**
+   * Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps. One of more than 16 MiB
+   * has only its beginning as `text`, and says so: `cut`.
+   */
   async lines(first = 1, last?: number): Promise<OutputLine[]> {
     const all: OutputLine[] = [];
-    for (;;) {
-      const { lines = [], truncated } = await this.#read({ lines: { first, last: last ?? null } });
-      for (const line of lines) all.push(line);
-      if (!truncated || lines.length === 0) return all;
+    do {
+      if (!(await this.#more({ lines: { first, last: last ?? null } }, all))) break;
       first = (all.at(-1)?.number ?? 0) + 1;
-    }
+    } while (last === undefined || first <= last);
+    return all;
   }
 
-  /**
-   * Lines that match a regular expression, with so many lines around each; of what the server still keeps, and at most
-   * 16 MiB of them.
-   */
+  /** Lines that match a regular expression, with so many lines around each; of what the server still keeps. */
   async grep(pattern: string, options: { readonly context?: number } = {}): Promise<OutputLine[]> {
-    const grep = { pattern, context: options.context ?? 0 };
-    return (await this.#read({ grep, maxBytes: LARGEST_ANSWER })).lines ?? [];
+    const all: OutputLine[] = [];
+    const grep = { pattern, context: options.context ?? 0, first: 1 };
+    while (await this.#more({ grep }, all)) grep.first = (all.at(-1)?.number ?? 0) + 1;
+    return all;
   }
 
   /** Stops it, unless it has ended. */
@@ -231,6 +232,13 @@ export class Process {
       // Without a connection the server ends it, and there is nobody to ask.
       if (!(error instanceof ConnectionLost)) throw error;
     }
+  }
+
+  /** Adds lines, and says whether there are more. */
+  async #more(choice: SessionReadParams, all: OutputLine[]): Promise<boolean> {
+    const { lines = [], truncated } = await this.#read({ ...choice, maxBytes: LARGEST_ANSWER });
+    for (const line of lines) all.push(line);
+    return truncated && lines.length > 0;
   }
 
   #read(choice: SessionReadParams): Promise<SessionReadResult> {

@@ -154,6 +154,9 @@ test("what was printed is read again by span, line and pattern", async (t) => {
   await many.wait();
   const numbers = (await many.lines()).map(({ text }) => Number(text));
   assert.ok(numbers.length === 300_000 && numbers.every((number, index) => number === index + 1));
+  // More than one answer may have.
+  const every = await many.grep("^[0-9]+$", { context: 1 });
+  assert.ok(every.length === 300_000 && every.every(({ number }, index) => number === index + 1));
   const found = (await process.grep("^99.$")).map(({ text }) => Number(text));
   assert.deepEqual(found, Array.from({ length: 10 }, (_, index) => 990 + index));
   assert.deepEqual(await everything(process, 10), whole.subarray(10));

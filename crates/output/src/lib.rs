@@ -23,7 +23,8 @@ pub use budget::Budget;
 pub use excerpt::{Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Omitted, excerpt};
 pub use keys::{CursorKeys, KeyError, key, keys};
 pub use lines::{
-    Context, Grep, GrepKind, GrepLine, LONGEST_WHOLE_LINE, LineRange, LineRangeError, RangeLines, TailLines,
+    Context, Cut, Grep, GrepKind, GrepLine, LONGEST_FOUND_LINE, LONGEST_SEARCHED_LINE, LONGEST_SHOWN_LINE,
+    LineRange, LineRangeError, RangeLines, TailLines,
 };
 pub use offset::{Offset, Span};
 pub use pattern::{LONGEST_OVERLAP, Match, Pattern, PatternError, RawMatcher, SettledMatcher};

@@ -1,7 +1,9 @@
 //! Choosing lines from a stream of settled text: by number, the last ones, or those that match. Memory is bounded
-//! by what is chosen; a line longer than [`LONGEST_WHOLE_LINE`] is cut there when it must be held in one piece.
+//! by what is chosen; of a matching line longer than [`LONGEST_FOUND_LINE`] only what is around the match is held.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -10,8 +12,14 @@ use crate::offset::{Offset, Span};
 use crate::pattern::Pattern;
 use crate::view::{LineNumber, View, ViewLine};
 
-/// The longest line that is held in one piece.
-pub const LONGEST_WHOLE_LINE: usize = 64 << 10;
+/// The longest line that is found whole.
+pub const LONGEST_FOUND_LINE: usize = 64 << 10;
+
+/// The longest found line that is shown whole to whoever has a budget.
+pub const LONGEST_SHOWN_LINE: usize = 2 << 10;
+
+/// The longest line that is searched to its end. Of a longer one the rest is passed over.
+pub const LONGEST_SEARCHED_LINE: usize = 16 << 20;
 
 /// The lines from `first` to `last`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,12 +190,101 @@ pub struct Context {
 pub struct GrepLine {
     /// Its number.
     pub number: LineNumber,
-    /// The text, without the newline.
+    /// The text, without the newline; of a line longer than [`LONGEST_FOUND_LINE`], so much around the match, or so much from
+    /// the beginning of one that does not match.
     pub text: String,
-    /// The bytes it came from.
+    /// What of the line is not in the text.
+    pub cut: Cut,
+    /// The bytes that the whole line came from.
     pub raw: Span,
     /// Why it is shown.
     pub kind: GrepKind,
+    /// Where in the text the first match is; at its beginning, if none is.
+    hit: Range<usize>,
+}
+
+/// Which ends of a line are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Its beginning.
+    pub before: bool,
+    /// Its end.
+    pub after: bool,
+}
+
+impl Cut {
+    /// Whether either is.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.before || self.after
+    }
+}
+
+impl GrepLine {
+    fn begun(piece: &ViewLine<'_>) -> Self {
+        Self {
+            number: piece.number,
+            text: String::new(),
+            cut: Cut::default(),
+            raw: Span::empty(piece.raw.from()),
+            kind: GrepKind::Context,
+            hit: 0..0,
+        }
+    }
+
+    /// Joins the next piece of the line. What makes it longer than can be searched is passed over.
+    fn join(&mut self, piece: &ViewLine<'_>) {
+        let room = LONGEST_SEARCHED_LINE.saturating_sub(self.text.len());
+        let taken = piece.text.floor_char_boundary(room);
+        self.text.push_str(&piece.text[..taken]);
+        self.cut.after |= taken < piece.text.len();
+        self.raw = self.raw.cover(piece.raw);
+    }
+
+    /// Looks for the pattern. Where the line was too long to be joined, its end is not known, so nothing matches there.
+    fn search(&mut self, pattern: &Pattern) -> bool {
+        let found = pattern.find(&self.text).filter(|found| !self.cut.after || found.end < self.text.len());
+        let Some(found) = found else { return false };
+        (self.kind, self.hit) = (GrepKind::Match, found);
+        true
+    }
+
+    /// With at most so many bytes of text: what is around the match, or the beginning.
+    #[must_use]
+    pub fn within(mut self, most: usize) -> Self {
+        let kept = self.around(most);
+        if kept.len() < self.text.len() {
+            self.cut.before |= kept.start > 0;
+            self.cut.after |= kept.end < self.text.len();
+            let inside = |at: usize| at.clamp(kept.start, kept.end) - kept.start;
+            self.hit = inside(self.hit.start)..inside(self.hit.end);
+            self.text = self.text[kept].to_owned();
+        }
+        self
+    }
+
+    /// The text in at most so many bytes around the match, or from the beginning on, with an ellipsis where more of the line
+    /// is.
+    #[must_use]
+    pub fn shown(&self, most: usize) -> Cow<'_, str> {
+        let kept = self.around(most);
+        let before = self.cut.before || kept.start > 0;
+        let after = self.cut.after || kept.end < self.text.len();
+        if !before && !after {
+            return Cow::Borrowed(&self.text);
+        }
+        let sign = |cut: bool| if cut { "…" } else { "" };
+        Cow::Owned(format!("{}{}{}", sign(before), &self.text[kept], sign(after)))
+    }
+
+    /// The part of the text that is shown in so many bytes: the match in the middle, unless an end of the text is near.
+    fn around(&self, most: usize) -> Range<usize> {
+        let room = most.saturating_sub(self.hit.len()) / 2;
+        let latest = self.text.len().saturating_sub(most);
+        let earliest = self.text.ceil_char_boundary(self.hit.start.saturating_sub(room).min(latest));
+        let start = earliest.min(self.text.floor_char_boundary(self.hit.start));
+        start..self.text.floor_char_boundary(start.saturating_add(most))
+    }
 }
 
 /// Why a line is shown.
@@ -222,7 +319,8 @@ impl Grep {
             if line.ends && self.partial.is_none() && self.is_dull(&line) {
                 continue;
             }
-            let whole = self.joined(&line);
+            let mut whole = self.partial.take().unwrap_or_else(|| GrepLine::begun(&line));
+            whole.join(&line);
             if line.ends {
                 self.look_at(whole, found);
             } else {
@@ -243,33 +341,19 @@ impl Grep {
         self.after_left == 0 && self.context.before == 0 && !self.pattern.is_match(line.text)
     }
 
-    fn joined(&mut self, piece: &ViewLine<'_>) -> GrepLine {
-        let mut line = self.partial.take().unwrap_or_else(|| GrepLine {
-            number: piece.number,
-            text: String::new(),
-            raw: Span::empty(piece.raw.from()),
-            kind: GrepKind::Context,
-        });
-        let room = LONGEST_WHOLE_LINE.saturating_sub(line.text.len());
-        line.text.push_str(&piece.text[..piece.text.floor_char_boundary(room)]);
-        line.raw = line.raw.cover(piece.raw);
-        line
-    }
-
     fn look_at(&mut self, mut line: GrepLine, found: &mut Vec<GrepLine>) {
-        if self.pattern.is_match(&line.text) {
-            line.kind = GrepKind::Match;
+        if line.search(&self.pattern) {
             found.extend(self.before.drain(..));
-            found.push(line);
+            found.push(line.within(LONGEST_FOUND_LINE));
             self.after_left = self.context.after;
         } else if self.after_left > 0 {
             self.after_left -= 1;
-            found.push(line);
+            found.push(line.within(LONGEST_FOUND_LINE));
         } else if self.context.before > 0 {
             if self.before.len() == self.context.before {
                 self.before.pop_front();
             }
-            self.before.push_back(line);
+            self.before.push_back(line.within(LONGEST_FOUND_LINE));
         }
     }
 }
@@ -374,6 +458,64 @@ mod tests {
             let matched = found.iter().filter(|line| line.kind == GrepKind::Match).count();
             assert_eq!(matched, 3);
             assert_eq!(found[1].raw, Span::of_len(Offset::new(4 * 16), 16));
+        }
+    }
+
+    fn grepped(bytes: &[u8], chunk: usize, pattern: &str) -> Vec<GrepLine> {
+        let mut found = Vec::new();
+        let mut grep = Grep::new(Pattern::new(pattern).unwrap(), Context::default());
+        views(bytes, chunk).iter().for_each(|view| grep.feed(view, &mut found));
+        grep.finish(&mut found);
+        found
+    }
+
+    /// Only the first 64 KiB of a line were searched, and where they ended counted as the line's end.
+    #[test]
+    fn a_long_line_is_searched_to_its_end_and_found_around_the_match() {
+        let line = format!("{}needle{}", "é".repeat(200_000), "y".repeat(100_000));
+        for chunk in [1000, 1 << 20] {
+            let text = format!("first\n{line}\nlast\n");
+            let found = grepped(text.as_bytes(), chunk, "needle");
+            let [found] = found.as_slice() else { panic!("{}", found.len()) };
+            assert_eq!((found.number.get(), found.kind), (2, GrepKind::Match));
+            assert!(found.text.len() <= LONGEST_FOUND_LINE && found.text.contains("éneedley"));
+            assert_eq!(found.cut, Cut { before: true, after: true });
+            assert_eq!(found.raw, Span::of_len(Offset::new(6), line.len() as u64 + 1));
+            assert_eq!(found.shown(10), "…éneedleyy…");
+            assert_eq!(found.shown(3), "…nee…");
+            assert_eq!(grepped(text.as_bytes(), chunk, "é$").len(), 0);
+            let found = grepped(text.as_bytes(), chunk, "^é");
+            assert_eq!(found[0].cut, Cut { before: false, after: true });
+            let found = grepped(text.as_bytes(), chunk, "y$");
+            assert_eq!(found[0].cut, Cut { before: true, after: false });
+            assert_eq!(found[0].shown(5), "…yyyyy");
+            assert_eq!(grepped(text.as_bytes(), chunk, "last")[0].shown(2), "la…");
+        }
+    }
+
+    #[test]
+    fn of_a_line_too_long_to_be_searched_the_rest_is_passed_over_and_its_end_is_no_end() {
+        let mut line = vec![b'x'; LONGEST_SEARCHED_LINE + 10];
+        line.extend(b"needle\n");
+        assert_eq!(grepped(&line, 1 << 20, "needle"), []);
+        assert_eq!(grepped(&line, 1 << 20, "x$"), []);
+        assert_eq!(grepped(&line, 1 << 20, "^x").len(), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_shown_of_a_line_is_a_part_of_it_that_has_the_match(
+            before in "[aé日\u{1F600}]{0,20}",
+            after in "[aé日\u{1F600}]{0,20}",
+            most in 0_usize..60,
+        ) {
+            let line = format!("{before}X{after}");
+            let found = grepped(line.as_bytes(), 1000, "X");
+            let shown = found[0].shown(most).into_owned();
+            let inner = shown.trim_matches('…');
+            proptest::prop_assert!(inner.len() <= most && line.contains(inner), "{shown}");
+            proptest::prop_assert!(most < 1 || inner.contains('X'), "{shown}");
+            proptest::prop_assert_eq!(shown.starts_with('…'), !line.starts_with(inner) || inner.is_empty() && !before.is_empty());
         }
     }
 }

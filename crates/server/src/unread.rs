@@ -1,6 +1,8 @@
-//! Local sockets whose other end may stop reading for good without closing them. The kernel tells that only to who writes,
-//! so whoever has nothing to say says nothing, in as many bytes; and a full socket, which takes not even that, is tried once
-//! in a while.
+//! Sockets whose other end may stop reading for good without closing them. Of local ones the kernel tells that only to who
+//! writes, so whoever has nothing to say says nothing, in as many bytes; and a full socket, which takes not even that, is tried
+//! once in a while. TCP tells nobody: see [`network`].
+
+pub(crate) mod network;
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,7 +17,8 @@ use tokio::io::{AsyncWrite, Interest};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::time::Sleep;
 
-/// How often a full socket is tried, and at most one that is read and written. Tests have it tried all the time.
+/// How often a full socket is tried, at most one that is read and written, and one of the network asked about. Tests have it
+/// tried all the time.
 const EVERY: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 
 /// Waits until the other end of this socket reads no more, though nothing is written to it and it may be ours to write.

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, AsyncIterator, List, Mapping, Optional, Sequence, Tuple, Type, Union, cast
+from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union, cast
 
 from ._errors import ConnectionLost, OutputLost, RequestError
 from ._output import Chunk, Output
@@ -172,22 +172,26 @@ class Process:
         return b"".join(pieces)
 
     async def lines(self, first: int = 1, last: Optional[int] = None) -> List[OutputLine]:
-        """Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps."""
+        """Lines by number, from 1 on, as a terminal would finally show them; of what the server still keeps.
+
+        One of more than 16 MiB has only its beginning as `text`, and says so: `cut`.
+        """
         lines: List[OutputLine] = []
         while True:
-            answer = await self._read({"lines": _given({"first": first, "last": last})})
-            lines.extend(answer.get("lines", ()))
-            if not answer["truncated"] or not answer.get("lines"):
+            choice = {"lines": _given({"first": first, "last": last})}
+            if not await self._more(choice, lines):
                 return lines
             first = lines[-1]["number"] + 1
+            if last is not None and first > last:
+                return lines
 
     async def grep(self, pattern: str, *, context: int = 0) -> List[OutputLine]:
-        """Lines that match a regular expression, with so many lines around each; of what the server still keeps, and at
-        most 16 MiB of them.
-        """
-        grep = {"pattern": pattern, "context": context}
-        answer = await self._read({"grep": grep, "maxBytes": _LARGEST_ANSWER})
-        return cast(List[OutputLine], answer.get("lines", []))
+        """Lines that match a regular expression, with so many lines around each; of what the server still keeps."""
+        lines: List[OutputLine] = []
+        grep: Dict[str, Any] = {"pattern": pattern, "context": context}
+        while await self._more({"grep": grep}, lines):
+            grep["first"] = lines[-1]["number"] + 1
+        return lines
 
     async def __aenter__(self) -> Process:
         return self
@@ -209,6 +213,12 @@ class Process:
 
     def _target(self) -> Mapping[str, Any]:
         return {"sessionId": self._session}
+
+    async def _more(self, choice: Mapping[str, Any], lines: List[OutputLine]) -> bool:
+        """Adds lines, and says whether there are more."""
+        answer = await self._read({**choice, "maxBytes": _LARGEST_ANSWER})
+        lines.extend(answer.get("lines", ()))
+        return bool(answer["truncated"] and answer.get("lines"))
 
     async def _read(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = await self._client.request("session/read", {**self._target(), **params}, again=True)

@@ -261,6 +261,10 @@ class Grep(_GrepRequired, total=False):
     """Lines that match."""
     context: int
     """How many lines around each match are given, too; at most 1000. Default: `0`."""
+    first: Union[int, None]
+    """The first line that is given; they are counted from 1. To go on after an answer that was
+    truncated: the number after that of its last line.
+    """
 
 
 class _InitializeParamsRequired(TypedDict):
@@ -375,12 +379,21 @@ class _OutputLineRequired(TypedDict):
     """Its number; lines are counted from 1, among those that are kept: what was dropped has
     none, see `dropped`.
     """
+    span: OutputSpan
+    """The bytes it came from, the end of line among them: what to read by span for all of it as
+    it was printed.
+    """
     text: str
     """Its text, without the end of line."""
 
 
 class OutputLine(_OutputLineRequired, total=False):
     """A line as a terminal would finally show it."""
+    cut: bool
+    """Whether `text` is only a part of it, because all of it is more than the answer may have
+    or, of a search, more than 64 KiB: what is around the match, or else the beginning.
+    Default: `false`.
+    """
     matches: bool
     """Whether it matches, as opposed to standing around a match. Default: `false`."""
 
@@ -831,7 +844,9 @@ class SessionReadParams(TypedDict, total=False):
     lines: Union[LineChoice, None]
     """Lines by number, as a terminal would finally show them."""
     maxBytes: Union[int, None]
-    """The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB."""
+    """The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB. It has
+    at most 65,536 lines, too.
+    """
     processHandle: Union[str, None]
     """The process that has this handle now."""
     processId: Union[str, None]

@@ -75,8 +75,23 @@ fn json_has_the_excerpt_or_the_matches_and_the_receipt() {
     let seen = home.json(&["log", "lines", "--json", "--grep", "line 10$"]);
     assert_eq!(
         seen["matches"],
-        json!([{"line": 10, "text": "line 10", "from": 63, "to": 71, "match": true}])
+        json!([{"line": 10, "text": "line 10", "from": 63, "to": 71, "match": true, "cut": false}])
     );
+}
+
+#[test]
+fn a_long_line_is_searched_to_its_end_and_shown_around_the_match() {
+    let home = Home::new("long-line");
+    let script = "head -c 300000 /dev/zero | tr '\\0' x; echo needle; echo end";
+    home.seen(&["run", "--name", "lines", script]);
+    check(&home, &["--grep", "x$"], "");
+    let seen = home.seen(&["log", "lines", "--grep", "needle"]).stdout;
+    assert!(seen.starts_with("1:…x") && seen.ends_with("xneedle\n") && seen.len() < 70_000, "{}", seen.len());
+    let seen = home.json(&["log", "lines", "--json", "--grep", "needle"]);
+    let found = &seen["matches"][0];
+    assert_eq!((&found["cut"], &found["from"], &found["to"]), (&json!(true), &json!(0), &json!(300_007)));
+    let text = found["text"].as_str().expect("it has a text");
+    assert!(text.ends_with("xneedle") && text.len() == 2048, "{text}");
 }
 
 #[test]

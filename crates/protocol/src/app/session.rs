@@ -113,7 +113,7 @@ pub struct SessionReadParams {
     /// Lines that match, as a terminal would finally show them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grep: Option<Grep>,
-    /// The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB.
+    /// The most bytes of output in the answer: 1 MiB where it is left out, at most 16 MiB. It has at most 65,536 lines, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<usize>,
 }
@@ -150,6 +150,10 @@ pub struct Grep {
     /// How many lines around each match are given, too; at most 1000.
     #[serde(default)]
     pub context: usize,
+    /// The first line that is given; they are counted from 1. To go on after an answer that was truncated: the number after
+    /// that of its last line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
 }
 
 /// Result of `session/read`.
@@ -203,6 +207,12 @@ pub struct OutputLine {
     /// Whether it matches, as opposed to standing around a match.
     #[serde(default)]
     pub matches: bool,
+    /// The bytes it came from, the end of line among them: what to read by span for all of it as it was printed.
+    pub span: OutputSpan,
+    /// Whether `text` is only a part of it, because all of it is more than the answer may have or, of a search, more than
+    /// 64 KiB: what is around the match, or else the beginning.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// Output between two offsets.

@@ -23,7 +23,7 @@ use super::connection::Source;
 use super::peer::Sink;
 use super::websocket::accept_key;
 use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
-use crate::unread::{Nudged, nobody_reads};
+use crate::unread::{Nudged, network, nobody_reads};
 
 /// How long a client may take to send its headers.
 const HEADER_PATIENCE: Duration = Duration::from_secs(30);
@@ -51,9 +51,12 @@ impl Stream for TcpStream {
         (Box::new(source), Box::new(sink))
     }
 
-    /// Nothing of it goes over the wire, and the client's own system goes on taking what is sent.
     fn unread(&self) -> Unread {
-        Box::pin(std::future::pending())
+        match (self.local_addr(), self.peer_addr()) {
+            (Ok(ours), Ok(theirs)) => Box::pin(network::nobody_reads(ours, theirs)),
+            // It is gone already, and reading will tell.
+            _ => Box::pin(std::future::pending()),
+        }
     }
 }
 

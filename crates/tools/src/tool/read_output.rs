@@ -1,12 +1,13 @@
 //! `read_output`: any part of what a session printed, again and as often as wanted. It never moves the unread position.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use serde_json::{Map, Value, json};
 use windlass_engine::{Fitted, Journal, Part, Reader, Wanted};
 use windlass_output::{
-    Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Offset, Pattern, RangeLines, Span, TailLines,
-    Tokens, View,
+    Context, Grep, GrepKind, GrepLine, LONGEST_SHOWN_LINE, LineNumber, LineRange, Offset, Pattern,
+    RangeLines, Span, TailLines, Tokens, View,
 };
 
 use super::{Refusal, Visit, note_lines, shape};
@@ -247,7 +248,13 @@ struct FoundLine {
 impl Found<'_> {
     fn add(&mut self, line: &GrepLine) {
         let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
-        let text = format!("{}{mark}{}\n", line.number, line.text);
+        let shown = line.shown(LONGEST_SHOWN_LINE);
+        // Where it is, if not all of it is here.
+        let address = match &shown {
+            Cow::Borrowed(_) => String::new(),
+            Cow::Owned(_) => format!(" (line at bytes {})", line.raw),
+        };
+        let text = format!("{}{mark}{shown}{address}\n", line.number);
         let cost = self.fitting.tokenizer.count(&text).get();
         self.original += cost;
         if self.omitted.is_none() && self.shown + cost <= self.fitting.budget.get() {

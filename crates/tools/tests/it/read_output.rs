@@ -28,6 +28,20 @@ fn any_part_is_read_by_offsets_lines_tail_or_pattern() {
     });
 }
 
+/// It was searched only up to 64 KiB, and was never shown, because that is more than the budget.
+#[test]
+fn a_long_line_is_searched_to_its_end_and_shown_around_the_match_with_its_address() {
+    bench(async |bench| {
+        let script = "head -c 300000 /dev/zero | tr '\\0' x; printf needle; head -c 100000 /dev/zero | tr '\\0' y; echo; echo end";
+        let id = session(&bench.exec(script).await);
+        let reply = bench.read(id, json!({ "grep": "needle" })).await;
+        let shown = output(&reply);
+        assert!(shown.starts_with("1:…xxx") && shown.contains("xneedley"), "{shown}");
+        assert!(shown.ends_with("yyy… (line at bytes 0..400007)\n") && shown.len() < 2200, "{shown}");
+        assert_eq!(output(&bench.read(id, json!({ "grep": "x$" })).await), "");
+    });
+}
+
 #[test]
 fn only_one_way_to_name_a_part_is_taken_and_the_complaint_names_the_field() {
     bench(async |bench| {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use windlass_output::{GrepKind, GrepLine, Offset, Span, Tokenizer, Tokens, View};
+use windlass_output::{GrepKind, GrepLine, LONGEST_SHOWN_LINE, Offset, Span, Tokenizer, Tokens, View};
 
 use super::choice::{Chosen, numbered};
 use super::{Chooser, Reading};
@@ -28,6 +28,7 @@ struct Matches {
 
 impl Matches {
     fn add(&mut self, line: GrepLine) {
+        let line = line.within(LONGEST_SHOWN_LINE);
         let cost = self.tokenizer.count(&numbered(&line)).get();
         // Once one did not fit, no later one is shown: the list has no holes.
         if self.omitted > 0 || cost > self.left {
@@ -129,5 +130,6 @@ fn match_json(line: &GrepLine) -> Value {
         "from": line.raw.from().get(),
         "to": line.raw.to().get(),
         "match": line.kind == GrepKind::Match,
+        "cut": line.cut.any(),
     })
 }

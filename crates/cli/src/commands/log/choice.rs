@@ -1,6 +1,8 @@
 //! Which lines of a log are wanted: all, some by number, the last, or those that match.
 
-use windlass_output::{Context, Grep, GrepKind, GrepLine, LineRange, Pattern, RangeLines, TailLines, View};
+use windlass_output::{
+    Context, Grep, GrepKind, GrepLine, LONGEST_FOUND_LINE, LineRange, Pattern, RangeLines, TailLines, View,
+};
 
 /// A choice of lines, fed with text as it is read.
 pub(crate) enum Chooser {
@@ -102,5 +104,5 @@ impl Chosen {
 /// A found line as `grep -n` prints it: a colon after the number of a match, a dash after that of its neighbours.
 pub(crate) fn numbered(line: &GrepLine) -> String {
     let mark = if line.kind == GrepKind::Match { ':' } else { '-' };
-    format!("{}{mark}{}\n", line.number, line.text)
+    format!("{}{mark}{}\n", line.number, line.shown(LONGEST_FOUND_LINE))
 }

@@ -1,6 +1,7 @@
 //! A server with a client, and everything that both of them start.
 
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 use std::time::Instant;
@@ -26,30 +27,57 @@ pub(super) struct Clients {
     server: Wire,
     home: Rc<Home>,
     token: String,
-    socket: PathBuf,
+    /// What it says that it listens on.
+    url: String,
 }
 
 impl Clients {
+    /// One at a path.
     pub(super) fn start(name: &str) -> Self {
         let (home, token) = App::quarters(name);
-        let socket = home.path().join("socket");
-        let listen = format!("unix://{}", socket.display());
-        let mut server = App::server(&home, &token, &["--listen", &listen]);
-        let server = Wire::start(&mut server).expect("windlass starts");
-        let deadline = hang_deadline();
-        while Wire::connect_path(&socket).is_err() {
-            assert!(Instant::now() < deadline, "nobody listens");
-        }
-        Self { server, home: Rc::new(home), token, socket }
+        let listen = format!("unix://{}", home.path().join("socket").display());
+        Self::listening(&listen, home, token)
     }
 
+    /// One at a path and one on an address, one after the other.
+    pub(super) fn on_each_kind(name: &str) -> impl Iterator<Item = Self> {
+        let on_an_address = move || {
+            let (home, token) = App::quarters(&format!("{name}-address"));
+            Self::listening("ws://127.0.0.1:0", home, token)
+        };
+        std::iter::once_with(move || Self::start(name)).chain(std::iter::once_with(on_an_address))
+    }
+
+    fn listening(listen: &str, home: Home, token: String) -> Self {
+        let said = home.path().join("said");
+        let mut server = App::server(&home, &token, &["--listen", listen]);
+        server.stderr(File::create(&said).expect("a file"));
+        let server = Wire::start(&mut server).expect("windlass starts");
+        let deadline = hang_deadline();
+        let url = loop {
+            let text = fs::read_to_string(&said).expect("it is there");
+            if let Some((url, _)) =
+                text.split_once("listening on ").and_then(|(_, rest)| rest.split_once('\n'))
+            {
+                break url.to_owned();
+            }
+            assert!(Instant::now() < deadline, "nobody listens: {text}");
+        };
+        Self { server, home: Rc::new(home), token, url }
+    }
+
+    /// Where one at a path is.
     pub(super) fn socket(&self) -> &Path {
-        &self.socket
+        Path::new(self.url.strip_prefix("unix://").expect("it is at a path"))
     }
 
     /// One more client.
     pub(super) fn connect(&self) -> App {
-        let wire = Wire::connect_path(&self.socket).expect("it listens");
+        let wire = match self.url.strip_prefix("ws://") {
+            Some(address) => Wire::connect_address(address, &[]),
+            None => Wire::connect_path(self.socket()),
+        };
+        let wire = wire.expect("it listens");
         let mut app = App { wire, home: Rc::clone(&self.home), token: self.token.clone() };
         app.greet();
         app

@@ -89,33 +89,35 @@ fn a_client_that_vanishes_in_the_middle_of_everything_takes_its_programs_along()
 
 #[test]
 fn a_client_that_stops_reading_for_good_takes_its_programs_along_though_they_print_nothing() {
-    let clients = Clients::start("deaf");
-    let token = survivors::token("deaf");
-    let mut staying = clients.connect();
-    let mut deaf = clients.connect();
-    let (_, left) = deaf.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
-    deaf.wire.close_output();
-    nothing_survives(&left, &format!("{token}-"));
-    staying.works();
-    drop((staying, deaf));
-    clients.end();
+    for clients in Clients::on_each_kind("deaf") {
+        let token = survivors::token("deaf");
+        let mut staying = clients.connect();
+        let mut deaf = clients.connect();
+        let (_, left) = deaf.start_escapees(json!({ "disableTimeout": true }), (&token, "HUP"));
+        deaf.wire.close_output();
+        nothing_survives(&left, &format!("{token}-"));
+        staying.works();
+        drop((staying, deaf));
+        clients.end();
+    }
 }
 
 #[test]
 fn so_does_one_that_stops_reading_for_good_in_the_middle_of_a_flood() {
-    let clients = Clients::start("deaf-flood");
-    let token = survivors::token("deaf-flood");
-    let mut deaf = clients.connect();
-    let mut params = flood("y");
-    params["env"] = json!({ "MARKED": token });
-    deaf.exec(&params);
-    deaf.printed("y", "y\n");
-    let floods = held(&survivors::bearing(&token));
-    assert_eq!(floods.len(), 1);
-    deaf.wire.close_output();
-    nothing_survives(&floods, &token);
-    drop(deaf);
-    clients.end();
+    for clients in Clients::on_each_kind("deaf-flood") {
+        let token = survivors::token("deaf-flood");
+        let mut deaf = clients.connect();
+        let mut params = flood("y");
+        params["env"] = json!({ "MARKED": token });
+        deaf.exec(&params);
+        deaf.printed("y", "y\n");
+        let floods = held(&survivors::bearing(&token));
+        assert_eq!(floods.len(), 1);
+        deaf.wire.close_output();
+        nothing_survives(&floods, &token);
+        drop(deaf);
+        clients.end();
+    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use windlass_engine::{Form, Journal, Offset, Part, Piece, Reader, Span, Wanted};
-use windlass_output::{Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Pattern, RangeLines, View};
+use windlass_output::{
+    Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Pattern, RangeLines, View, ViewLine,
+};
 use windlass_protocol::app::{
     LineChoice, OutputChunk, OutputLine, OutputSpan, SessionReadParams, SessionReadResult, SpanChoice,
 };
@@ -23,6 +25,9 @@ const DEFAULT_BYTES: usize = 1024 * 1024;
 
 /// What an answer holds at most.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many lines an answer has at most: short ones take more room than their text.
+const MOST_LINES: usize = 65_536;
 
 /// The most lines around a match.
 const MOST_CONTEXT: usize = 1000;
@@ -54,7 +59,8 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
 enum Choice {
     Span(SpanChoice),
     Lines(LineRange),
-    Grep(Box<Grep>),
+    /// From this line on.
+    Grep(Box<Grep>, LineNumber),
 }
 
 impl Choice {
@@ -67,7 +73,8 @@ impl Choice {
                     .map_err(|error| refused(format!("session/read grep.pattern: {error}")))?;
                 let around = grep.context.min(MOST_CONTEXT);
                 let context = Context { before: around, after: around };
-                Ok(Self::Grep(Box::new(Grep::new(pattern, context))))
+                let first = range(LineChoice { first: grep.first.unwrap_or(1), last: None })?.first;
+                Ok(Self::Grep(Box::new(Grep::new(pattern, context)), first))
             }
             _ => Err(refused("session/read takes at most one of span, lines and grep")),
         }
@@ -101,7 +108,7 @@ fn read(process: &Arc<Process>, choice: &Choice, limit: usize) -> SessionReadRes
     match choice {
         Choice::Span(span) => read_span(journal, *span, (limit, &mut result)),
         Choice::Lines(range) => read_lines(journal, *range, (limit, &mut result)),
-        Choice::Grep(grep) => read_matches(journal, grep, (limit, &mut result)),
+        Choice::Grep(grep, first) => read_matches(journal, (grep, *first), (limit, &mut result)),
     }
     result
 }
@@ -119,7 +126,7 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
                 at_us: microseconds(at),
                 delta_base64: STANDARD.encode(bytes),
             }),
-            Piece::Dropped { span } | Piece::Unreadable { span, .. } => result.dropped.push(gone(span)),
+            Piece::Dropped { span } | Piece::Unreadable { span, .. } => result.dropped.push(span_of(span)),
         }
     }
     result.truncated = reading.next < to;
@@ -127,7 +134,7 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
     result.next = Some(reading.next.get().max(span.from));
 }
 
-fn gone(span: Span) -> OutputSpan {
+fn span_of(span: Span) -> OutputSpan {
     OutputSpan { from: span.from().get(), to: span.to().get() }
 }
 
@@ -136,80 +143,120 @@ fn microseconds(at: Duration) -> u64 {
 }
 
 fn read_lines(journal: &Journal, range: LineRange, (limit, result): (usize, &mut SessionReadResult)) {
-    let mut lines = RangeLines::new(range);
-    let mut held = 0;
-    let mut chosen: Vec<View> = Vec::new();
-    scan(journal, result, |view| {
-        lines.feed(view);
-        let some = lines.take();
-        held += some.text().len();
-        chosen.push(some);
-        if lines.is_complete() || held > limit { Wanted::NoMore } else { Wanted::More }
+    let (mut wanted, mut lines) = (RangeLines::new(range), Lines::up_to(limit));
+    scan(journal, &mut result.dropped, |view| {
+        wanted.feed(view);
+        wanted.take().lines().for_each(|line| lines.add_part(&line));
+        if wanted.is_complete() || lines.full { Wanted::NoMore } else { Wanted::More }
     });
-    let mut sum = Lines { limit, result };
-    for line in chosen.iter().flat_map(View::lines) {
-        sum.add_part(&line);
-    }
+    lines.fill(result);
 }
 
-fn read_matches(journal: &Journal, grep: &Grep, (limit, result): (usize, &mut SessionReadResult)) {
-    let (mut grep, mut found, mut matches) = (grep.clone(), Vec::new(), Vec::new());
-    let mut held = 0;
-    scan(journal, result, |view| {
-        grep.feed(view, &mut found);
-        held += found.iter().map(|line: &GrepLine| line.text.len()).sum::<usize>();
-        matches.append(&mut found);
-        if held > limit { Wanted::NoMore } else { Wanted::More }
-    });
-    grep.finish(&mut matches);
-    let mut sum = Lines { limit, result };
-    for line in matches {
-        sum.add(OutputLine {
-            number: line.number.get(),
-            text: line.text,
-            matches: line.kind == GrepKind::Match,
+fn read_matches(
+    journal: &Journal,
+    (grep, first): (&Grep, LineNumber),
+    (limit, result): (usize, &mut SessionReadResult),
+) {
+    let (mut grep, mut found, mut lines) = (grep.clone(), Vec::new(), Lines::up_to(limit));
+    let mut add = |found: &mut Vec<GrepLine>| {
+        found.drain(..).filter(|line| line.number >= first).for_each(|line| {
+            // One that is too long for any answer would never be given.
+            lines.add(found_line(line.within(limit)));
         });
+        if lines.full { Wanted::NoMore } else { Wanted::More }
+    };
+    let wanted = scan(journal, &mut result.dropped, |view| {
+        grep.feed(view, &mut found);
+        add(&mut found)
+    });
+    if wanted == Wanted::More {
+        grep.finish(&mut found);
+        add(&mut found);
+    }
+    lines.fill(result);
+}
+
+fn found_line(line: GrepLine) -> OutputLine {
+    OutputLine {
+        number: line.number.get(),
+        matches: line.kind == GrepKind::Match,
+        span: span_of(line.raw),
+        cut: line.cut.any(),
+        text: line.text,
     }
 }
 
-/// Lines, as many as may be.
-struct Lines<'a> {
-    limit: usize,
-    result: &'a mut SessionReadResult,
+/// Lines, as many as fit into an answer. The last of them is whole, so that whoever goes on with the next misses nothing; only
+/// a single line that is too long by itself is cut.
+struct Lines {
+    /// How many bytes of text may be added.
+    left: usize,
+    lines: Vec<OutputLine>,
+    truncated: bool,
+    /// Whether one was kept out, so that nothing more is wanted.
+    full: bool,
 }
 
-impl Lines<'_> {
+impl Lines {
+    fn up_to(limit: usize) -> Self {
+        Self { left: limit, lines: Vec::new(), truncated: false, full: false }
+    }
+
     /// Adds a line, or its next part.
-    fn add_part(&mut self, line: &windlass_output::ViewLine<'_>) {
+    fn add_part(&mut self, line: &ViewLine<'_>) {
         let number = line.number.get();
-        match self.result.lines.last_mut().filter(|last| last.number == number) {
-            Some(last) if line.text.len() <= self.limit => {
-                self.limit -= line.text.len();
-                last.text.push_str(line.text);
-            }
-            Some(_) => self.result.truncated = true,
-            None => self.add(OutputLine { number, text: line.text.to_owned(), matches: false }),
+        let is_only = self.lines.len() == 1;
+        let Some(last) = self.lines.last_mut().filter(|last| last.number == number && !self.full) else {
+            let (text, span) = (line.text.to_owned(), span_of(line.raw));
+            return self.add(OutputLine { number, text, matches: false, span, cut: false });
+        };
+        last.span.to = line.raw.to().get();
+        if line.text.len() <= self.left {
+            self.left -= line.text.len();
+            last.text.push_str(line.text);
+        } else if is_only {
+            last.text.push_str(&line.text[..line.text.floor_char_boundary(self.left)]);
+            (self.left, last.cut, self.truncated) = (0, true, true);
+        } else {
+            self.lines.pop();
+            self.is_full();
         }
     }
 
-    fn add(&mut self, line: OutputLine) {
-        if self.result.truncated || line.text.len() > self.limit {
-            self.result.truncated = true;
-        } else {
-            self.limit -= line.text.len();
-            self.result.lines.push(line);
+    fn add(&mut self, mut line: OutputLine) {
+        let is_first = self.lines.is_empty();
+        if self.full
+            || self.truncated
+            || self.lines.len() == MOST_LINES
+            || (line.text.len() > self.left && !is_first)
+        {
+            return self.is_full();
         }
+        if line.text.len() > self.left {
+            line.text.truncate(line.text.floor_char_boundary(self.left));
+            (self.left, line.cut, self.truncated) = (0, true, true);
+        }
+        self.left = self.left.saturating_sub(line.text.len());
+        self.lines.push(line);
+    }
+
+    fn is_full(&mut self) {
+        (self.full, self.truncated) = (true, true);
+    }
+
+    fn fill(self, result: &mut SessionReadResult) {
+        (result.lines, result.truncated) = (self.lines, self.truncated);
     }
 }
 
 /// Shows everything that was printed, as a terminal would finally show it, and notes what is gone.
-fn scan(journal: &Journal, result: &mut SessionReadResult, mut take: impl FnMut(&View) -> Wanted) {
+fn scan(journal: &Journal, dropped: &mut Vec<OutputSpan>, mut take: impl FnMut(&View) -> Wanted) -> Wanted {
     let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
     let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
         Ok(match part {
             Part::Text(view) => take(view),
             Part::Gone(span) => {
-                result.dropped.push(gone(span));
+                dropped.push(span_of(span));
                 Wanted::More
             }
         })
@@ -218,4 +265,5 @@ fn scan(journal: &Journal, result: &mut SessionReadResult, mut take: impl FnMut(
     if wanted == Wanted::More {
         let Ok(()) = reader.finish(&mut take);
     }
+    wanted
 }

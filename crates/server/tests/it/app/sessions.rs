@@ -97,6 +97,59 @@ async fn lines_are_read_by_number_and_by_what_they_match() {
     bench.end().await;
 }
 
+/// What `choice` finds, answer by answer, each going on after the last line of the one before.
+async fn page_by_page(client: &mut Client, id: &Value, (choice, most): (Value, u64)) -> Vec<Value> {
+    let mut all = Vec::new();
+    let name = if choice.get("grep").is_some() { "grep" } else { "lines" };
+    let mut params = with(json!({ "sessionId": id, "maxBytes": most }), choice);
+    loop {
+        let answer = client.get("session/read", params.clone()).await;
+        let lines = answer["lines"].as_array().cloned().unwrap_or_default();
+        all.extend(lines.iter().cloned());
+        if answer["truncated"] == false {
+            return all;
+        }
+        let last = lines.last().expect("there is always one")["number"].as_u64().expect("a number");
+        params[name]["first"] = json!(last + 1);
+    }
+}
+
+/// Answers were cut in the middle of a line, were not said to be cut where lines are short, and nothing came past a line
+/// longer than an answer.
+#[tokio::test]
+async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
+    let bench = Bench::new("app-pages");
+    let mut client = bench.client().await;
+    let script = "seq 1 30000; yes '' | head -n 70000; head -c 300000 /dev/zero | tr '\\0' x; printf 'needle\\n'; \
+                  seq 100001 100009";
+    let id = ran(&mut client, script).await;
+    let text = |line: &Value| line["text"].as_str().unwrap_or_default().to_owned();
+    for most in [1000, 200_000, 16 << 20] {
+        let all = page_by_page(&mut client, &id, (json!({ "lines": { "first": 29_000 } }), most)).await;
+        let numbers: Vec<u64> = all.iter().filter_map(|line| line["number"].as_u64()).collect();
+        assert_eq!(numbers, (29_000..=100_010).collect::<Vec<u64>>());
+        let [long] = all.iter().filter(|line| text(line).starts_with('x')).collect::<Vec<_>>()[..] else {
+            panic!("there is one such line")
+        };
+        assert_eq!(long["cut"], most < 300_006);
+        assert_eq!(text(long).len(), 300_006.min(usize::try_from(most).expect("small")));
+        let span =
+            (long["span"]["from"].as_u64().expect("it has"), long["span"]["to"].as_u64().expect("it has"));
+        assert_eq!(span.1 - span.0, 300_007);
+        assert_eq!(text(&all[all.len() - 1]), "100009");
+
+        let grep = json!({ "grep": { "pattern": "99$|needle", "context": 1 } });
+        let found = page_by_page(&mut client, &id, (grep, most)).await;
+        let matches: Vec<&Value> = found.iter().filter(|line| line["matches"] == true).collect();
+        assert_eq!((matches.len(), found.len()), (301, 903));
+        let needle = matches[300];
+        assert_eq!((&needle["cut"], &needle["span"]), (&json!(true), &long["span"]));
+        assert_eq!((&needle["number"], text(needle).ends_with("xneedle")), (&long["number"], true));
+    }
+    client.vanish().await;
+    bench.end().await;
+}
+
 #[tokio::test]
 async fn a_wait_ends_with_the_first_thing_that_holds() {
     let bench = Bench::new("app-wait");
@@ -207,6 +260,12 @@ async fn a_session_is_named_in_one_way_and_must_be_there() {
         (
             "session/read",
             json!({ "sessionId": 7, "lines": { "first": 0 } }),
+            -32602,
+            "session/read lines count from 1, and the last is not before the first",
+        ),
+        (
+            "session/read",
+            json!({ "sessionId": 7, "grep": { "pattern": "x", "first": 0 } }),
             -32602,
             "session/read lines count from 1, and the last is not before the first",
         ),

@@ -1,0 +1,185 @@
+//! The same over TCP. Nothing goes over the wire when the other end stops reading for good: its system goes on taking what is
+//! sent, so writing tells nothing. Where that system is this one, as it is behind loopback addresses, it says of every
+//! socket which halves are shut, to whoever asks.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
+
+use super::EVERY;
+
+/// Waits until the socket at `theirs`, connected to `ours`, is shut for reading. For ever, if it is none of this machine's.
+pub(crate) async fn nobody_reads(ours: SocketAddr, theirs: SocketAddr) {
+    while let Some(shut) = shut_halves(theirs, ours) {
+        if shut & READING != 0 {
+            return;
+        }
+        // timer: nothing tells when it happens.
+        tokio::time::sleep(EVERY).await;
+    }
+    std::future::pending::<()>().await;
+}
+
+/// The half of a socket that is read, as the kernel counts them.
+const READING: u8 = 1;
+
+/// Which halves of the TCP socket at this address, connected to that one, are shut. None if this machine has no such socket
+/// or does not tell.
+fn shut_halves(at: SocketAddr, to: SocketAddr) -> Option<u8> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let kernel =
+        socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG)).ok()?;
+    send(&kernel, &question(at, to)?, SendFlags::empty()).ok()?;
+    let mut answer = [0; ANSWER_LIMIT];
+    // It is there by the time the question is sent.
+    let (count, _) = recv(&kernel, &mut answer, RecvFlags::empty()).ok()?;
+    told(&answer[..count])
+}
+
+/// What one socket is told in fits several times.
+const ANSWER_LIMIT: usize = 4096;
+
+/// `SOCK_DIAG_BY_FAMILY`: one socket's story, asked for and told.
+const ONE_SOCKET: u16 = 20;
+
+/// `NLM_F_REQUEST`.
+const REQUEST: u16 = 1;
+
+const TCP: u8 = 6;
+
+/// The length of a `nlmsghdr`.
+const HEADER: usize = 16;
+
+/// The length of an `inet_diag_msg`.
+const STORY: usize = 72;
+
+/// `INET_DIAG_SHUTDOWN`: the attribute that holds the shut halves, which every story has.
+const SHUT: u16 = 8;
+
+/// A `nlmsghdr` and an `inet_diag_req_v2` about one socket.
+fn question(at: SocketAddr, to: SocketAddr) -> Option<Vec<u8>> {
+    let (family, at_ip, to_ip) = match (at.ip(), to.ip()) {
+        (IpAddr::V4(at), IpAddr::V4(to)) => (AddressFamily::INET, padded(&at.octets()), padded(&to.octets())),
+        (IpAddr::V6(at), IpAddr::V6(to)) => (AddressFamily::INET6, at.octets(), to.octets()),
+        _ => return None,
+    };
+    let mut body = vec![u8::try_from(family.as_raw()).ok()?, TCP, 0, 0];
+    // In whatever state it is.
+    body.extend(u32::MAX.to_ne_bytes());
+    body.extend(at.port().to_be_bytes());
+    body.extend(to.port().to_be_bytes());
+    body.extend(at_ip);
+    body.extend(to_ip);
+    // On any interface, and whichever socket it is.
+    body.extend(0_u32.to_ne_bytes());
+    body.extend([0xff; 8]);
+    let mut question = u32::try_from(HEADER + body.len()).ok()?.to_ne_bytes().to_vec();
+    question.extend(ONE_SOCKET.to_ne_bytes());
+    question.extend(REQUEST.to_ne_bytes());
+    question.extend([0; 8]);
+    question.extend(body);
+    Some(question)
+}
+
+fn padded(address: &[u8; 4]) -> [u8; 16] {
+    let mut whole = [0; 16];
+    whole[..address.len()].copy_from_slice(address);
+    whole
+}
+
+/// The shut halves in an answer; none where it is a refusal.
+fn told(answer: &[u8]) -> Option<u8> {
+    let length = usize::try_from(u32::from_ne_bytes(answer.get(..4)?.try_into().ok()?)).ok()?;
+    if number(answer, 4)? != ONE_SOCKET {
+        return None;
+    }
+    let mut attributes = answer.get(HEADER + STORY..length)?;
+    loop {
+        let length = usize::from(number(attributes, 0)?);
+        let value = attributes.get(4..length)?;
+        if number(attributes, 2)? == SHUT {
+            return value.first().copied();
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn connected(to: IpAddr) -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((to, 0)).expect("an address");
+        let theirs = TcpStream::connect(listener.local_addr().expect("it has one")).expect("it listens");
+        (listener.accept().expect("somebody is there").0, theirs)
+    }
+
+    fn ends(stream: &TcpStream) -> (SocketAddr, SocketAddr) {
+        (stream.local_addr().expect("it has one"), stream.peer_addr().expect("it has one"))
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_reading_for_good_is_noticed_though_nothing_is_sent() {
+        for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+            let (ours, theirs) = connected(ip);
+            let (local, remote) = ends(&ours);
+            assert_eq!(shut_halves(remote, local), Some(0), "{ip}");
+            ours.shutdown(Shutdown::Read).expect("it can be shut");
+            assert_eq!(shut_halves(remote, local), Some(0), "our own half is not theirs");
+            let watching = tokio::spawn(nobody_reads(local, remote));
+            theirs.shutdown(Shutdown::Read).expect("it can be shut");
+            watching.await.expect("no panic");
+        }
+    }
+
+    #[test]
+    fn a_client_of_the_older_protocol_on_a_socket_of_the_newer_is_found() {
+        let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).expect("an address");
+        let port = listener.local_addr().expect("it has one").port();
+        let theirs = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");
+        let (ours, _) = listener.accept().expect("somebody is there");
+        let (local, remote) = ends(&ours);
+        assert!(remote.is_ipv6());
+        assert_eq!(shut_halves(remote, local), Some(0));
+        theirs.shutdown(Shutdown::Read).expect("it can be shut");
+        assert_eq!(shut_halves(remote, local), Some(READING));
+    }
+
+    #[test]
+    fn of_a_socket_that_is_not_on_this_machine_nothing_is_known() {
+        let (ours, _theirs) = connected(Ipv4Addr::LOCALHOST.into());
+        let (local, remote) = ends(&ours);
+        let nowhere = SocketAddr::from(([192, 0, 2, 1], remote.port()));
+        assert_eq!(shut_halves(nowhere, local), None);
+        assert_eq!(shut_halves(SocketAddr::from((Ipv6Addr::LOCALHOST, remote.port())), local), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_read_without_harm(
+            kind in prop_oneof![Just(ONE_SOCKET), any::<u16>()],
+            length in prop_oneof![Just(None), any::<u32>().prop_map(Some)],
+            rest in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let length = length.unwrap_or(8 + u32::try_from(rest.len()).expect("short"));
+            let mut answer = length.to_ne_bytes().to_vec();
+            answer.extend(kind.to_ne_bytes());
+            answer.extend([0; 2]);
+            answer.extend(rest);
+            let _ = told(&answer);
+            for end in 0..answer.len().min(8) {
+                prop_assert_eq!(told(&answer[..end]), None);
+            }
+        }
+    }
+}
