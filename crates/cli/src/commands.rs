@@ -9,6 +9,7 @@ pub(crate) mod dialect;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod exec_server;
+pub(crate) mod file_helper;
 pub(crate) mod guardian;
 pub(crate) mod keep;
 pub(crate) mod keeper;

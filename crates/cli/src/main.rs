@@ -30,6 +30,9 @@ fn main() -> ExitCode {
         commands::confine::run();
         return ExitCode::SUCCESS;
     }
+    if commands::file_helper::asked_for() {
+        return commands::file_helper::run();
+    }
     if let Some(family) = commands::guardian::asked_for() {
         return commands::guardian::run(family);
     }

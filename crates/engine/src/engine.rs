@@ -1,5 +1,9 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
+mod errand;
+
+pub use errand::{Brought, Errand, ErrandError, hand_over};
+
 use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::door;

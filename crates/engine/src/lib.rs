@@ -31,7 +31,9 @@ mod wait;
 
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
-pub use engine::{Ahead, ConfineError, Engine, EngineError, EngineOptions};
+pub use engine::{
+    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandError, hand_over,
+};
 pub use guard::Guard;
 pub use id::SessionId;
 pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
@@ -59,5 +61,6 @@ pub use windlass_output::{Offset, Span};
 pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
 pub use windlass_sys::evidence::{Endpoint, InputKind};
+pub use windlass_sys::process::How;
 pub use windlass_sys::pty::Size;
 pub use windlass_sys::signal::Signal;

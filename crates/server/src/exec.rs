@@ -27,6 +27,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use windlass_engine::Engine;
+use windlass_engine::sandbox::HelperProgram;
+
+pub use self::files::confined::run as run_file_helper;
 
 use self::connection::Connection;
 use self::sessions::{GRACE, Sessions};
@@ -48,6 +51,8 @@ pub struct Place {
     pub temporary: PathBuf,
     /// Where the runtime keeps its records, which no process may change that is kept from anything.
     pub state_directory: PathBuf,
+    /// How to start what works on files in a sandbox: a program that calls [`run_file_helper`] when it finds these arguments.
+    pub file_helper: HelperProgram,
 }
 
 /// A server of the dialect, whatever its connections come through. Clones share the sessions.

@@ -13,8 +13,13 @@ const NAME: &str = "windlass-sandbox";
 
 /// Whether this process was started as a helper.
 pub(crate) fn asked_for() -> bool {
+    started_as(NAME, VERB)
+}
+
+/// Whether this process was started under this name, for this purpose.
+pub(super) fn started_as(name: &str, verb: &str) -> bool {
     let mut words = std::env::args_os();
-    words.next().is_some_and(|name| name == NAME) && words.next().is_some_and(|verb| verb == VERB)
+    words.next().is_some_and(|word| word == name) && words.next().is_some_and(|word| word == verb)
 }
 
 /// Confines itself, and becomes the command.
@@ -22,11 +27,16 @@ pub(crate) fn run() {
     helper::run();
 }
 
-/// How an engine starts one: this same program under another name.
+/// How an engine starts one.
 pub(crate) fn program() -> HelperProgram {
+    itself_as(NAME, VERB)
+}
+
+/// How to start this same program under another name.
+pub(super) fn itself_as(name: &str, verb: &str) -> HelperProgram {
     HelperProgram {
         program: c_string(Config::own_program().as_os_str()),
-        arguments: [NAME, VERB].map(|word| c_string(OsStr::new(word))).into(),
+        arguments: [name, verb].map(|word| c_string(OsStr::new(word))).into(),
     }
 }
 

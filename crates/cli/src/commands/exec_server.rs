@@ -11,9 +11,9 @@ use windlass_server::exec::{ExecServer, Place};
 use windlass_server::listen::Listen;
 
 use crate::args::ExecServe;
-use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
+use crate::commands::{file_helper, guardian};
 use crate::config::Config;
 use crate::confinement;
 use crate::failure::Exit;
@@ -62,6 +62,7 @@ fn place(config: &Config) -> Result<Place> {
         temporary: path("TMPDIR").unwrap_or_else(|| "/tmp".into()),
         state_directory: directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/"))),
         directory,
+        file_helper: file_helper::program(),
     })
 }
 

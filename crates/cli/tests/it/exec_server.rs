@@ -1,6 +1,7 @@
 //! `windlass exec-server` as a program meets it on pipes, and what it has to survive.
 
 mod doors;
+mod files;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -20,9 +21,13 @@ struct Exec {
 
 impl Exec {
     fn start(name: &str) -> Self {
+        Self::start_with(name, &[])
+    }
+
+    fn start_with(name: &str, words: &[&str]) -> Self {
         let home = Home::new(&format!("exec-{name}"));
         let token = survivors::token(&format!("exec-{name}"));
-        let mut command = home.windlass(&["exec-server", "--listen", "stdio"]);
+        let mut command = home.windlass(&[&["exec-server", "--listen", "stdio"], words].concat());
         command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, &token).current_dir(home.path());
         let mut wire = Wire::start(&mut command).expect("windlass starts");
         let hello = json!({ "clientName": "test", "resumeSessionId": null });

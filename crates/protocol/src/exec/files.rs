@@ -1,5 +1,4 @@
-//! Files and folders. Every request may say what it is to be kept from; anything but full access is refused until it
-//! can be enforced.
+//! Files and folders. Every request may say what it is to be kept from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

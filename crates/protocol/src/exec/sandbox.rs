@@ -174,6 +174,14 @@ impl SandboxContext {
             }
         }
     }
+
+    /// Whether nothing has to be enforced here where only files are touched.
+    pub fn is_full_access_to_files(&self) -> bool {
+        match &self.permissions {
+            Permissions::Disabled | Permissions::External => true,
+            Permissions::Managed { file_system, .. } => *file_system == ManagedFileSystem::Unrestricted,
+        }
+    }
 }
 
 #[cfg(test)]

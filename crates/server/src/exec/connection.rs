@@ -21,6 +21,7 @@ use windlass_protocol::exec::{
 };
 
 use super::errands::Errands;
+use super::files::operation::{Operation, parse};
 use super::files::{self, Handles};
 use super::process::Process;
 use super::reply::Reply;
@@ -299,21 +300,18 @@ impl Connection {
     }
 
     async fn file_request(&mut self, method: &str, params: Value, reply: &Reply) -> Result<(), Refusal> {
-        let handles = self.handles.clone();
+        let (handles, server) = (self.handles.clone(), Arc::clone(&self.server));
         match method {
-            "fs/readFile" => self.errand(params, reply, files::read_file).await,
-            "fs/writeFile" => self.errand(params, reply, files::write_file).await,
-            "fs/createDirectory" => self.errand(params, reply, files::create_directory).await,
-            "fs/getMetadata" => self.errand(params, reply, files::get_metadata).await,
-            "fs/canonicalize" => self.errand(params, reply, files::canonicalize).await,
-            "fs/readDirectory" => self.errand(params, reply, files::read_directory).await,
-            "fs/walk" => self.errand(params, reply, files::walk).await,
-            "fs/remove" => self.errand(params, reply, files::remove).await,
-            "fs/copy" => self.errand(params, reply, files::copy).await,
-            "fs/open" => self.errand(params, reply, move |params| handles.open(params)).await,
+            "fs/open" => self.errand(params, reply, move |params| handles.open(&server, params)).await,
             "fs/readBlock" => self.errand(params, reply, move |params| handles.read_block(params)).await,
             "fs/close" => self.errand(params, reply, move |params| handles.close(params)).await,
-            _ => Err(unknown(method)),
+            _ => {
+                let operation = Operation::read(method, params).ok_or_else(|| unknown(method))??;
+                self.ready(Family::FileSystem)?;
+                let reply = reply.clone();
+                self.errands.run(move || reply.give(files::perform(&server, operation))).await;
+                Ok(())
+            }
         }
     }
 
@@ -333,10 +331,6 @@ impl Connection {
         self.errands.run(move || reply.give(work(&params))).await;
         Ok(())
     }
-}
-
-fn parse<P: DeserializeOwned>(params: Value) -> Result<P, Refusal> {
-    serde_json::from_value(params).map_err(|error| Refusal::new(INVALID_PARAMS, error.to_string()))
 }
 
 fn answer(reply: &Reply, result: impl Serialize) -> Result<(), Refusal> {

@@ -112,6 +112,8 @@ fn matches(pattern: &str, name: &OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use windlass_engine::sandbox::HelperProgram;
+
     use super::*;
 
     #[test]
@@ -139,6 +141,7 @@ mod tests {
             directory: "/".into(),
             temporary: "/tmp".into(),
             state_directory: "/nobody/state".into(),
+            file_helper: HelperProgram { program: c"/nobody/files".into(), arguments: Vec::new() },
         }
     }
 

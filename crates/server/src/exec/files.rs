@@ -1,11 +1,14 @@
-//! Files and folders: what each method does, without a thought for who asks. May block, so it runs beside the messages.
+//! Files and folders: what each method does, and where: what a client wants to be kept from things is done in a sandbox. May
+//! block, so it runs beside the messages.
 
+pub(super) mod confined;
 mod copy;
 mod handles;
+pub(super) mod operation;
 mod regular;
 mod walk;
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,30 +17,35 @@ use base64::engine::general_purpose::STANDARD;
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{
     Done, FsCanonicalizeParams, FsCanonicalizeResponse, FsCreateDirectoryParams, FsGetMetadataParams,
-    FsGetMetadataResponse, FsReadDirectoryEntry, FsReadDirectoryParams, FsReadDirectoryResponse,
-    FsReadFileParams, FsReadFileResponse, FsRemoveParams, FsWriteFileParams, NOT_FOUND, PathUri,
-    SandboxContext,
+    FsGetMetadataResponse, FsOpenParams, FsReadDirectoryEntry, FsReadDirectoryParams,
+    FsReadDirectoryResponse, FsReadFileParams, FsReadFileResponse, FsRemoveParams, FsWriteFileParams,
+    NOT_FOUND, PathUri,
 };
 
-pub(super) use self::copy::copy;
 pub(super) use self::handles::Handles;
-pub(super) use self::walk::walk;
+use self::operation::{Operation, Response};
+use super::{Shared, permissions};
 
 /// The largest file that is given in one piece. Clients take no larger messages; `fs/open` gives any file in blocks.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
-/// Refuses what would have to be enforced. Nothing is done in spite of it.
-pub(super) fn check_sandbox(sandbox: Option<&SandboxContext>) -> Result<(), Refusal> {
-    if sandbox.is_none_or(SandboxContext::is_full_access) {
-        return Ok(());
+/// Does what was asked for, kept from what the client wants it to be kept from.
+pub(super) fn perform(server: &Shared, mut operation: Operation) -> Result<Response, Refusal> {
+    match permissions::for_files(server, operation.take_sandbox())? {
+        None => operation.perform(),
+        Some(plan) => confined::perform(server, &plan, &operation),
     }
-    let message = "sandbox: file operations are not kept from anything here, only processes are; \
-                   have the client ask for full access to files, or work on them by processes";
-    Err(Refusal::new(INVALID_REQUEST, message))
 }
 
-pub(super) fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+/// Opens a file to read it, likewise.
+pub(super) fn open(server: &Shared, params: &FsOpenParams) -> Result<File, Refusal> {
+    match permissions::for_files(server, params.sandbox.clone())? {
+        None => regular::to_read(params.path.path()).map_err(|error| refusal(&error)),
+        Some(plan) => confined::open(server, &plan, &params.path),
+    }
+}
+
+fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse, Refusal> {
     let path = params.path.path();
     let file = regular::to_read(path).map_err(|error| refusal(&error))?;
     let size = file.metadata().map_err(|error| refusal(&error))?.len();
@@ -54,16 +62,14 @@ pub(super) fn read_file(params: &FsReadFileParams) -> Result<FsReadFileResponse,
     Ok(FsReadFileResponse { data_base64: STANDARD.encode(bytes) })
 }
 
-pub(super) fn write_file(params: &FsWriteFileParams) -> Result<Done, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn write_file(params: &FsWriteFileParams) -> Result<Done, Refusal> {
     let bytes = STANDARD.decode(&params.data_base64).map_err(|error| {
         Refusal::new(INVALID_REQUEST, format!("fs/writeFile requires valid base64 dataBase64: {error}"))
     })?;
     done(regular::to_replace(params.path.path(), None).and_then(|mut file| file.write_all(&bytes)))
 }
 
-pub(super) fn create_directory(params: &FsCreateDirectoryParams) -> Result<Done, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn create_directory(params: &FsCreateDirectoryParams) -> Result<Done, Refusal> {
     let path = params.path.path();
     done(match params.recursive {
         Some(false) => std::fs::create_dir(path),
@@ -71,8 +77,7 @@ pub(super) fn create_directory(params: &FsCreateDirectoryParams) -> Result<Done,
     })
 }
 
-pub(super) fn get_metadata(params: &FsGetMetadataParams) -> Result<FsGetMetadataResponse, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn get_metadata(params: &FsGetMetadataParams) -> Result<FsGetMetadataResponse, Refusal> {
     let path = params.path.path();
     let found = std::fs::metadata(path).map_err(|error| refusal(&error))?;
     Ok(FsGetMetadataResponse {
@@ -85,14 +90,12 @@ pub(super) fn get_metadata(params: &FsGetMetadataParams) -> Result<FsGetMetadata
     })
 }
 
-pub(super) fn canonicalize(params: &FsCanonicalizeParams) -> Result<FsCanonicalizeResponse, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn canonicalize(params: &FsCanonicalizeParams) -> Result<FsCanonicalizeResponse, Refusal> {
     let path = std::fs::canonicalize(params.path.path()).map_err(|error| refusal(&error))?;
     Ok(FsCanonicalizeResponse { path: PathUri::of(path) })
 }
 
-pub(super) fn read_directory(params: &FsReadDirectoryParams) -> Result<FsReadDirectoryResponse, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn read_directory(params: &FsReadDirectoryParams) -> Result<FsReadDirectoryResponse, Refusal> {
     let listing = std::fs::read_dir(params.path.path()).map_err(|error| refusal(&error))?;
     let entry = |entry: io::Result<std::fs::DirEntry>| {
         let entry = entry?;
@@ -110,8 +113,7 @@ pub(super) fn read_directory(params: &FsReadDirectoryParams) -> Result<FsReadDir
     Ok(FsReadDirectoryResponse { entries })
 }
 
-pub(super) fn remove(params: &FsRemoveParams) -> Result<Done, Refusal> {
-    check_sandbox(params.sandbox.as_ref())?;
+fn remove(params: &FsRemoveParams) -> Result<Done, Refusal> {
     let path = params.path.path();
     let removed = std::fs::symlink_metadata(path).and_then(|found| {
         match (found.is_dir(), params.recursive.unwrap_or(true)) {

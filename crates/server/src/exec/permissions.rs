@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Plan, Policy, Surroundings};
 use windlass_protocol::envelope::{INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::{
-    ExecParams, ManagedFileSystem, ManagedNetwork, MissingPath, NetworkPermission, PermissionAccess,
+    ExecParams, ManagedFileSystem, ManagedNetwork, MissingPath, NetworkPermission, PathUri, PermissionAccess,
     PermissionEntry, PermissionPath, Permissions, SandboxContext, SpecialPath,
 };
 
@@ -28,6 +28,20 @@ pub(super) fn plan(server: &Shared, params: &ExecParams) -> Result<Option<Arc<Pl
     let confined = confined.with_network(network.unwrap_or_else(|| network_of(context)));
     let surroundings = surroundings(directory, &server.place);
     let plan = server.engine.confine(&Policy::Confined(confined), &surroundings);
+    plan.map_err(|error| refused(error.to_string()))
+}
+
+/// What a file operation is kept from; `None`: from nothing.
+pub(super) fn for_files(
+    server: &Shared,
+    context: Option<SandboxContext>,
+) -> Result<Option<Arc<Plan>>, Refusal> {
+    let Some(context) = context.filter(|context| !context.is_full_access_to_files()) else { return Ok(None) };
+    let refused = |why: String| Refusal::new(INVALID_REQUEST, format!("sandbox: {why}"));
+    let directory = context.cwd.as_ref().map_or(server.place.directory.as_path(), PathUri::path);
+    let confined = confined(&context, directory, &server.place).map_err(refused)?;
+    let surroundings = surroundings(directory, &server.place);
+    let plan = server.engine.confine(&Policy::Confined(confined.with_network(Network::Off)), &surroundings);
     plan.map_err(|error| refused(error.to_string()))
 }
 

@@ -59,6 +59,7 @@ fn codex_that_wants_a_sandbox_gets_one() {
     let command = format!("touch ran; touch '{}/ran' || echo kept from it", outside.path().display());
     let model = Model::playing(vec![
         always(Reply::call(ToolName::plain("exec_command"), json!({ "cmd": command }))),
+        always(Reply::call_with_text(ToolName::plain("apply_patch"), PATCH)),
         always(Reply::text(CONCLUSION)),
     ]);
     let mut codex = codex(&stage.quarters, &model, &stage.url);
@@ -69,7 +70,14 @@ fn codex_that_wants_a_sandbox_gets_one() {
         result.contains("Read-only file system") && result.contains("kept from it"),
         "{result} in {seen}"
     );
-    assert!(stage.quarters.path().join("work/ran").exists());
+    let work = stage.quarters.path().join("work");
+    assert!(work.join("ran").exists());
+    // Its patches come with the same permissions.
+    let result = requests[2].last_result();
+    assert!(result.contains("A new/file.txt"), "{result} in {seen}");
+    assert_eq!(std::fs::read_to_string(work.join("new/file.txt")).expect("the patch made it"), "hello\n");
+    assert_eq!(std::fs::read_to_string(work.join("old.txt")).expect("it is there"), "uno\ntwo\n");
+    assert!(!work.join("gone.txt").exists());
     assert_eq!(outside.names(), Vec::<String>::new());
     stage.end();
 }

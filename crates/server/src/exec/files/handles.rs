@@ -13,7 +13,8 @@ use windlass_protocol::exec::{
     NOT_FOUND,
 };
 
-use super::{check_sandbox, refusal, regular};
+use super::refusal;
+use crate::exec::Shared;
 
 /// The longest name of an opened file.
 const LONGEST_NAME: usize = 32;
@@ -29,15 +30,18 @@ pub(in crate::exec) struct Handles {
 }
 
 impl Handles {
-    pub(in crate::exec) fn open(&self, params: &FsOpenParams) -> Result<FsOpenResponse, Refusal> {
+    pub(in crate::exec) fn open(
+        &self,
+        server: &Shared,
+        params: &FsOpenParams,
+    ) -> Result<FsOpenResponse, Refusal> {
         check_name(&params.handle_id)?;
-        check_sandbox(params.sandbox.as_ref())?;
         if params.mode == FsOpenMode::Replace {
             return refuse(
                 "files are opened for reading only: write the whole file with fs/writeFile".to_owned(),
             );
         }
-        let file = regular::to_read(params.path.path()).map_err(|error| refusal(&error))?;
+        let file = super::open(server, params)?;
         let mut open = self.lock();
         if open.contains_key(&params.handle_id) {
             return refuse(format!("file handle `{}` already exists", params.handle_id));

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use windlass_engine::sandbox::HelperProgram;
 use windlass_engine::{Engine, EngineOptions, Patience, Session};
 use windlass_server::exec::{AfterLoss, ExecServer, Place};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
@@ -42,6 +43,8 @@ impl Bench {
             directory: scratch.path().into(),
             temporary: "/tmp".into(),
             state_directory: state.path().into(),
+            // The engine has no sandboxes either.
+            file_helper: HelperProgram { program: c"/nobody/files".into(), arguments: Vec::new() },
         };
         let server = ExecServer::with_grace(engine.clone(), place, grace);
         Self { scratch, _state: state, token: survivors::token(name), server, engine }

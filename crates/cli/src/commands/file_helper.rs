@@ -1,0 +1,29 @@
+//! `windlass work-on-files`, never typed by people: does one file operation of an exec-server's client inside a sandbox. Like
+//! the sandbox's helper it is recognised before anything else is done, because it costs every such operation.
+
+use std::process::ExitCode;
+
+use windlass_engine::sandbox::HelperProgram;
+
+use crate::commands::confine;
+
+const VERB: &str = "work-on-files";
+const NAME: &str = "windlass-files";
+
+/// Whether this process was started as one.
+pub(crate) fn asked_for() -> bool {
+    confine::started_as(NAME, VERB)
+}
+
+/// Does what it is told on standard input.
+pub(crate) fn run() -> ExitCode {
+    match windlass_server::exec::run_file_helper() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// How a server starts one: this same program under another name.
+pub(crate) fn program() -> HelperProgram {
+    confine::itself_as(NAME, VERB)
+}

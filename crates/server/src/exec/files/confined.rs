@@ -1,0 +1,100 @@
+//! File operations that are kept from something. A copy of this program does them in a sandbox, so the same kernel judges them
+//! that judges processes: it is told what to do on standard input, says on standard output how that went, and sends an opened
+//! file over a channel.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windlass_engine::sandbox::Plan;
+use windlass_engine::{Brought, Errand, How, hand_over};
+use windlass_protocol::envelope::{INTERNAL_ERROR, Refusal};
+use windlass_protocol::exec::PathUri;
+
+use super::operation::{Operation, Response};
+use super::{refusal, regular};
+use crate::exec::Shared;
+
+/// What the copy is to do.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Task<O> {
+    /// This, to the end.
+    Perform(O),
+    /// Open a file to read it, and send it.
+    Open(PathUri),
+}
+
+/// How it went.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Outcome<R> {
+    Result(R),
+    Error(Refusal),
+}
+
+pub(super) fn perform(server: &Shared, plan: &Arc<Plan>, operation: &Operation) -> Result<Response, Refusal> {
+    let brought = send(server, plan, &Task::Perform(operation))?;
+    heard(&brought).map(Response::Told)
+}
+
+pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<File, Refusal> {
+    let mut brought = send(server, plan, &Task::<Operation>::Open(path.clone()))?;
+    heard(&brought)?;
+    brought.descriptors.pop().map(File::from).ok_or_else(|| silent(&brought.how))
+}
+
+fn send(server: &Shared, plan: &Arc<Plan>, task: &Task<impl Serialize>) -> Result<Brought, Refusal> {
+    let internal = |reason: String| Refusal::new(INTERNAL_ERROR, format!("sandbox: {reason}"));
+    let input = serde_json::to_vec(task).map_err(|error| internal(error.to_string()))?;
+    let helper = &server.place.file_helper;
+    let (program, arguments) = (helper.program.clone(), helper.arguments.clone());
+    let brought = server.engine.run_errand(plan, Errand { program, arguments, input: &input });
+    brought.map_err(|error| internal(error.to_string()))
+}
+
+fn heard(brought: &Brought) -> Result<Value, Refusal> {
+    match serde_json::from_slice::<Outcome<Value>>(&brought.output) {
+        Ok(Outcome::Result(result)) => Ok(result),
+        Ok(Outcome::Error(refusal)) => Err(refusal),
+        Err(_) => Err(silent(&brought.how)),
+    }
+}
+
+fn silent(how: &How) -> Refusal {
+    let how = match how {
+        How::Exited(code) => format!("it ended with code {code}"),
+        How::Signalled(signal) => format!("signal {} ended it", signal.number()),
+        How::Unknown => "nobody knows how it ended".to_owned(),
+    };
+    let message =
+        format!("sandbox: the process that was to work on files in it gave no answer; {how}; try it again");
+    Refusal::new(INTERNAL_ERROR, message)
+}
+
+/// The whole life of such a copy.
+///
+/// # Errors
+/// When it cannot be told what to do, or cannot say how that went.
+pub fn run() -> io::Result<()> {
+    let mut task = Vec::new();
+    io::stdin().lock().read_to_end(&mut task)?;
+    let outcome = match serde_json::from_slice(&task)? {
+        Task::Perform::<Operation>(operation) => operation.perform(),
+        Task::Open(path) => open_and_send(&path),
+    };
+    let outcome = match outcome {
+        Ok(response) => Outcome::Result(response),
+        Err(refusal) => Outcome::Error(refusal),
+    };
+    let mut output = io::stdout().lock();
+    serde_json::to_writer(&mut output, &outcome)?;
+    output.flush()
+}
+
+fn open_and_send(path: &PathUri) -> Result<Response, Refusal> {
+    let file = regular::to_read(path.path()).map_err(|error| refusal(&error))?;
+    hand_over(file).map_err(|errno| refusal(&errno.into())).map(|()| Response::Told(Value::Null))
+}
