@@ -2,6 +2,7 @@
 
 mod doors;
 mod files;
+mod words;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
