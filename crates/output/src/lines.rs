@@ -243,8 +243,10 @@ impl GrepLine {
 
     /// Looks for the pattern. Where the line was too long to be joined, its end is not known, so nothing matches there.
     fn search(&mut self, pattern: &Pattern) -> bool {
-        let found = pattern.find(&self.text).filter(|found| !self.cut.after || found.end < self.text.len());
-        let Some(found) = found else { return false };
+        let Some(found) = pattern.find(&self.text) else { return false };
+        if self.cut.after && !pattern.is_match_within(&self.text) {
+            return false;
+        }
         (self.kind, self.hit) = (GrepKind::Match, found);
         true
     }
@@ -499,7 +501,9 @@ mod tests {
         line.extend(b"needle\n");
         assert_eq!(grepped(&line, 1 << 20, "needle"), []);
         assert_eq!(grepped(&line, 1 << 20, "x$"), []);
-        assert_eq!(grepped(&line, 1 << 20, "^x").len(), 1);
+        for matching in ["^x", "x+", "^x.*", "x$|xx"] {
+            assert_eq!(grepped(&line, 1 << 20, matching).len(), 1, "{matching}");
+        }
     }
 
     proptest::proptest! {

@@ -100,6 +100,11 @@ impl Pattern {
         self.regex.find(text.as_bytes()).map(|found| found.range())
     }
 
+    /// Whether it matches somewhere in `text`, whatever comes after that.
+    pub(crate) fn is_match_within(&self, text: &str) -> bool {
+        self.regex.shortest_match(text.as_bytes()).is_some_and(|end| end < text.len())
+    }
+
     /// The first match that begins at `from` or later; what lies before is only looked back at.
     fn find_from(&self, bytes: &[u8], from: usize) -> Option<Range<usize>> {
         if from > bytes.len() {

@@ -25,7 +25,7 @@ pub use ground::{Ground, Grounds, Means};
 pub use machine::Machine;
 pub use order::{DOOR, Failure, Stage};
 pub use pattern::Pattern;
-pub use plan::{Layer, Plan, PlanError, Ruling, Surroundings, plan, plan_for};
+pub use plan::{HIDDEN, Layer, Plan, PlanError, Ruling, Surroundings, plan, plan_for};
 pub use policy::{Access, Base, Confined, Network, Policy, Rule, Temporary};
 pub use protect::Unborn;
 pub use start::{Command, HelperProgram, Line, StartFailure, Started, launch};

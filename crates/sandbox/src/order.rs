@@ -2,7 +2,7 @@
 //! without versions. Reading never trusts a length.
 
 use crate::denial::{Denial, Operation};
-use crate::plan::Ruling;
+use crate::plan::{Ruling, ruling_at};
 use crate::policy::{Access, Network};
 use crate::protect::Unborn;
 use rustix::io::Errno;
@@ -52,6 +52,21 @@ pub(crate) struct Order {
     pub(crate) groups: u32,
     /// What the kernel is to hold the command's processes to.
     pub(crate) limits: ProcessLimits,
+}
+
+impl Order {
+    /// Whether names are made, moved and removed by the supervisor: there are some that must not come into being, or places
+    /// that what is around them must not be moved away with.
+    pub(crate) fn keeps_names(&self) -> bool {
+        !self.unborn.is_empty() || self.rulings.iter().any(|ruling| self.is_held(ruling))
+    }
+
+    /// Whether something in a place that can be changed must stay where it is.
+    pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
+        let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
+        above.is_some_and(|above| above.access == Access::Write)
+            && (ruling.pinned || ruling.access != Access::Write)
+    }
 }
 
 /// What stands for the port of a command's door until it is open.
@@ -225,7 +240,7 @@ impl Order {
         });
         out.list(&self.unborn, |out, unborn| {
             out.path(&unborn.directory);
-            out.block(unborn.name.as_bytes());
+            out.path(Path::new(&unborn.name));
             out.block(unborn.origin.as_bytes());
         });
         out.list(&self.sockets, |out, path| out.path(path));
@@ -267,7 +282,8 @@ impl Order {
                 })
             })?,
             unborn: from.list(|from| {
-                Some(Unborn { directory: from.path()?, name: from.text()?, origin: from.text()? })
+                let (directory, name) = (from.path()?, from.path()?.into_os_string());
+                Some(Unborn { directory, name, origin: from.text()? })
             })?,
             sockets: from.list(Reader::path)?,
             readable: {

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
-    plain: bool,
+    /// The path, where it is one and no pattern. It may be no text.
+    plain: Option<PathBuf>,
 }
 
 /// One name of a pattern.
@@ -27,12 +28,12 @@ pub(crate) enum Step {
 impl Pattern {
     /// A pattern as it was written. `~/` is the home directory.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), plain: false }
+        Self { text: text.into(), plain: None }
     }
 
     /// Exactly this path, whatever characters are in it.
     pub fn plain(path: &Path) -> Self {
-        Self { text: path.to_string_lossy().into_owned(), plain: true }
+        Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()) }
     }
 
     /// As it was written.
@@ -41,18 +42,18 @@ impl Pattern {
     }
 
     pub(crate) fn needs_home(&self) -> bool {
-        !self.plain && (self.text == "~" || self.text.starts_with("~/"))
+        self.plain.is_none() && (self.text == "~" || self.text.starts_with("~/"))
     }
 
     /// Somebody else's home, as a shell would understand it.
     pub(crate) fn is_of_another_home(&self) -> bool {
-        !self.plain && self.text.starts_with('~') && !self.needs_home()
+        self.plain.is_none() && self.text.starts_with('~') && !self.needs_home()
     }
 
     /// The plain path it begins with, seen from the workspace and the home, and the names that follow it.
     pub(crate) fn split(&self, workspace: &Path, home: Option<&Path>) -> (PathBuf, Vec<Step>) {
-        if self.plain {
-            return (workspace.join(&self.text), Vec::new());
+        if let Some(path) = &self.plain {
+            return (workspace.join(path), Vec::new());
         }
         let (mut start, text) = match (self.text.strip_prefix('~'), home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => (home.to_owned(), rest),

@@ -130,8 +130,8 @@ pub fn plan(
     let mut rulings =
         vec![Ruling::new("/", Access::Read, format!("{}: everything else", confined.base.name()))];
     add_writable_places(confined, surroundings, files, &mut rulings);
-    expand::add_rules(confined, surroundings, files, &mut rulings)?;
-    let unborn = protect::add_protected(&mut rulings, files);
+    let mut unborn = expand::add_rules(confined, surroundings, files, &mut rulings)?;
+    unborn.extend(protect::add_protected(&mut rulings, files));
     add_kept(surroundings, files, &mut rulings);
     let rulings = in_order(rulings);
     refuse_unsuitable(&rulings)?;
@@ -228,9 +228,12 @@ fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
     }
 }
 
-/// What the runtime keeps is nobody's to change, also where it lies in a writable place.
+/// What the runtime keeps is nobody's to change, also where it lies in a writable place. Where nothing may be read, that stays.
 fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Vec<Ruling>) {
     for kept in surroundings.kept.iter().filter_map(|kept| files.real(kept)) {
+        if most_specific(rulings, &kept).is_some_and(|ruling| ruling.access == Access::Deny) {
+            continue;
+        }
         rulings.push(Ruling::new(kept, Access::Read, "windlass keeps its own records there"));
     }
     for door in surroundings.doors.iter().filter_map(|door| files.real(door)) {
@@ -269,7 +272,7 @@ fn foreign_sockets(rulings: &[Ruling], files: &dyn Files) -> Vec<PathBuf> {
 }
 
 /// Directories of which a confined command has its own.
-pub(crate) const HIDDEN: [&str; 4] = ["/run", "/var/run", "/dev", "/proc"];
+pub const HIDDEN: [&str; 4] = ["/run", "/var/run", "/dev", "/proc"];
 
 #[cfg(test)]
 pub(crate) mod tests;

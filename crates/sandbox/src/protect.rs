@@ -3,8 +3,9 @@
 //! commits work and hooks cannot be planted.
 
 use crate::files::{Files, Kind};
-use crate::plan::Ruling;
+use crate::plan::{Ruling, most_specific};
 use crate::policy::Access;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A name that must not come into being in a directory.
@@ -13,7 +14,7 @@ pub struct Unborn {
     /// The directory. Without links.
     pub directory: PathBuf,
     /// The name.
-    pub name: String,
+    pub name: OsString,
     /// Who said so.
     pub origin: String,
 }
@@ -63,18 +64,28 @@ impl Protection<'_> {
         match (self.files.kind(&path), self.files.real(&path)) {
             (Some(Kind::Link), Some(real)) => {
                 // The link itself could be replaced, so its name is watched as well.
-                self.rulings.push(Ruling::new(real, Access::Read, origin.clone()));
+                self.keep_as_it_is(real, origin.clone());
                 self.stay_away(directory, name, origin);
             }
             (Some(Kind::Link) | None, _) => self.stay_away(directory, name, origin),
-            (Some(Kind::Directory | Kind::File), _) => {
-                self.rulings.push(Ruling::new(path, Access::Read, origin));
-            }
+            (Some(Kind::Directory | Kind::File), _) => self.keep_as_it_is(path, origin),
         }
     }
 
+    /// Only what could be changed needs that, and nobody may read more for being kept from writing: links may lead to what is
+    /// denied.
+    fn keep_as_it_is(&mut self, path: PathBuf, origin: String) {
+        if self.is_writable(&path) {
+            self.rulings.push(Ruling::new(path, Access::Read, origin));
+        }
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        most_specific(self.rulings, path).is_some_and(|ruling| ruling.access == Access::Write)
+    }
+
     fn stay_away(&mut self, directory: &Path, name: &str, origin: String) {
-        self.unborn.push(Unborn { directory: directory.to_owned(), name: name.to_owned(), origin });
+        self.unborn.push(Unborn { directory: directory.to_owned(), name: name.into(), origin });
     }
 
     fn repository(&mut self, root: &Path) {
@@ -125,7 +136,7 @@ impl Protection<'_> {
     /// What is in it can be changed as before, but it cannot be moved or replaced.
     fn pin(&mut self, directory: &Path) {
         let origin = format!("protected: {}", directory.display());
-        let above = crate::plan::most_specific(self.rulings, directory).map(|ruling| ruling.access);
+        let above = most_specific(self.rulings, directory).map(|ruling| ruling.access);
         let access = above.unwrap_or(Access::Write);
         self.rulings.push(Ruling { pinned: true, ..Ruling::new(directory, access, origin) });
     }
@@ -135,7 +146,7 @@ impl Protection<'_> {
             return;
         }
         for name in self.files.names(directory) {
-            let path = directory.join(name);
+            let Some(path) = self.inner_directory(&directory.join(name)) else { continue };
             if self.files.kind(&path.join("HEAD")).is_some() {
                 self.pin(&path);
                 for order in ORDERS.iter().chain(&["gitdir"]) {
@@ -146,5 +157,28 @@ impl Protection<'_> {
                 self.inner(&path, depth + 1);
             }
         }
+    }
+
+    /// A directory, or the one that a link leads to, if it is ours to be changed: whoever works here can make links to anything.
+    fn inner_directory(&self, path: &Path) -> Option<PathBuf> {
+        match self.files.kind(path)? {
+            Kind::Directory => Some(path.to_owned()),
+            Kind::Link => self
+                .files
+                .real(path)
+                .filter(|real| self.is_writable(real) && self.files.kind(real) == Some(Kind::Directory)),
+            Kind::File => None,
+        }
+    }
+}
+
+/// What must stay away so that nothing comes to be at a path: the first part of it that is not there.
+pub(crate) fn unborn_at(path: &Path, origin: &str, files: &dyn Files) -> Option<Unborn> {
+    let (mut above, mut name): (&Path, &OsStr) = (path.parent()?, path.file_name()?);
+    loop {
+        if let Some(directory) = files.real(above) {
+            return Some(Unborn { directory, name: name.to_owned(), origin: origin.to_owned() });
+        }
+        (above, name) = (above.parent()?, above.file_name()?);
     }
 }

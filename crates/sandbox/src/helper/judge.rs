@@ -103,7 +103,7 @@ impl Judge<'_> {
 
     /// Whether names are made, moved and removed by us: there are some that only we keep from coming into being.
     fn carries_names(&self) -> bool {
-        self.is_alone() || !self.order.unborn.is_empty()
+        self.is_alone() || self.order.keeps_names()
     }
 
     /// Whether no mount keeps anything.
@@ -234,13 +234,17 @@ impl Judge<'_> {
         }
     }
 
-    /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts go with
-    /// the directory.
+    /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts would go with
+    /// the directory, but those of the next command are where the rules say.
     fn held_in_place(&self, entry: &Entry) -> Option<Answer> {
         let path = entry.path();
-        let rulings = self.order.rulings.iter().filter(|_| self.is_alone()).map(|ruling| &ruling.path);
-        let cradles = self.order.unborn.iter().map(|unborn| &unborn.directory);
-        let inside = rulings.chain(cradles).find(|inside| inside.starts_with(&path))?;
+        let is_held = |ruling: &&Ruling| {
+            ruling.path.starts_with(&path) && (self.is_alone() || self.order.is_held(ruling))
+        };
+        let cradle = |unborn: &&Unborn| unborn.directory.starts_with(&path);
+        let held = self.order.rulings.iter().find(is_held).map(|ruling| &ruling.path);
+        let inside =
+            held.or_else(|| self.order.unborn.iter().find(cradle).map(|unborn| &unborn.directory))?;
         let rule = format!("{} is in it", inside.display());
         let target = path.display().to_string();
         Some(Answer::Refuse(Errno::BUSY, Denial { operation: Operation::Rename, target, rule, times: 1 }))

@@ -3,7 +3,7 @@
 use crate::calls::{self, Wanted};
 use crate::order::{Failure, NetworkKind, Order, Stage};
 use crate::policy::Access;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::filter::Rule;
@@ -15,7 +15,7 @@ pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
         own_network: order.own_network,
         supervised: order.supervisor,
         namespaces: order.namespaces,
-        names_kept: !order.unborn.is_empty(),
+        names_kept: order.keeps_names(),
         reads: order.rulings.iter().any(|ruling| ruling.access == Access::Deny),
     })
 }
@@ -32,33 +32,40 @@ pub(super) fn enforce_landlock(order: &Order) -> Result<(), Failure> {
     let no_tcp = !order.own_network && order.network != NetworkKind::On;
     let beyond = Beyond { no_tcp, scoped: true };
     let rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
-    for (path, rights) in allowed(order) {
-        allow(&rules, &path, rights)
+    let shared = common(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::empty()));
+    // Places of the plan are without links. One that has some by now is somewhere else.
+    let planned = planned(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::NO_SYMLINKS));
+    for (path, rights, how) in planned.chain(shared) {
+        allow(&rules, (&path, how), rights)
             .map_err(|errno| Failure { place: path.display().to_string(), ..failed(errno) })?;
     }
     rules.enforce().map_err(failed)
 }
 
-fn allow(rules: &Ruleset, path: &Path, rights: Rights) -> Result<(), Errno> {
-    let place = match open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+fn allow(rules: &Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) -> Result<(), Errno> {
+    let place = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), how) {
         Ok(place) => place,
         // What is not there, or not for us, needs no rule.
-        Err(Errno::NOENT | Errno::ACCESS) => return Ok(()),
+        Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let rights = if path.is_dir() { rights } else { rights.of_files() };
-    rules.allow(place, rights)
+    let is_directory = FileType::from_raw_mode(fstat(&place)?.st_mode).is_dir();
+    rules.allow(place, if is_directory { rights } else { rights.of_files() })
 }
 
-fn allowed(order: &Order) -> Vec<(PathBuf, Rights)> {
+fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
     let mut allowed = Vec::new();
     for path in order.readable.iter().flatten() {
         allowed.push((path.clone(), Rights::READ.and(Rights::EXECUTE)));
     }
     let writable = order.rulings.iter().filter(|ruling| ruling.access == Access::Write);
     allowed.extend(writable.map(|ruling| (ruling.path.clone(), Rights::WRITE)));
+    allowed
+}
+
+fn common(order: &Order) -> Vec<(PathBuf, Rights)> {
     let own: &[(&str, Rights)] = if order.namespaces { &OWN_PLACES } else { &COMMON_PLACES };
-    allowed.extend(own.iter().map(|(path, rights)| (PathBuf::from(path), *rights)));
+    let mut allowed: Vec<_> = own.iter().map(|(path, rights)| (PathBuf::from(path), *rights)).collect();
     if !order.namespaces {
         allowed.extend(own_terminal().map(|path| (path, Rights::WRITE_INTO)));
     }

@@ -5,7 +5,7 @@ use crate::order::{Failure, Order, Stage};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -56,8 +56,8 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
     }
     for socket in &order.sockets {
         // One that is gone meanwhile needs no hiding.
-        if let Ok(nothing) = mount::copy(c"/dev/null") {
-            let _ = nothing.put_at(&c_path(socket));
+        if let (Ok(nothing), Ok(held)) = (mount::copy(c"/dev/null"), Held::at(socket)) {
+            let _ = nothing.put_over(&held.place);
         }
     }
     Ok(())
@@ -68,7 +68,7 @@ const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
 fn own_terminal(terminals: &OwnedFd) -> Option<Piece> {
-    let number = rustix::fs::minor(rustix::fs::fstat(rustix::stdio::stdin()).ok()?.st_rdev);
+    let number = rustix::fs::minor(fstat(rustix::stdio::stdin()).ok()?.st_rdev);
     mount::copy_entry(terminals, &CString::new(number.to_string()).ok()?).ok()
 }
 
@@ -104,6 +104,22 @@ pub(super) struct Copied {
     is_directory: bool,
 }
 
+/// A place of the plan. Such places are without links: one that has some by now was exchanged, and what it leads to is none of
+/// the plan's.
+struct Held {
+    place: OwnedFd,
+    is_directory: bool,
+}
+
+impl Held {
+    fn at(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let place = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+        let is_directory = FileType::from_raw_mode(fstat(&place)?.st_mode).is_dir();
+        Ok(Self { place, is_directory })
+    }
+}
+
 /// Copies of what is to stay visible in a way of its own.
 pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
     let copy = |ruling: &Ruling| {
@@ -111,10 +127,11 @@ pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
             return Ok(None);
         }
         let place = |errno| failed(Stage::Place, &ruling.path, errno);
-        let piece = mount::copy(&c_path(&ruling.path)).map_err(place)?;
+        let held = Held::at(&ruling.path).map_err(place)?;
+        let piece = mount::copy_of(&held.place).map_err(place)?;
         let writing = if ruling.access == Access::Read { Writing::Refused } else { Writing::Allowed };
         piece.set_writing(writing).map_err(place)?;
-        Ok(Some(Copied { piece, is_directory: ruling.path.is_dir() }))
+        Ok(Some(Copied { piece, is_directory: held.is_directory }))
     };
     order.rulings.iter().map(copy).collect::<Result<_, _>>().map(Pieces)
 }
@@ -127,10 +144,14 @@ fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<()
             if is_out_of_sight(rulings, path) {
                 make_place(path, is_directory).map_err(io_failed(Stage::Place, path))?;
             }
-            piece.put_at(&c_path(path)).map_err(place)
+            piece.put_over(&Held::at(path).map_err(place)?.place).map_err(place)
         }
-        None if path.is_dir() => nothing().map_err(place)?.put_at(&c_path(path)).map_err(place),
-        None => mount::copy(&c_path(Path::new(NO_FILE))).map_err(place)?.put_at(&c_path(path)).map_err(place),
+        None => {
+            let held = Held::at(path).map_err(place)?;
+            let nothing =
+                if held.is_directory { nothing() } else { mount::copy(&c_path(Path::new(NO_FILE))) };
+            nothing.and_then(|nothing| nothing.put_over(&held.place)).map_err(place)
+        }
     }
 }
 

@@ -20,7 +20,9 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
 use rustix::io::Errno;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::process::exit;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
@@ -294,12 +296,12 @@ impl<'a> Watch<'a> {
         while let Ok(event) = reader.next() {
             let Some(place) = self.cradles.get(&event.wd()) else { continue };
             let directory = &self.judge.order.unborn[*place].directory;
-            let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())).unwrap_or_default();
             let found =
                 self.judge.order.unborn.iter().find(|it| it.directory == *directory && it.name == name);
             born.extend(found.map(|unborn| Denial {
                 operation: Operation::Create,
-                target: directory.join(&name).display().to_string(),
+                target: directory.join(name).display().to_string(),
                 rule: format!(
                     "{}; it has come into being all the same, from outside or as a socket",
                     unborn.origin

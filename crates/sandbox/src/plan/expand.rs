@@ -4,6 +4,7 @@ use super::{PlanError, Ruling, Surroundings};
 use crate::files::{Files, Kind};
 use crate::pattern::Step;
 use crate::policy::{Access, Confined, Rule};
+use crate::protect::{Unborn, unborn_at};
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.
@@ -14,7 +15,8 @@ pub(super) fn add_rules(
     surroundings: &Surroundings,
     files: &dyn Files,
     rulings: &mut Vec<Ruling>,
-) -> Result<(), PlanError> {
+) -> Result<Vec<Unborn>, PlanError> {
+    let mut unborn = Vec::new();
     for rule in &confined.rules {
         if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
             return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
@@ -22,16 +24,25 @@ pub(super) fn add_rules(
         let (start, steps) = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         if steps.is_empty() {
-            rulings.extend(plain(rule, start, &origin, files)?);
+            match plain(rule, start, &origin, files)? {
+                Place::There(ruling) => rulings.push(ruling),
+                Place::Missing(missing) => unborn.extend(missing),
+            }
             continue;
         }
+        // Links are not followed on the way, but what was named may be one.
+        let start = files.real(&start).unwrap_or(start);
         let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
         if search.walk(&start, &steps).is_err() {
             return Err(PlanError::TooManyFiles { pattern: rule.place.text().to_owned(), limit: MOST_FILES });
         }
         rulings.extend(search.found.into_iter().map(|path| Ruling::new(path, rule.access, origin.clone())));
     }
-    Ok(())
+    // Elsewhere nothing comes into being anyway.
+    unborn.retain(|unborn| {
+        super::most_specific(rulings, &unborn.directory).is_some_and(|ruling| ruling.access == Access::Write)
+    });
+    Ok(unborn)
 }
 
 pub(super) fn name(access: Access) -> &'static str {
@@ -42,12 +53,20 @@ pub(super) fn name(access: Access) -> &'static str {
     }
 }
 
-/// What holds for one path, if there is anything at it.
-fn plain(rule: &Rule, path: PathBuf, origin: &str, files: &dyn Files) -> Result<Option<Ruling>, PlanError> {
+/// One path, as it was found.
+enum Place {
+    /// What holds for it.
+    There(Ruling),
+    /// What must not come into being, so that it stays away.
+    Missing(Option<Unborn>),
+}
+
+fn plain(rule: &Rule, path: PathBuf, origin: &str, files: &dyn Files) -> Result<Place, PlanError> {
     match (files.real(&path), rule.access) {
-        (Some(real), access) => Ok(Some(Ruling::new(real, access, origin))),
-        // What is not there cannot be read; that it should be writable is a mistake of whoever wrote the policy.
-        (None, Access::Deny | Access::Read) => Ok(None),
+        (Some(real), access) => Ok(Place::There(Ruling::new(real, access, origin))),
+        // What is not there cannot be read, and must not be made; that it should be writable is a mistake of whoever wrote the
+        // policy.
+        (None, Access::Deny | Access::Read) => Ok(Place::Missing(unborn_at(&path, origin, files))),
         (None, Access::Write) => Err(PlanError::NoSuchPlace { path }),
     }
 }

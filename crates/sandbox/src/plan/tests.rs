@@ -228,6 +228,89 @@ fn a_link_to_a_repository_cannot_be_replaced() {
     assert!(unborn(&plan).iter().any(|it| it == "/w/.git"));
 }
 
+/// A command made such a link, and the next one could read what was denied.
+#[test]
+fn protecting_what_a_link_leads_to_lets_nobody_read_what_is_denied() {
+    let lines = [
+        "/w/.git/HEAD",
+        "/w/.git/modules/e/HEAD",
+        "/w/.git/modules/e/config -> /h/secret",
+        "/w/.git/modules/e/hooks -> /h/open",
+        "/h/secret",
+        "/h/open/",
+    ];
+    let plan = planned(&write().with(Pattern::new("/h/secret"), Deny), &Tree::of(&lines));
+    check(&plan, &[("/h/secret", Deny), ("/h/open/x", Read)]);
+    assert!(!plan.rulings.iter().any(|ruling| ruling.path == Path::new("/h/open")), "it needs no ruling");
+}
+
+/// Nothing could be started in such a project any more.
+#[test]
+fn a_link_among_inner_repositories_is_none_unless_it_leads_to_what_can_be_changed() {
+    let lines = [
+        "/w/.git/HEAD",
+        "/w/.git/modules/out -> /h/r",
+        "/w/.git/modules/in -> /w/r",
+        "/h/r/HEAD",
+        "/w/r/HEAD",
+        "/w/r/config",
+    ];
+    let plan = planned(&write(), &Tree::of(&lines));
+    let ruled = |path: &str| plan.rulings.iter().any(|ruling| ruling.path == Path::new(path));
+    assert!(!ruled("/w/.git/modules/out") && !ruled("/h/r") && !ruled("/w/.git/modules/in"));
+    check(&plan, &[("/w/r/config", Read), ("/w/r/index", Write)]);
+}
+
+#[test]
+fn what_is_denied_stays_denied_where_something_is_protected_or_kept() {
+    let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/.codex/c", "/h/state/1001.out"];
+    let tree = Tree::of(&lines);
+    let check_denied = |rule: &str, denied: &str| {
+        let surroundings = Surroundings { kept: vec!["/h/state".into()], ..surroundings() };
+        let confined = write().with(Pattern::new(rule), Deny);
+        check(&plan(&confined, &surroundings, &machine(), &tree).unwrap(), &[(denied, Deny)]);
+    };
+    check_denied("/w/.git/config", "/w/.git/config");
+    check_denied("/w/.git/con*", "/w/.git/config");
+    check_denied("/w/.codex", "/w/.codex/c");
+    for inside in ["/w/.git/config", "/w/.git/hooks/a", "/w/.git/HEAD"] {
+        check_denied("/w/.git", inside);
+    }
+    check_denied("/h/state", "/h/state/1001.out");
+    check_denied("/h", "/h/state/1001.out");
+}
+
+#[test]
+fn a_pattern_that_begins_at_a_link_covers_what_is_behind_it() {
+    let tree = Tree::of(&["/w/.env", "/w/sub/.env", "/way -> /w", "/tmp/"]);
+    let denied = [("/w/.env", Deny), ("/w/sub/.env", Deny)];
+    check(&planned(&write().with(Pattern::new("/way/**/.env"), Deny), &tree), &denied);
+    let surroundings = Surroundings { workspace: "/way".into(), ..surroundings() };
+    let confined = write().with(Pattern::new("**/.env"), Deny);
+    check(&plan(&confined, &surroundings, &machine(), &tree).unwrap(), &denied);
+}
+
+#[test]
+fn a_path_that_is_no_text_is_that_path() {
+    let mut tree = Tree::of(&["/w/", "/tmp/"]);
+    let secret = PathBuf::from(OsStr::from_bytes(b"/w/s\xffcret"));
+    tree.entries.insert(secret.clone(), Entry::File(String::new()));
+    let plan = planned(&write().with(Pattern::plain(&secret), Deny), &tree);
+    assert_eq!(plan.ruling_at(&secret).unwrap().access, Deny);
+}
+
+#[test]
+fn what_may_not_be_changed_and_is_not_there_does_not_come_into_being() {
+    let tree = Tree::of(&["/w/", "/h/", "/tmp/"]);
+    let confined = write()
+        .with(Pattern::new("later"), Deny)
+        .with(Pattern::new("kept/deep/er"), Read)
+        .with(Pattern::new("/h/nowhere"), Deny);
+    let unborn = unborn(&planned(&confined, &tree));
+    assert!(unborn.starts_with(&["/w/later".to_owned(), "/w/kept".to_owned()]), "{unborn:?}");
+    assert!(!unborn.iter().any(|it| it.starts_with("/h")), "nothing comes into being there: {unborn:?}");
+}
+
 #[test]
 fn what_the_runtime_keeps_is_nobodys_to_change() {
     let tree = Tree::of(&["/w/state/"]);

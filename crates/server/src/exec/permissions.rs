@@ -125,14 +125,34 @@ impl Roots<'_> {
             PermissionAccess::Deny => Access::Deny,
         };
         if let PermissionPath::GlobPattern { pattern } = &entry.path {
-            return match access {
-                Access::Deny => Ok(confined.with(Pattern::new(pattern.clone()), access)),
-                Access::Read | Access::Write => Err(format!("the pattern `{pattern}` can only be denied")),
-            };
+            if access != Access::Deny {
+                return Err(format!("the pattern `{pattern}` can only be denied"));
+            }
+            let patterns = self.patterns(pattern)?.into_iter().map(Pattern::new);
+            return Ok(patterns.fold(confined, |confined, pattern| confined.with(pattern, access)));
         }
         let skips = entry.missing_path_behavior == Some(MissingPath::Skip);
         let places = self.places(&entry.path)?.into_iter().filter(|path| !skips || path.exists());
         Ok(places.fold(confined, |confined, path| confined.with(Pattern::plain(&path), access)))
+    }
+
+    /// A pattern as it is understood here: without alternatives, and below each project if it is about them.
+    fn patterns(&self, pattern: &str) -> Result<Vec<String>, String> {
+        if pattern.contains('\\') {
+            return Err(format!(
+                "the pattern `{pattern}` has a backslash: write `[*]` for a star, and so on"
+            ));
+        }
+        let plain = |root: &Path| match root.to_str() {
+            Some(root) if !root.contains(['*', '?', '[', '{', '}']) => Ok(root.to_owned()),
+            _ => Err(format!("the pattern `{pattern}` cannot be put below `{}`", root.display())),
+        };
+        let Some(below) = pattern.strip_prefix(PROJECT_ROOTS) else { return alternatives(pattern) };
+        let mut all = Vec::new();
+        for root in self.project() {
+            all.extend(alternatives(&format!("{}/{below}", plain(&root)?))?);
+        }
+        Ok(all)
     }
 
     fn places(&self, path: &PermissionPath) -> Result<Vec<PathBuf>, String> {
@@ -163,5 +183,54 @@ impl Roots<'_> {
             return vec![self.directory.to_owned()];
         }
         named.iter().map(|root| root.path().to_owned()).collect()
+    }
+}
+
+/// What a pattern begins with that is about the folders of the project.
+const PROJECT_ROOTS: &str = "codex-project-roots://";
+
+/// More than anybody writes down.
+const MOST_ALTERNATIVES: usize = 1024;
+
+/// `a{b,c}` is `ab` and `ac`.
+fn alternatives(pattern: &str) -> Result<Vec<String>, String> {
+    let refused = |why: &str| Err(format!("the pattern `{pattern}` {why}"));
+    let (mut done, mut left) = (Vec::new(), vec![pattern.to_owned()]);
+    while let Some(next) = left.pop() {
+        // The innermost ones first: in them there are only names.
+        let Some(end) = next.find('}') else {
+            if next.contains('{') {
+                return refused("has a brace that is not closed");
+            }
+            done.push(next);
+            continue;
+        };
+        let Some(start) = next[..end].rfind('{') else { return refused("closes a brace that is not open") };
+        let (before, after) = (&next[..start], &next[end + 1..]);
+        left.extend(next[start + 1..end].split(',').map(|one| format!("{before}{one}{after}")));
+        if left.len() + done.len() > MOST_ALTERNATIVES {
+            return refused("has too many alternatives");
+        }
+    }
+    done.sort();
+    done.dedup();
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternatives_are_patterns_of_their_own() {
+        let check = |pattern: &str, expected: &[&str]| {
+            assert_eq!(alternatives(pattern).expect("it is understood"), expected, "{pattern}");
+        };
+        check("/p/*.pem", &["/p/*.pem"]);
+        check("*.{pem,key}", &["*.key", "*.pem"]);
+        check("{a,b{c,d}}/{e,}", &["a/", "a/e", "bc/", "bc/e", "bd/", "bd/e"]);
+        for odd in ["{a", "a}", "}{", &"{a,b}".repeat(20)] {
+            alternatives(odd).expect_err("it is not understood");
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
@@ -12,30 +13,47 @@ use super::EVERY;
 
 /// Waits until the socket at `theirs`, connected to `ours`, is shut for reading. For ever, if it is none of this machine's.
 pub(crate) async fn nobody_reads(ours: SocketAddr, theirs: SocketAddr) {
-    while let Some(shut) = shut_halves(theirs, ours) {
-        if shut & READING != 0 {
-            return;
+    loop {
+        match look_at(theirs, ours) {
+            Ok(Seen::Shut(halves)) if halves & READING != 0 => return,
+            Ok(Seen::Nobody) => return std::future::pending().await,
+            // Descriptors or memory may be short for a moment.
+            Ok(Seen::Shut(_)) | Err(_) => {}
         }
         // timer: nothing tells when it happens.
         tokio::time::sleep(EVERY).await;
     }
-    std::future::pending::<()>().await;
 }
 
 /// The half of a socket that is read, as the kernel counts them.
 const READING: u8 = 1;
 
-/// Which halves of the TCP socket at this address, connected to that one, are shut. None if this machine has no such socket
-/// or does not tell.
-fn shut_halves(at: SocketAddr, to: SocketAddr) -> Option<u8> {
+/// What this machine knows about a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Which of its halves are shut.
+    Shut(u8),
+    /// There is none such, or nobody says.
+    Nobody,
+}
+
+/// Looks at the TCP socket at this address, connected to that one.
+fn look_at(at: SocketAddr, to: SocketAddr) -> Result<Seen, Errno> {
+    let Some(question) = question(at, to) else { return Ok(Seen::Nobody) };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let kernel =
-        socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG)).ok()?;
-    send(&kernel, &question(at, to)?, SendFlags::empty()).ok()?;
+    let protocol = Some(netlink::SOCK_DIAG);
+    let kernel = match socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol) {
+        // A machine without it, or a rule that forbids it.
+        Err(Errno::AFNOSUPPORT | Errno::PROTONOSUPPORT | Errno::PERM | Errno::ACCESS) => {
+            return Ok(Seen::Nobody);
+        }
+        kernel => kernel?,
+    };
+    send(&kernel, &question, SendFlags::empty())?;
     let mut answer = [0; ANSWER_LIMIT];
     // It is there by the time the question is sent.
-    let (count, _) = recv(&kernel, &mut answer, RecvFlags::empty()).ok()?;
-    told(&answer[..count])
+    let (count, _) = recv(&kernel, &mut answer, RecvFlags::empty())?;
+    Ok(told(&answer[..count]).map_or(Seen::Nobody, Seen::Shut))
 }
 
 /// What one socket is told in fits several times.
@@ -133,9 +151,9 @@ mod tests {
         for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
             let (ours, theirs) = connected(ip);
             let (local, remote) = ends(&ours);
-            assert_eq!(shut_halves(remote, local), Some(0), "{ip}");
+            assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)), "{ip}");
             ours.shutdown(Shutdown::Read).expect("it can be shut");
-            assert_eq!(shut_halves(remote, local), Some(0), "our own half is not theirs");
+            assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)), "our own half is not theirs");
             let watching = tokio::spawn(nobody_reads(local, remote));
             theirs.shutdown(Shutdown::Read).expect("it can be shut");
             watching.await.expect("no panic");
@@ -150,9 +168,9 @@ mod tests {
         let (ours, _) = listener.accept().expect("somebody is there");
         let (local, remote) = ends(&ours);
         assert!(remote.is_ipv6());
-        assert_eq!(shut_halves(remote, local), Some(0));
+        assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)));
         theirs.shutdown(Shutdown::Read).expect("it can be shut");
-        assert_eq!(shut_halves(remote, local), Some(READING));
+        assert_eq!(look_at(remote, local), Ok(Seen::Shut(READING)));
     }
 
     #[test]
@@ -160,8 +178,8 @@ mod tests {
         let (ours, _theirs) = connected(Ipv4Addr::LOCALHOST.into());
         let (local, remote) = ends(&ours);
         let nowhere = SocketAddr::from(([192, 0, 2, 1], remote.port()));
-        assert_eq!(shut_halves(nowhere, local), None);
-        assert_eq!(shut_halves(SocketAddr::from((Ipv6Addr::LOCALHOST, remote.port())), local), None);
+        assert_eq!(look_at(nowhere, local), Ok(Seen::Nobody));
+        assert_eq!(look_at(SocketAddr::from((Ipv6Addr::LOCALHOST, remote.port())), local), Ok(Seen::Nobody));
     }
 
     proptest! {

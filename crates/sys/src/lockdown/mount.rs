@@ -39,6 +39,19 @@ pub fn copy(path: &CStr) -> Result<Piece, Errno> {
     }
 }
 
+/// A copy of what is held by this descriptor, with all that is mounted below.
+pub fn copy_of(place: impl AsFd) -> Result<Piece, Errno> {
+    let flags = OPEN_TREE_CLONE
+        | libc::O_CLOEXEC.cast_unsigned()
+        | RECURSIVE.cast_unsigned()
+        | libc::AT_EMPTY_PATH.cast_unsigned();
+    // SAFETY: the path ends with a zero, the descriptor is open, and the answer is one that nobody else owns.
+    unsafe {
+        let fd = call!(libc::SYS_open_tree, place.as_fd().as_raw_fd(), c"".as_ptr(), flags)?;
+        Ok(Piece(OwnedFd::from_raw_fd(fd as c_int)))
+    }
+}
+
 /// A copy of one entry of a directory that is held, also where something else lies over its path by now.
 pub fn copy_entry(directory: impl AsFd, name: &CStr) -> Result<Piece, Errno> {
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned();
@@ -95,6 +108,22 @@ impl Piece {
                 libc::AT_FDCWD,
                 path.as_ptr(),
                 MOVE_FROM_EMPTY_PATH,
+            )
+        }
+        .map(drop)
+    }
+
+    /// Puts it over what is held by this descriptor.
+    pub fn put_over(&self, place: impl AsFd) -> Result<(), Errno> {
+        // SAFETY: both paths end with a zero, and both descriptors are open.
+        unsafe {
+            call!(
+                libc::SYS_move_mount,
+                self.0.as_raw_fd(),
+                c"".as_ptr(),
+                place.as_fd().as_raw_fd(),
+                c"".as_ptr(),
+                MOVE_FROM_EMPTY_PATH | MOVE_TO_EMPTY_PATH,
             )
         }
         .map(drop)
@@ -187,6 +216,7 @@ const PRIVATE: u64 = 1 << 18;
 const RECURSIVE: c_int = 0x8000;
 const OPEN_TREE_CLONE: u32 = 1;
 const MOVE_FROM_EMPTY_PATH: u32 = 4;
+const MOVE_TO_EMPTY_PATH: u32 = 0x40;
 const FSOPEN_CLOEXEC: u32 = 1;
 const FSMOUNT_CLOEXEC: u32 = 1;
 const FSCONFIG_SET_STRING: u32 = 1;

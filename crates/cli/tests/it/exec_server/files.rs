@@ -163,3 +163,99 @@ fn files_that_may_all_be_touched_are_whatever_the_network() {
     assert_eq!(ground.outside.names(), ["new", "there"]);
     ground.end();
 }
+
+/// What a client denies is denied in every operation and every process, whatever a process did before.
+#[test]
+fn what_is_denied_stays_denied_whatever_a_process_does() {
+    for layers in LAYERS {
+        let mut ground = Ground::new("files-lifted", layers);
+        let project = ground.project.clone();
+        for name in ["HEAD", "objects", "refs", "hooks"] {
+            fs::create_dir_all(project.join(".git").join(name)).expect("a folder");
+        }
+        fs::create_dir(project.join("a")).expect("a folder");
+        fs::write(project.join("a/hidden"), "hush").expect("a file");
+        let there = ground.outside.path().join("there");
+        let deny = |path: &Path| json!({ "path": { "type": "path", "path": uri(path) }, "access": "deny" });
+        ground.sandbox =
+            project_only(&[deny(&there), deny(&project.join("a/hidden")), deny(&project.join("later"))]);
+        ground.sandbox["cwd"] = json!(uri(&project));
+        let script = format!(
+            "mkdir -p .git/modules/e; touch .git/modules/e/HEAD; ln -s '{there}' .git/modules/e/config; \
+             ln -s '{outside}' .git/modules/f; mv a b; echo x > later",
+            there = there.display(),
+            outside = ground.outside.path().display()
+        );
+        fs::write(ground.outside.path().join("HEAD"), "").expect("a file");
+        let mut params = ground.exec.params("p", &["/bin/sh", "-c", &script]);
+        params["cwd"] = json!(uri(&project));
+        params["sandbox"] = ground.sandbox.clone();
+        ground.exec.begin(&params);
+        let said = ground.exec.printed("p", ("", 0));
+        assert!(project.join(".git/modules/f").is_symlink(), "{layers}: {said}");
+        for path in [there.clone(), project.join("a/hidden")] {
+            let refusal = ground.ask("fs/readFile", &path, json!({})).expect_err("it is denied");
+            assert!(refusal.message.contains("(os error 13)"), "{layers}: {refusal}");
+        }
+        assert!(!project.join("b").exists() && !project.join("later").exists(), "{layers}: {said}");
+        ground.write(&project.join("later"), b"x").expect_err("it must not come into being");
+        ground.write(&project.join("other"), b"x").expect("work goes on");
+        ground.end();
+    }
+}
+
+#[test]
+fn patterns_are_denied_however_they_are_written() {
+    let mut ground = Ground::new("files-patterns", "all");
+    let project = ground.project.clone();
+    let way = ground.exec.home.path().join("way");
+    std::os::unix::fs::symlink(&project, &way).expect("a link");
+    fs::write(project.join("k.pem"), "hush").expect("a file");
+    let here = project.display();
+    for (cwd, pattern) in [
+        (&project, format!("{here}/*.{{key,pem}}")),
+        (&project, "codex-project-roots://**/*.pem".to_owned()),
+        (&way, "**/*.pem".to_owned()),
+        (&project, format!("{}/*.pem", way.display())),
+    ] {
+        let glob = json!({ "type": "glob_pattern", "pattern": pattern });
+        ground.sandbox = project_only(&[json!({ "path": glob, "access": "deny" })]);
+        ground.sandbox["cwd"] = json!(uri(cwd));
+        let refusal = ground.ask("fs/readFile", &project.join("k.pem"), json!({})).expect_err("it is denied");
+        assert!(refusal.message.contains("(os error 13)"), "{pattern}: {refusal}");
+    }
+    let glob = json!({ "type": "glob_pattern", "pattern": "*.{pem" });
+    ground.sandbox = project_only(&[json!({ "path": glob, "access": "deny" })]);
+    let refusal =
+        ground.ask("fs/readFile", &project.join("k.pem"), json!({})).expect_err("it is not understood");
+    assert!(refusal.message.contains("is not closed"), "{refusal}");
+    ground.end();
+}
+
+/// What was written there was gone at once, or was written outside.
+#[test]
+fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
+    for layers in LAYERS {
+        let mut ground = Ground::new("files-own", layers);
+        for path in ["/dev/shm/windlass-test", "/run/windlass-test"] {
+            let refusal = ground.write(Path::new(path), b"x").expect_err("it would be gone");
+            assert!(refusal.message.contains("of its own"), "{refusal}");
+            assert!(!Path::new(path).exists());
+        }
+        ground.end();
+    }
+}
+
+/// The program that does the work is there, too.
+#[test]
+fn a_sandbox_may_hide_the_program_itself() {
+    let mut ground = Ground::new("files-program", "all");
+    let program = Path::new(crate::rig::WINDLASS).parent().expect("it is somewhere");
+    let hidden = json!({ "type": "path", "path": uri(program) });
+    ground.sandbox = project_only(&[json!({ "path": hidden, "access": "deny" })]);
+    ground.sandbox["cwd"] = json!(uri(&ground.project));
+    let path = ground.project.join("new");
+    ground.write(&path, b"x").expect("it is inside");
+    ground.ask("fs/readFile", Path::new(crate::rig::WINDLASS), json!({})).expect_err("it is hidden");
+    ground.end();
+}

@@ -84,7 +84,8 @@ impl Choice {
 fn range(lines: LineChoice) -> Result<LineRange, Refusal> {
     let LineChoice { first, last } = lines;
     let last = last.unwrap_or(u64::MAX);
-    if first == 0 || last < first {
+    // Whoever goes on after the last line asks for nothing, and gets it.
+    if first == 0 || last < first - 1 {
         return Err(refused("session/read lines count from 1, and the last is not before the first"));
     }
     Ok(LineRange { first: LineNumber::new(first), last: LineNumber::new(last) })

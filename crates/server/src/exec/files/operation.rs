@@ -8,7 +8,7 @@ use windlass_protocol::exec::{
     Done, FsCanonicalizeParams, FsCanonicalizeResponse, FsCopyParams, FsCreateDirectoryParams,
     FsGetMetadataParams, FsGetMetadataResponse, FsReadDirectoryParams, FsReadDirectoryResponse,
     FsReadFileParams, FsReadFileResponse, FsRemoveParams, FsWalkParams, FsWalkResponse, FsWriteFileParams,
-    SandboxContext,
+    PathUri, SandboxContext,
 };
 
 /// What is to be done.
@@ -71,6 +71,21 @@ impl Operation {
             Self::Copy(params) => &mut params.sandbox,
         };
         sandbox.take()
+    }
+
+    /// What it is about.
+    pub(super) fn paths(&self) -> Vec<&PathUri> {
+        match self {
+            Self::ReadFile(params) => vec![&params.path],
+            Self::WriteFile(params) => vec![&params.path],
+            Self::CreateDirectory(params) => vec![&params.path],
+            Self::GetMetadata(params) => vec![&params.path],
+            Self::Canonicalize(params) => vec![&params.path],
+            Self::ReadDirectory(params) => vec![&params.path],
+            Self::Walk(params) => vec![&params.path],
+            Self::Remove(params) => vec![&params.path],
+            Self::Copy(params) => vec![&params.source_path, &params.destination_path],
+        }
     }
 
     /// Does it, kept from nothing but what this process is kept from.

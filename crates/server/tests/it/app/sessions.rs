@@ -137,6 +137,12 @@ async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
             (long["span"]["from"].as_u64().expect("it has"), long["span"]["to"].as_u64().expect("it has"));
         assert_eq!(span.1 - span.0, 300_007);
         assert_eq!(text(&all[all.len() - 1]), "100009");
+        // Going on behind a last line that was cut is no mistake.
+        let one =
+            json!({ "sessionId": id, "maxBytes": most, "lines": { "first": 100_001, "last": 100_001 } });
+        let none = json!({ "sessionId": id, "lines": { "first": 100_002, "last": 100_001 } });
+        assert_eq!(client.get("session/read", one).await["truncated"], most < 300_006);
+        assert_eq!(client.get("session/read", none).await.get("lines"), None);
 
         let grep = json!({ "grep": { "pattern": "99$|needle", "context": 1 } });
         let found = page_by_page(&mut client, &id, (grep, most)).await;
