@@ -354,7 +354,8 @@ export interface OutputLine {
   text: string;
   /**
    * Whether `text` is only a part of it, because all of it is more than the answer may have or, of a search,
-   * more than 64 KiB: what is around the match, or else the beginning. Default: `false`.
+   * more than 64 KiB: what is around the match, or else the beginning. So is the last line before output that
+   * is no longer kept. Default: `false`.
    */
   cut?: boolean;
   /** Whether it matches, as opposed to standing around a match. Default: `false`. */

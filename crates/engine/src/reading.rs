@@ -133,10 +133,12 @@ impl<'a> Reader<'a> {
         gone: Span,
         take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
     ) -> Result<Wanted, E> {
-        match self.settle_rest(gone.to(), take)? {
-            Wanted::More => take(Part::Gone(gone)),
-            Wanted::NoMore => Ok(Wanted::NoMore),
+        if self.settle_rest(gone.to(), take)? == Wanted::NoMore {
+            return Ok(Wanted::NoMore);
         }
+        // What is behind the hole was never on the line that is before it.
+        self.view.break_line();
+        take(Part::Gone(gone))
     }
 
     /// Ends the text before a hole, or at the end, and begins anew behind it.

@@ -158,6 +158,10 @@ impl TailLines {
     }
 
     fn add(&mut self, line: &ViewLine<'_>) {
+        if let Some(torn) = self.lengths.back_mut().filter(|_| self.mid_line && line.begins) {
+            *torn += 1;
+            self.mid_line = false;
+        }
         let len = line.text.len() + usize::from(line.ends);
         push_line(&mut self.kept, line);
         match self.lengths.back_mut() {
@@ -321,7 +325,12 @@ impl Grep {
             if line.ends && self.partial.is_none() && self.is_dull(&line) {
                 continue;
             }
-            let mut whole = self.partial.take().unwrap_or_else(|| GrepLine::begun(&line));
+            let partial = self.partial.take();
+            if let Some(mut torn) = partial.clone().filter(|_| line.begins) {
+                torn.cut.after = true;
+                self.look_at(torn, found);
+            }
+            let mut whole = partial.filter(|_| !line.begins).unwrap_or_else(|| GrepLine::begun(&line));
             whole.join(&line);
             if line.ends {
                 self.look_at(whole, found);
@@ -360,7 +369,11 @@ impl Grep {
     }
 }
 
+/// A line that begins where another has not ended is behind something that is missing.
 fn push_line(chosen: &mut View, line: &ViewLine<'_>) {
+    if line.begins && chosen.ends_mid_line() {
+        chosen.push_newline();
+    }
     chosen.push_piece(line.text, line.raw.from());
     if line.ends {
         chosen.push_newline();
@@ -461,6 +474,52 @@ mod tests {
             assert_eq!(matched, 3);
             assert_eq!(found[1].raw, Span::of_len(Offset::new(4 * 16), 16));
         }
+    }
+
+    /// The same with a hole in it: the text before and behind it, as a reader hands them out.
+    fn torn(before: &str, behind: &str) -> [View; 2] {
+        let mut view = View::verbatim(before, Offset::ZERO);
+        let first = view.clone();
+        view.clear();
+        view.break_line();
+        view.push(behind, Offset::new(1000));
+        view.reach(Offset::new(1000 + behind.len() as u64));
+        [first, view]
+    }
+
+    /// They were one line, of which nobody had printed a word.
+    #[test]
+    fn lines_on_both_sides_of_a_hole_are_not_joined() {
+        let views = torn("one\ntwo: err", "or three\nfour\n");
+        let mut range = RangeLines::new("2..4".parse().unwrap());
+        views.iter().for_each(|view| range.feed(view));
+        assert_eq!(range.take().text(), "two: err\nor three\nfour\n");
+        let mut pieces = RangeLines::new("2..4".parse().unwrap());
+        let mut lines = Vec::new();
+        for view in &views {
+            pieces.feed(view);
+            lines.extend(
+                pieces.take().lines().map(|line| (line.number.get(), line.text.to_owned(), line.raw)),
+            );
+        }
+        let numbers: Vec<u64> = lines.iter().map(|line| line.0).collect();
+        assert_eq!(numbers, [2, 2, 3, 4], "{lines:?}");
+        assert_eq!(lines[2].2, Span::new(Offset::new(1000), Offset::new(1009)));
+        let mut tail = TailLines::new(2);
+        views.iter().for_each(|view| tail.feed(view));
+        assert_eq!(tail.finish().text(), "or three\nfour\n");
+        let grep = |pattern: &str| {
+            let (mut found, mut grep) =
+                (Vec::new(), Grep::new(Pattern::new(pattern).unwrap(), Context::default()));
+            views.iter().for_each(|view| grep.feed(view, &mut found));
+            grep.finish(&mut found);
+            found
+        };
+        assert_eq!(grep("error"), []);
+        let [two] = grep("two").try_into().unwrap();
+        assert_eq!((two.number.get(), two.text.as_str(), two.cut.any()), (2, "two: err", true));
+        let [three] = grep("three").try_into().unwrap();
+        assert_eq!((three.number.get(), three.text.as_str()), (3, "or three"));
     }
 
     fn grepped(bytes: &[u8], chunk: usize, pattern: &str) -> Vec<GrepLine> {

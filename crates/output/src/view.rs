@@ -196,6 +196,19 @@ impl View {
         self.anchors.clear();
     }
 
+    /// States that what follows is not on the line that the text before ended in: something between them is missing. The text
+    /// before must have been taken.
+    pub fn break_line(&mut self) {
+        if std::mem::take(&mut self.mid_line) {
+            self.first_line = self.first_line.down(1);
+        }
+    }
+
+    /// Whether the text ends inside of a line.
+    pub(crate) fn ends_mid_line(&self) -> bool {
+        self.text.as_bytes().last().map_or(self.mid_line, |last| *last != b'\n')
+    }
+
     /// Appends a piece without a newline that came from `raw` on.
     pub(crate) fn push_piece(&mut self, text: &str, raw: Offset) {
         self.anchor(raw);

@@ -391,8 +391,8 @@ class OutputLine(_OutputLineRequired, total=False):
     """A line as a terminal would finally show it."""
     cut: bool
     """Whether `text` is only a part of it, because all of it is more than the answer may have
-    or, of a search, more than 64 KiB: what is around the match, or else the beginning.
-    Default: `false`.
+    or, of a search, more than 64 KiB: what is around the match, or else the beginning. So is
+    the last line before output that is no longer kept. Default: `false`.
     """
     matches: bool
     """Whether it matches, as opposed to standing around a match. Default: `false`."""

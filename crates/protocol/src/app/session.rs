@@ -210,7 +210,7 @@ pub struct OutputLine {
     /// The bytes it came from, the end of line among them: what to read by span for all of it as it was printed.
     pub span: OutputSpan,
     /// Whether `text` is only a part of it, because all of it is more than the answer may have or, of a search, more than
-    /// 64 KiB: what is around the match, or else the beginning.
+    /// 64 KiB: what is around the match, or else the beginning. So is the last line before output that is no longer kept.
     #[serde(default)]
     pub cut: bool,
 }

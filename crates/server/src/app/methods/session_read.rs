@@ -146,6 +146,10 @@ fn microseconds(at: Duration) -> u64 {
 fn read_lines(journal: &Journal, range: LineRange, (limit, result): (usize, &mut SessionReadResult)) {
     let (mut wanted, mut lines) = (RangeLines::new(range), Lines::up_to(limit));
     scan(journal, &mut result.dropped, |view| {
+        let Some(view) = view else {
+            lines.tear();
+            return Wanted::More;
+        };
         wanted.feed(view);
         wanted.take().lines().for_each(|line| lines.add_part(&line));
         if wanted.is_complete() || lines.full { Wanted::NoMore } else { Wanted::More }
@@ -167,6 +171,7 @@ fn read_matches(
         if lines.full { Wanted::NoMore } else { Wanted::More }
     };
     let wanted = scan(journal, &mut result.dropped, |view| {
+        let Some(view) = view else { return Wanted::More };
         grep.feed(view, &mut found);
         add(&mut found)
     });
@@ -196,16 +201,24 @@ struct Lines {
     truncated: bool,
     /// Whether one was kept out, so that nothing more is wanted.
     full: bool,
+    /// Whether the last one has not ended yet.
+    open: bool,
+    /// The number of one whose end is gone.
+    torn: Option<u64>,
 }
 
 impl Lines {
     fn up_to(limit: usize) -> Self {
-        Self { left: limit, lines: Vec::new(), truncated: false, full: false }
+        Self { left: limit, lines: Vec::new(), truncated: false, full: false, open: false, torn: None }
     }
 
     /// Adds a line, or its next part.
     fn add_part(&mut self, line: &ViewLine<'_>) {
         let number = line.number.get();
+        if self.torn == Some(number) {
+            return;
+        }
+        self.open = !line.ends;
         let is_only = self.lines.len() == 1;
         let Some(last) = self.lines.last_mut().filter(|last| last.number == number && !self.full) else {
             let (text, span) = (line.text.to_owned(), span_of(line.raw));
@@ -221,6 +234,14 @@ impl Lines {
         } else {
             self.lines.pop();
             self.is_full();
+        }
+    }
+
+    /// What follows is behind a hole.
+    fn tear(&mut self) {
+        if let Some(last) = self.lines.last_mut().filter(|_| self.open && !self.full) {
+            last.cut = true;
+            self.torn = Some(last.number);
         }
     }
 
@@ -250,15 +271,19 @@ impl Lines {
     }
 }
 
-/// Shows everything that was printed, as a terminal would finally show it, and notes what is gone.
-fn scan(journal: &Journal, dropped: &mut Vec<OutputSpan>, mut take: impl FnMut(&View) -> Wanted) -> Wanted {
+/// Shows everything that was printed, as a terminal would finally show it, and notes what is gone: nothing is shown for that.
+fn scan(
+    journal: &Journal,
+    dropped: &mut Vec<OutputSpan>,
+    mut take: impl FnMut(Option<&View>) -> Wanted,
+) -> Wanted {
     let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
     let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
         Ok(match part {
-            Part::Text(view) => take(view),
+            Part::Text(view) => take(Some(view)),
             Part::Gone(span) => {
                 dropped.push(span_of(span));
-                Wanted::More
+                take(None)
             }
         })
     };

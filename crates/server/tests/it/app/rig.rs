@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use windlass_engine::{Drain, Engine, EngineOptions, Limits, Patience, Session, SessionId};
+use windlass_engine::{Drain, Engine, EngineOptions, Limits, Patience, Retention, Session, SessionId};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_testkit::{HANG, Scratch, base64, survivors};
 
@@ -30,21 +30,27 @@ impl Bench {
 
     /// A server that has a place for what it cannot hold in memory.
     pub(super) fn with_a_disk(name: &str) -> Self {
-        Self::furnished(Scratch::new(name), name, Limits::default(), true)
+        Self::furnished(Scratch::new(name), name, EngineOptions::default(), true)
     }
 
     /// A server whose every process has these limits.
     pub(super) fn limited(name: &str, each: Limits) -> Self {
-        Self::furnished(Scratch::new(name), name, each, false)
+        let options = EngineOptions { each, ..EngineOptions::default() };
+        Self::furnished(Scratch::new(name), name, options, false)
     }
 
-    fn furnished(scratch: Scratch, name: &str, each: Limits, has_a_disk: bool) -> Self {
+    /// A server that keeps no more than this of what a process prints.
+    pub(super) fn keeping(name: &str, retention: Retention) -> Self {
+        let options = EngineOptions { retention, ..EngineOptions::default() };
+        Self::furnished(Scratch::new(name), name, options, false)
+    }
+
+    fn furnished(scratch: Scratch, name: &str, options: EngineOptions, has_a_disk: bool) -> Self {
         let drain = Duration::from_millis(300);
         let options = EngineOptions {
             patience: Patience { grace: Duration::from_millis(300), ..Patience::default() },
             drain: Drain { silence: drain, ceiling: drain },
-            each,
-            ..EngineOptions::default()
+            ..options
         };
         let engine = Engine::new(options).expect("an engine can be made");
         let token = survivors::token(name);

@@ -1,6 +1,7 @@
 //! `session/*`: everything that was printed has an address.
 
 use serde_json::{Value, json};
+use windlass_engine::Retention;
 
 use super::rig::{Bench, Client, bytes_of, sh, streamed, with};
 
@@ -152,6 +153,31 @@ async fn truncated_lines_and_matches_are_gone_on_with_and_none_is_missing() {
         assert_eq!((&needle["cut"], &needle["span"]), (&json!(true), &long["span"]));
         assert_eq!((&needle["number"], text(needle).ends_with("xneedle")), (&long["number"], true));
     }
+    client.vanish().await;
+    bench.end().await;
+}
+
+/// The end of one line and the end of another were one line, with a word in it that nobody had printed.
+#[tokio::test]
+async fn lines_on_both_sides_of_what_is_dropped_are_two() {
+    let bench = Bench::keeping("app-torn", Retention { limit: 64 << 10, head: 10_000 });
+    let mut client = bench.client().await;
+    let line = format!("begin{}end", "x".repeat(990));
+    let id = ran(&mut client, &format!("yes {line} | head -n 1000")).await;
+    let all = client.get("session/read", json!({ "sessionId": id, "lines": { "first": 1 } })).await;
+    let [dropped] = all["dropped"].as_array().expect("some is dropped").as_slice() else { panic!("{all}") };
+    let lines = all["lines"].as_array().expect("some is kept");
+    let torn = lines.iter().position(|line| line["cut"] == true).expect("one ends at the hole");
+    let text = |at: usize| lines[at]["text"].as_str().unwrap_or_default();
+    assert_eq!(lines[torn]["span"]["to"], dropped["from"]);
+    assert_eq!(lines[torn + 1]["span"]["from"], dropped["to"]);
+    assert!(text(torn).starts_with("begin") && !text(torn).contains("end"), "{}", text(torn));
+    assert!(text(torn + 1).ends_with("end") && !text(torn + 1).contains("begin"), "{}", text(torn + 1));
+    let numbers: Vec<u64> = lines.iter().filter_map(|line| line["number"].as_u64()).collect();
+    assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<u64>>());
+    let params = json!({ "sessionId": id, "grep": { "pattern": "begin.*end" } });
+    let found = client.get("session/read", params).await["lines"].as_array().map_or(0, Vec::len);
+    assert_eq!(found, lines.len() - 2);
     client.vanish().await;
     bench.end().await;
 }
