@@ -325,12 +325,16 @@ impl Grep {
             if line.ends && self.partial.is_none() && self.is_dull(&line) {
                 continue;
             }
-            let partial = self.partial.take();
-            if let Some(mut torn) = partial.clone().filter(|_| line.begins) {
-                torn.cut.after = true;
-                self.look_at(torn, found);
-            }
-            let mut whole = partial.filter(|_| !line.begins).unwrap_or_else(|| GrepLine::begun(&line));
+            let mut whole = match self.partial.take() {
+                Some(begun) if !line.begins => begun,
+                torn => {
+                    if let Some(mut torn) = torn {
+                        torn.cut.after = true;
+                        self.look_at(torn, found);
+                    }
+                    GrepLine::begun(&line)
+                }
+            };
             whole.join(&line);
             if line.ends {
                 self.look_at(whole, found);

@@ -27,6 +27,10 @@ impl Files for Disk {
         fs::canonicalize(path).ok()
     }
 
+    fn target(&self, link: &Path) -> Option<PathBuf> {
+        fs::read_link(link).ok()
+    }
+
     fn names(&self, directory: &Path) -> Vec<OsString> {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).collect()

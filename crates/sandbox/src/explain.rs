@@ -43,8 +43,7 @@ impl fmt::Display for Explanation<'_> {
             line(ruling.access.words(), &format!("{path}  [{origin}; {}]", by(plan, ruling)))?;
         }
         for unborn in &plan.unborn {
-            let path = unborn.directory.join(&unborn.name);
-            line("not made", &format!("{}  [{}; supervisor]", path.display(), unborn.origin))?;
+            line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
         }
         for socket in &plan.sockets {
             line("hidden", &format!("{}  [a socket of others; namespaces]", socket.display()))?;

@@ -22,6 +22,9 @@ pub trait Files {
     /// The path without any link in it, if there is something at it.
     fn real(&self, path: &Path) -> Option<PathBuf>;
 
+    /// Where the link at this path leads, as it is written in it.
+    fn target(&self, link: &Path) -> Option<PathBuf>;
+
     /// The names in a directory. One that cannot be read has none.
     fn names(&self, directory: &Path) -> Vec<OsString>;
 

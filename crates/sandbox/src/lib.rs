@@ -16,6 +16,7 @@ mod plan;
 mod policy;
 mod protect;
 mod start;
+mod way;
 
 pub use denial::{Denial, Operation};
 pub use disk::Disk;

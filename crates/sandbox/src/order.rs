@@ -61,11 +61,11 @@ impl Order {
         !self.unborn.is_empty() || self.rulings.iter().any(|ruling| self.is_held(ruling))
     }
 
-    /// Whether something in a place that can be changed must stay where it is.
+    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
+    /// could otherwise change whatever is put in its place.
     pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
         above.is_some_and(|above| above.access == Access::Write)
-            && (ruling.pinned || ruling.access != Access::Write)
     }
 }
 
@@ -239,8 +239,8 @@ impl Order {
             out.flag(ruling.pinned);
         });
         out.list(&self.unborn, |out, unborn| {
+            out.path(&unborn.path);
             out.path(&unborn.directory);
-            out.path(Path::new(&unborn.name));
             out.block(unborn.origin.as_bytes());
         });
         out.list(&self.sockets, |out, path| out.path(path));
@@ -282,8 +282,7 @@ impl Order {
                 })
             })?,
             unborn: from.list(|from| {
-                let (directory, name) = (from.path()?, from.path()?.into_os_string());
-                Some(Unborn { directory, name, origin: from.text()? })
+                Some(Unborn { path: from.path()?, directory: from.path()?, origin: from.text()? })
             })?,
             sockets: from.list(Reader::path)?,
             readable: {
@@ -495,7 +494,7 @@ mod tests {
     fn order() -> Order {
         Order {
             rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
-            unborn: vec![Unborn { directory: "/w".into(), name: ".git".into(), origin: "protected".into() }],
+            unborn: vec![Unborn { path: "/w/.git".into(), directory: "/w".into(), origin: "protected".into() }],
             sockets: vec!["/tmp/s".into()],
             readable: Some(vec!["/usr".into()]),
             network: NetworkKind::Hosts,

@@ -3,6 +3,9 @@
 
 mod expand;
 mod readable;
+mod rulings;
+
+pub(crate) use rulings::Rulings;
 
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
@@ -10,6 +13,8 @@ use crate::ground::Grounds;
 use crate::machine::Machine;
 use crate::policy::{Access, Base, Confined, Network};
 use crate::protect::{self, Unborn};
+use crate::way::Way;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Where a command runs, as far as a policy speaks of it.
@@ -62,7 +67,7 @@ pub struct Plan {
     pub policy: &'static str,
     /// What holds where, from the root of the tree down.
     pub rulings: Vec<Ruling>,
-    /// Names that must not come into being.
+    /// What must neither come into being nor go away.
     pub unborn: Vec<Unborn>,
     /// Sockets of others, which are hidden.
     pub sockets: Vec<PathBuf>,
@@ -107,6 +112,17 @@ pub enum PlanError {
         /// How many were looked at.
         limit: usize,
     },
+    /// What is to be protected cannot be looked through.
+    #[error(
+        "the sandbox cannot protect the repositories in {}: there are more than {limit} directories; remove those that are no \
+         submodules or worktrees of yours", .directory.display()
+    )]
+    TooManyRepositories {
+        /// Where they are.
+        directory: PathBuf,
+        /// How many were looked at.
+        limit: usize,
+    },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
     Missing {
@@ -127,13 +143,18 @@ pub fn plan(
     files: &dyn Files,
 ) -> Result<Plan, PlanError> {
     machine.check(confined)?;
-    let mut rulings =
-        vec![Ruling::new("/", Access::Read, format!("{}: everything else", confined.base.name()))];
-    add_writable_places(confined, surroundings, files, &mut rulings);
-    let mut unborn = expand::add_rules(confined, surroundings, files, &mut rulings)?;
-    unborn.extend(protect::add_protected(&mut rulings, files));
-    add_kept(surroundings, files, &mut rulings);
-    let rulings = in_order(rulings);
+    let mut rulings = Rulings::default();
+    rulings.push(Ruling::new("/", Access::Read, format!("{}: everything else", confined.base.name())));
+    let mut unborn = add_writable_places(confined, surroundings, files, &mut rulings);
+    unborn.extend(expand::add_rules(confined, surroundings, files, &mut rulings)?);
+    unborn.extend(protect::add_protected(&mut rulings, files)?);
+    unborn.extend(add_kept(surroundings, files, &mut rulings));
+    // Elsewhere nothing comes or goes anyway.
+    let mut said = HashSet::new();
+    unborn.retain(|unborn| {
+        rulings.access_at(&unborn.directory) == Some(Access::Write) && said.insert(unborn.path.clone())
+    });
+    let rulings = rulings.in_order();
     refuse_unsuitable(&rulings)?;
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
@@ -185,25 +206,22 @@ pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ru
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
 
-/// The same while they are still being collected, in any order.
-pub(crate) fn most_specific<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ruling> {
-    let covering = rulings.iter().filter(|ruling| path.starts_with(&ruling.path));
-    covering.max_by_key(|ruling| ruling.path.components().count())
-}
-
 fn add_writable_places(
     confined: &Confined,
     surroundings: &Surroundings,
     files: &dyn Files,
-    rulings: &mut Vec<Ruling>,
-) {
+    rulings: &mut Rulings,
+) -> Vec<Unborn> {
+    let mut unborn = Vec::new();
     if confined.base == Base::ReadOnly {
-        return;
+        return unborn;
     }
     let mut add = |path: &Path, origin: &str| {
+        let way = Way::of(path, files);
         // A temporary directory that is not there needs no rule; a workspace that is not there cannot be entered.
-        if let Some(real) = files.real(path) {
-            rulings.push(Ruling::new(real, Access::Write, origin));
+        if way.leads_somewhere() {
+            unborn.extend(way.kept(origin));
+            rulings.push(Ruling::new(way.end, Access::Write, origin));
         }
     };
     if confined.temporary.common {
@@ -213,6 +231,7 @@ fn add_writable_places(
         add(own, "workspace-write: the temporary directory");
     }
     add(&surroundings.workspace, "workspace-write: the workspace");
+    unborn
 }
 
 /// Some places cannot be handed out: everybody's devices and processes, and everything at once.
@@ -229,32 +248,25 @@ fn refuse_unsuitable(rulings: &[Ruling]) -> Result<(), PlanError> {
 }
 
 /// What the runtime keeps is nobody's to change, also where it lies in a writable place. Where nothing may be read, that stays.
-fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Vec<Ruling>) {
-    for kept in surroundings.kept.iter().filter_map(|kept| files.real(kept)) {
-        if most_specific(rulings, &kept).is_some_and(|ruling| ruling.access == Access::Deny) {
-            continue;
+fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+    let mut unborn = Vec::new();
+    let mut add = |path: &Path, access: Access, origin: &str| {
+        let way = Way::of(path, files);
+        if !way.leads_somewhere() {
+            return;
         }
-        rulings.push(Ruling::new(kept, Access::Read, "windlass keeps its own records there"));
-    }
-    for door in surroundings.doors.iter().filter_map(|door| files.real(door)) {
-        rulings.push(Ruling::new(door, Access::Deny, "windlass waits for calls there"));
-    }
-}
-
-/// From the root down; of several for one place, the last counts.
-fn in_order(rulings: Vec<Ruling>) -> Vec<Ruling> {
-    let mut ordered: Vec<Ruling> = Vec::with_capacity(rulings.len());
-    for ruling in rulings {
-        match ordered.iter_mut().find(|it| it.path == ruling.path) {
-            Some(same) => {
-                let pinned = same.pinned || ruling.pinned;
-                *same = Ruling { pinned, ..ruling };
-            }
-            None => ordered.push(ruling),
+        unborn.extend(way.kept(origin));
+        if rulings.access_at(&way.end) != Some(Access::Deny) {
+            rulings.push(Ruling::new(way.end, access, origin));
         }
+    };
+    for kept in &surroundings.kept {
+        add(kept, Access::Read, "windlass keeps its own records there");
     }
-    ordered.sort_by_key(|ruling| ruling.path.components().count());
-    ordered
+    for door in &surroundings.doors {
+        add(door, Access::Deny, "windlass waits for calls there");
+    }
+    unborn
 }
 
 /// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.

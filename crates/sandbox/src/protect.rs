@@ -3,18 +3,19 @@
 //! commits work and hooks cannot be planted.
 
 use crate::files::{Files, Kind};
-use crate::plan::{Ruling, most_specific};
+use crate::plan::{PlanError, Ruling, Rulings};
 use crate::policy::Access;
-use std::ffi::{OsStr, OsString};
+use crate::way::Way;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// A name that must not come into being in a directory.
+/// A path at which nothing may come into being, nor go away if it is a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unborn {
-    /// The directory. Without links.
+    /// The path. Without links, but for its last name.
+    pub path: PathBuf,
+    /// The directory above it that is there; more may be missing between them.
     pub directory: PathBuf,
-    /// The name.
-    pub name: OsString,
     /// Who said so.
     pub origin: String,
 }
@@ -29,47 +30,56 @@ const INNER: [&str; 2] = ["modules", "worktrees"];
 /// Names of inner repositories have directories in them at times; deeper than this nobody goes.
 const DEEPEST: usize = 4;
 
-/// Adds rulings for what is there, and returns what must stay away.
-pub(crate) fn add_protected(rulings: &mut Vec<Ruling>, files: &dyn Files) -> Vec<Unborn> {
+/// How many directories can be repositories within one, and how many names are looked at for them. Whoever works in a repository
+/// can make more.
+const MOST_INNER: usize = 2048;
+const MOST_NAMES: usize = 200_000;
+
+/// Adds rulings for what is there, and returns what must neither come nor go.
+pub(crate) fn add_protected(rulings: &mut Rulings, files: &dyn Files) -> Result<Vec<Unborn>, PlanError> {
     let roots: Vec<PathBuf> = rulings
         .iter()
         .filter(|ruling| ruling.access == Access::Write && files.kind(&ruling.path) == Some(Kind::Directory))
         .map(|ruling| ruling.path.clone())
         .collect();
-    let mut protection = Protection { files, rulings, unborn: Vec::new() };
+    let mut protection = Protection { files, rulings, unborn: Vec::new(), seen: HashSet::new(), names: 0 };
     for root in &roots {
         for name in SETTINGS {
             protection.seal(root, name);
         }
-        protection.repository(root);
+        protection.repository(root)?;
     }
-    protection.unborn
+    Ok(protection.unborn)
 }
 
 struct Protection<'a> {
     files: &'a dyn Files,
-    rulings: &'a mut Vec<Ruling>,
+    rulings: &'a mut Rulings,
     unborn: Vec<Unborn>,
+    /// The inner directories that were looked into, and how many names.
+    seen: HashSet<PathBuf>,
+    names: usize,
 }
 
 impl Protection<'_> {
     /// What is there stays as it is; what is not there does not come.
     fn seal(&mut self, directory: &Path, name: &str) {
         let path = directory.join(name);
-        let origin = format!("protected: {}", path.display());
         // Whoever asked for exactly this place to be writable meant it.
-        if self.rulings.iter().any(|ruling| ruling.path == path && ruling.access == Access::Write) {
+        if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write) {
             return;
         }
-        match (self.files.kind(&path), self.files.real(&path)) {
-            (Some(Kind::Link), Some(real)) => {
-                // The link itself could be replaced, so its name is watched as well.
-                self.keep_as_it_is(real, origin.clone());
-                self.stay_away(directory, name, origin);
-            }
-            (Some(Kind::Link) | None, _) => self.stay_away(directory, name, origin),
-            (Some(Kind::Directory | Kind::File), _) => self.keep_as_it_is(path, origin),
+        let origin = origin(&path);
+        if let Some(end) = self.follow(&path, &origin) {
+            self.keep_as_it_is(end, origin);
         }
+    }
+
+    /// Where a path leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
+    fn follow(&mut self, path: &Path, origin: &str) -> Option<PathBuf> {
+        let way = Way::of(path, self.files);
+        self.unborn.extend(way.kept(origin));
+        way.leads_somewhere().then_some(way.end)
     }
 
     /// Only what could be changed needs that, and nobody may read more for being kept from writing: links may lead to what is
@@ -81,46 +91,44 @@ impl Protection<'_> {
     }
 
     fn is_writable(&self, path: &Path) -> bool {
-        most_specific(self.rulings, path).is_some_and(|ruling| ruling.access == Access::Write)
+        self.rulings.access_at(path) == Some(Access::Write)
     }
 
-    fn stay_away(&mut self, directory: &Path, name: &str, origin: String) {
-        self.unborn.push(Unborn { directory: directory.to_owned(), name: name.into(), origin });
-    }
-
-    fn repository(&mut self, root: &Path) {
+    fn repository(&mut self, root: &Path) -> Result<(), PlanError> {
         // Whoever works in a repository's own directory has its orders before them.
         if ["HEAD", "objects", "refs"].iter().all(|name| self.files.kind(&root.join(name)).is_some()) {
-            self.orders(root);
+            self.orders(root)?;
         }
         let path = root.join(REPOSITORY);
         match self.files.kind(&path) {
             Some(Kind::Directory) => self.orders(&path),
             Some(Kind::File) => {
                 self.seal(root, REPOSITORY);
-                self.elsewhere(root, &path);
+                self.elsewhere(root, &path)
             }
-            Some(Kind::Link) => {
-                self.stay_away(root, REPOSITORY, format!("protected: {}", path.display()));
-                if let Some(real) = self.files.real(&path) {
-                    self.orders(&real);
-                }
+            Some(Kind::Link) => match self.follow(&path, &origin(&path)) {
+                Some(real) => self.orders(&real),
+                None => Ok(()),
+            },
+            None => {
+                self.seal(root, REPOSITORY);
+                Ok(())
             }
-            None => self.seal(root, REPOSITORY),
         }
     }
 
     /// A file that says where the repository is.
-    fn elsewhere(&mut self, root: &Path, file: &Path) {
+    fn elsewhere(&mut self, root: &Path, file: &Path) -> Result<(), PlanError> {
         let text = self.files.text(file);
         let named = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim);
-        if let Some(real) = named.and_then(|named| self.files.real(&root.join(named))) {
-            self.orders(&real);
+        match named.and_then(|named| self.follow(&root.join(named), &origin(file))) {
+            Some(real) => self.orders(&real),
+            None => Ok(()),
         }
     }
 
     /// The repository stays where it is, and what gives orders in it stays as it is.
-    fn orders(&mut self, repository: &Path) {
+    fn orders(&mut self, repository: &Path) -> Result<(), PlanError> {
         self.pin(repository);
         for name in ORDERS {
             self.seal(repository, name);
@@ -128,57 +136,58 @@ impl Protection<'_> {
         for inner in INNER.map(|inner| repository.join(inner)) {
             if self.files.kind(&inner) == Some(Kind::Directory) {
                 self.pin(&inner);
-                self.inner(&inner, 0);
+                self.seen.insert(inner.clone());
+                self.inner(&inner, 0)?;
             }
         }
+        Ok(())
     }
 
-    /// What is in it can be changed as before, but it cannot be moved or replaced.
+    /// What is in it can be changed as before, but it cannot be moved or replaced. What cannot be changed at all need not be kept.
     fn pin(&mut self, directory: &Path) {
-        let origin = format!("protected: {}", directory.display());
-        let above = most_specific(self.rulings, directory).map(|ruling| ruling.access);
-        let access = above.unwrap_or(Access::Write);
-        self.rulings.push(Ruling { pinned: true, ..Ruling::new(directory, access, origin) });
+        if self.is_writable(directory) {
+            let origin = origin(directory);
+            self.rulings.push(Ruling { pinned: true, ..Ruling::new(directory, Access::Write, origin) });
+        }
     }
 
-    fn inner(&mut self, directory: &Path, depth: usize) {
+    fn inner(&mut self, directory: &Path, depth: usize) -> Result<(), PlanError> {
         if depth == DEEPEST || self.files.kind(directory) != Some(Kind::Directory) {
-            return;
+            return Ok(());
         }
         for name in self.files.names(directory) {
-            let Some(path) = self.inner_directory(&directory.join(name)) else { continue };
+            self.names += 1;
+            let path = self.inner_directory(&directory.join(name));
+            // Links lead back to where we were, if somebody wants them to.
+            let Some(path) = path.filter(|path| self.seen.insert(path.clone())) else { continue };
+            if self.seen.len() > MOST_INNER || self.names > MOST_NAMES {
+                let (directory, limit) = (directory.to_owned(), MOST_INNER);
+                return Err(PlanError::TooManyRepositories { directory, limit });
+            }
             if self.files.kind(&path.join("HEAD")).is_some() {
                 self.pin(&path);
                 for order in ORDERS.iter().chain(&["gitdir"]) {
                     self.seal(&path, order);
                 }
-                self.inner(&path.join("modules"), depth + 1);
+                self.inner(&path.join("modules"), depth + 1)?;
             } else {
-                self.inner(&path, depth + 1);
+                self.inner(&path, depth + 1)?;
             }
         }
+        Ok(())
     }
 
     /// A directory, or the one that a link leads to, if it is ours to be changed: whoever works here can make links to anything.
     fn inner_directory(&self, path: &Path) -> Option<PathBuf> {
-        match self.files.kind(path)? {
-            Kind::Directory => Some(path.to_owned()),
-            Kind::Link => self
-                .files
-                .real(path)
-                .filter(|real| self.is_writable(real) && self.files.kind(real) == Some(Kind::Directory)),
-            Kind::File => None,
-        }
+        let real = match self.files.kind(path)? {
+            Kind::Directory => path.to_owned(),
+            Kind::Link => self.files.real(path).filter(|real| self.files.kind(real) == Some(Kind::Directory))?,
+            Kind::File => return None,
+        };
+        self.is_writable(&real).then_some(real)
     }
 }
 
-/// What must stay away so that nothing comes to be at a path: the first part of it that is not there.
-pub(crate) fn unborn_at(path: &Path, origin: &str, files: &dyn Files) -> Option<Unborn> {
-    let (mut above, mut name): (&Path, &OsStr) = (path.parent()?, path.file_name()?);
-    loop {
-        if let Some(directory) = files.real(above) {
-            return Some(Unborn { directory, name: name.to_owned(), origin: origin.to_owned() });
-        }
-        (above, name) = (above.parent()?, above.file_name()?);
-    }
+fn origin(path: &Path) -> String {
+    format!("protected: {}", path.display())
 }

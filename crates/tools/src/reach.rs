@@ -19,8 +19,7 @@ impl Reach {
         let writable = plan
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
-        let kept_away =
-            plan.unborn.iter().any(|unborn| path.starts_with(unborn.directory.join(&unborn.name)));
+        let kept_away = plan.unborn.iter().any(|unborn| path.starts_with(&unborn.path));
         writable && !kept_away
     }
 

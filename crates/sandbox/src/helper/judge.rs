@@ -156,15 +156,19 @@ impl Judge<'_> {
 
     /// Why a name that is not there must not come.
     fn made(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
-        self.unborn(entry)
+        let path = entry.path();
+        let barred = |unborn: &&Unborn| {
+            unborn.path == path || brings_more(operation) && unborn.path.starts_with(&path)
+        };
+        let unborn = self.order.unborn.iter().find(barred);
+        unborn
             .map(|unborn| refused_birth(operation, entry, unborn))
             .or_else(|| self.kept_entry(operation, entry))
     }
 
     fn unborn(&self, entry: &Entry) -> Option<&Unborn> {
-        self.order.unborn.iter().find(|unborn| {
-            unborn.directory == entry.directory.path && Path::new(&unborn.name) == Path::new(&entry.name)
-        })
+        let path = entry.path();
+        self.order.unborn.iter().find(|unborn| unborn.path == path)
     }
 
     /// Why nothing changes in a directory.
@@ -235,16 +239,15 @@ impl Judge<'_> {
     }
 
     /// A directory with something protected in it stays where it is: elsewhere the rules would not find it. Mounts would go with
-    /// the directory, but those of the next command are where the rules say.
+    /// the directory, but those of the next command are where the rules say. The same for what others have in it that is hidden.
     fn held_in_place(&self, entry: &Entry) -> Option<Answer> {
         let path = entry.path();
-        let is_held = |ruling: &&Ruling| {
-            ruling.path.starts_with(&path) && (self.is_alone() || self.order.is_held(ruling))
-        };
-        let cradle = |unborn: &&Unborn| unborn.directory.starts_with(&path);
-        let held = self.order.rulings.iter().find(is_held).map(|ruling| &ruling.path);
-        let inside =
-            held.or_else(|| self.order.unborn.iter().find(cradle).map(|unborn| &unborn.directory))?;
+        let Order { rulings, unborn, sockets, .. } = self.order;
+        let rulings = rulings.iter().filter(|ruling| self.is_alone() || self.order.is_held(ruling));
+        let inside = (rulings.map(|ruling| &ruling.path))
+            .chain(unborn.iter().map(|unborn| &unborn.path))
+            .chain(sockets)
+            .find(|inside| inside.starts_with(&path))?;
         let rule = format!("{} is in it", inside.display());
         let target = path.display().to_string();
         Some(Answer::Refuse(Errno::BUSY, Denial { operation: Operation::Rename, target, rule, times: 1 }))
@@ -274,6 +277,12 @@ impl Judge<'_> {
         let target = path.display().to_string();
         Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
     }
+}
+
+/// Whether something may be in what comes: a directory that is made is empty, but one that is moved, or that a link leads to, is
+/// not.
+fn brings_more(operation: Operation) -> bool {
+    matches!(operation, Operation::Rename | Operation::Link)
 }
 
 fn refused_birth(operation: Operation, entry: &Entry, unborn: &Unborn) -> Answer {

@@ -2,7 +2,7 @@
 //! denied replaced by nothing, and devices, terminals and run-time files of its own.
 
 use crate::order::{Failure, Order, Stage};
-use crate::plan::{Ruling, ruling_at};
+use crate::plan::{HIDDEN, Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
@@ -147,7 +147,11 @@ fn put(rulings: &[Ruling], ruling: &Ruling, copied: Option<Copied>) -> Result<()
             piece.put_over(&Held::at(path).map_err(place)?.place).map_err(place)
         }
         None => {
-            let held = Held::at(path).map_err(place)?;
+            let held = match Held::at(path) {
+                // It has its own there, and not this.
+                Err(Errno::NOENT) if HIDDEN.iter().any(|own| path.starts_with(own)) => return Ok(()),
+                held => held.map_err(place)?,
+            };
             let nothing =
                 if held.is_directory { nothing() } else { mount::copy(&c_path(Path::new(NO_FILE))) };
             nothing.and_then(|nothing| nothing.put_over(&held.place)).map_err(place)

@@ -297,11 +297,11 @@ impl<'a> Watch<'a> {
             let Some(place) = self.cradles.get(&event.wd()) else { continue };
             let directory = &self.judge.order.unborn[*place].directory;
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())).unwrap_or_default();
-            let found =
-                self.judge.order.unborn.iter().find(|it| it.directory == *directory && it.name == name);
+            let path = directory.join(name);
+            let found = self.judge.order.unborn.iter().find(|it| it.path == path);
             born.extend(found.map(|unborn| Denial {
                 operation: Operation::Create,
-                target: directory.join(name).display().to_string(),
+                target: path.display().to_string(),
                 rule: format!(
                     "{}; it has come into being all the same, from outside or as a socket",
                     unborn.origin

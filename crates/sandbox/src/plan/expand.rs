@@ -1,20 +1,22 @@
 //! Rules with patterns become rulings over the places that fit them now. What fits only later is not covered.
 
-use super::{PlanError, Ruling, Surroundings};
+use super::{PlanError, Ruling, Rulings, Surroundings};
 use crate::files::{Files, Kind};
 use crate::pattern::Step;
-use crate::policy::{Access, Confined, Rule};
-use crate::protect::{Unborn, unborn_at};
+use crate::policy::{Access, Confined};
+use crate::protect::Unborn;
+use crate::way::Way;
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.
 const MOST_FILES: usize = 200_000;
 
+/// Adds rulings for what is there, and returns what must neither come nor go.
 pub(super) fn add_rules(
     confined: &Confined,
     surroundings: &Surroundings,
     files: &dyn Files,
-    rulings: &mut Vec<Ruling>,
+    rulings: &mut Rulings,
 ) -> Result<Vec<Unborn>, PlanError> {
     let mut unborn = Vec::new();
     for rule in &confined.rules {
@@ -23,25 +25,36 @@ pub(super) fn add_rules(
         }
         let (start, steps) = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
         let origin = format!("{} {}", name(rule.access), rule.place.text());
-        if steps.is_empty() {
-            match plain(rule, start, &origin, files)? {
-                Place::There(ruling) => rulings.push(ruling),
-                Place::Missing(missing) => unborn.extend(missing),
+        let way = Way::of(&start, files);
+        if steps.is_empty() && rule.access == Access::Write && !way.leads_somewhere() {
+            // That it should be writable is a mistake of whoever wrote the policy.
+            return Err(PlanError::NoSuchPlace { path: start });
+        }
+        let ways = match (steps.is_empty(), way.leads_somewhere()) {
+            (true, _) => vec![way],
+            (false, true) => {
+                // Links are not followed below, but what was named may be one.
+                unborn.extend(way.kept(&origin));
+                let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
+                if search.walk(&way.end, &steps).is_err() {
+                    let pattern = rule.place.text().to_owned();
+                    return Err(PlanError::TooManyFiles { pattern, limit: MOST_FILES });
+                }
+                search.found.iter().map(|path| Way::of(path, files)).collect()
             }
-            continue;
+            // A pattern covers what is there.
+            (false, false) => Vec::new(),
+        };
+        // What is to be writable, and leads nowhere, is left alone.
+        let of_use = |way: &Way| rule.access != Access::Write || way.leads_somewhere();
+        for way in ways.into_iter().filter(of_use) {
+            unborn.extend(way.kept(&origin));
+            // What is not there cannot be read, and is not made.
+            if way.leads_somewhere() {
+                rulings.push(Ruling::new(way.end, rule.access, origin.clone()));
+            }
         }
-        // Links are not followed on the way, but what was named may be one.
-        let start = files.real(&start).unwrap_or(start);
-        let mut search = Search { files, left: MOST_FILES, found: Vec::new() };
-        if search.walk(&start, &steps).is_err() {
-            return Err(PlanError::TooManyFiles { pattern: rule.place.text().to_owned(), limit: MOST_FILES });
-        }
-        rulings.extend(search.found.into_iter().map(|path| Ruling::new(path, rule.access, origin.clone())));
     }
-    // Elsewhere nothing comes into being anyway.
-    unborn.retain(|unborn| {
-        super::most_specific(rulings, &unborn.directory).is_some_and(|ruling| ruling.access == Access::Write)
-    });
     Ok(unborn)
 }
 
@@ -50,24 +63,6 @@ pub(super) fn name(access: Access) -> &'static str {
         Access::Deny => "deny",
         Access::Read => "read",
         Access::Write => "write",
-    }
-}
-
-/// One path, as it was found.
-enum Place {
-    /// What holds for it.
-    There(Ruling),
-    /// What must not come into being, so that it stays away.
-    Missing(Option<Unborn>),
-}
-
-fn plain(rule: &Rule, path: PathBuf, origin: &str, files: &dyn Files) -> Result<Place, PlanError> {
-    match (files.real(&path), rule.access) {
-        (Some(real), access) => Ok(Place::There(Ruling::new(real, access, origin))),
-        // What is not there cannot be read, and must not be made; that it should be writable is a mistake of whoever wrote the
-        // policy.
-        (None, Access::Deny | Access::Read) => Ok(Place::Missing(unborn_at(&path, origin, files))),
-        (None, Access::Write) => Err(PlanError::NoSuchPlace { path }),
     }
 }
 
@@ -84,7 +79,7 @@ impl Search<'_> {
     /// Everything below `at` that fits the steps. Links are found, but not followed.
     fn walk(&mut self, at: &Path, steps: &[Step]) -> Result<(), TooMany> {
         let Some((step, rest)) = steps.split_first() else {
-            self.found.extend(self.files.real(at));
+            self.found.extend(self.files.kind(at).map(|_| at.to_owned()));
             return Ok(());
         };
         if *step == Step::AnyDepth {

@@ -5,9 +5,10 @@ use crate::pattern::Pattern;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Component;
 
 /// A tree of files that exists only here: paths that end with `/` are directories, with `->` links.
-struct Tree {
+pub(crate) struct Tree {
     entries: BTreeMap<PathBuf, Entry>,
     sockets: Vec<PathBuf>,
 }
@@ -19,7 +20,7 @@ enum Entry {
 }
 
 impl Tree {
-    fn of(lines: &[&str]) -> Self {
+    pub(crate) fn of(lines: &[&str]) -> Self {
         let mut tree = Self { entries: BTreeMap::new(), sockets: Vec::new() };
         for line in lines {
             let (path, entry) = match (line.split_once(" -> "), line.split_once(" = ")) {
@@ -49,9 +50,26 @@ impl Files for Tree {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        match self.entries.get(path)? {
-            Entry::Link(target) => self.real(target),
-            Entry::Directory | Entry::File(_) => Some(path.to_owned()),
+        let mut real = PathBuf::from("/");
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => real.push(name),
+                Component::ParentDir => drop(real.pop()),
+                _ => continue,
+            }
+            match self.entries.get(&real)? {
+                Entry::Link(target) if real.parent()?.join(target) == real => return None,
+                Entry::Link(target) => real = self.real(&real.parent()?.join(target))?,
+                Entry::Directory | Entry::File(_) => {}
+            }
+        }
+        Some(real)
+    }
+
+    fn target(&self, link: &Path) -> Option<PathBuf> {
+        match self.entries.get(link)? {
+            Entry::Link(target) => Some(target.clone()),
+            Entry::Directory | Entry::File(_) => None,
         }
     }
 
@@ -101,7 +119,7 @@ fn check(plan: &Plan, expected: &[(&str, Access)]) {
 }
 
 fn unborn(plan: &Plan) -> Vec<String> {
-    plan.unborn.iter().map(|unborn| unborn.directory.join(&unborn.name).display().to_string()).collect()
+    plan.unborn.iter().map(|unborn| unborn.path.display().to_string()).collect()
 }
 
 use Access::{Deny, Read, Write};
@@ -307,8 +325,79 @@ fn what_may_not_be_changed_and_is_not_there_does_not_come_into_being() {
         .with(Pattern::new("kept/deep/er"), Read)
         .with(Pattern::new("/h/nowhere"), Deny);
     let unborn = unborn(&planned(&confined, &tree));
-    assert!(unborn.starts_with(&["/w/later".to_owned(), "/w/kept".to_owned()]), "{unborn:?}");
+    assert!(unborn.starts_with(&["/w/later".to_owned(), "/w/kept/deep/er".to_owned()]), "{unborn:?}");
     assert!(!unborn.iter().any(|it| it.starts_with("/h")), "nothing comes into being there: {unborn:?}");
+}
+
+/// A command exchanged such a link, and the next one could read what it had led to.
+#[test]
+fn links_that_rules_are_about_stay_what_they_are() {
+    let lines = [
+        "/w/link -> target",
+        "/w/target",
+        "/w/conf -> v1",
+        "/w/v1/secret",
+        "/w/d/.env -> ../real",
+        "/w/real",
+        "/w/cache -> /h/cache",
+        "/h/cache/",
+        "/w/gone -> not/there",
+        "/h/away -> /w/link",
+    ];
+    let confined = write()
+        .with(Pattern::new("link"), Deny)
+        .with(Pattern::new("conf/secret"), Deny)
+        .with(Pattern::new("**/.env"), Deny)
+        .with(Pattern::new("cache"), Write)
+        .with(Pattern::new("gone"), Read)
+        .with(Pattern::new("~/away"), Deny);
+    let plan = planned(&confined, &Tree::of(&lines));
+    check(&plan, &[("/w/target", Deny), ("/w/v1/secret", Deny), ("/w/real", Deny), ("/h/cache/x", Write)]);
+    let unborn = unborn(&plan);
+    for kept in ["/w/link", "/w/conf", "/w/d/.env", "/w/cache", "/w/gone", "/w/not/there"] {
+        assert!(unborn.iter().any(|it| it == kept), "{kept}: {unborn:?}");
+    }
+    assert!(!unborn.iter().any(|it| it == "/h/away"), "nothing is changed there: {unborn:?}");
+}
+
+/// Every directory of a repository was pinned, also those that were hidden, and then could not be found.
+#[test]
+fn what_is_hidden_is_not_pinned() {
+    let lines = ["/w/.git/HEAD", "/w/.git/modules/a/HEAD", "/w/.git/worktrees/b/HEAD", "/w/.git/config"];
+    for (rule, hidden) in [(".git", "/w/.git/modules"), ("**/worktrees", "/w/.git/worktrees")] {
+        let plan = planned(&write().with(Pattern::new(rule), Deny), &Tree::of(&lines));
+        check(&plan, &[(hidden, Deny)]);
+        let below = |ruling: &&Ruling| ruling.path.starts_with(hidden) && ruling.pinned;
+        assert_eq!(plan.rulings.iter().find(below), None, "{rule}");
+    }
+}
+
+/// Links in it made planning take minutes.
+#[test]
+fn repositories_within_a_repository_are_looked_at_once_however_they_are_linked() {
+    let mut lines = vec!["/w/.git/HEAD".to_owned(), "/w/.git/modules/real/HEAD".to_owned()];
+    lines.extend((0..200).map(|number| format!("/w/.git/modules/l{number} -> ../modules")));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let plan = planned(&write(), &Tree::of(&lines));
+    let pinned: Vec<_> = plan.rulings.iter().filter(|ruling| ruling.pinned).map(|it| &it.path).collect();
+    assert_eq!(pinned, ["/w/.git", "/w/.git/modules", "/w/.git/modules/real"].map(Path::new));
+}
+
+#[test]
+fn more_repositories_within_a_repository_than_can_be_protected_are_an_error_that_says_where() {
+    let lines: Vec<String> = (0..3000).map(|number| format!("/w/.git/modules/m{number}/HEAD")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let error = plan(&write(), &surroundings(), &machine(), &Tree::of(&lines)).unwrap_err();
+    assert!(error.to_string().contains("/w/.git/modules: there are more than 2048 directories"), "{error}");
+}
+
+#[test]
+fn the_hooks_that_a_repository_lacks_are_not_made_where_a_link_leads() {
+    let lines = ["/w/.git/HEAD", "/w/.git/hooks -> ../later/hooks"];
+    let unborn = unborn(&planned(&write(), &Tree::of(&lines)));
+    for kept in ["/w/.git/hooks", "/w/later/hooks"] {
+        assert!(unborn.iter().any(|it| it == kept), "{kept}: {unborn:?}");
+    }
 }
 
 #[test]
@@ -368,7 +457,7 @@ fn a_plan_is_explained_line_by_line() {
         "layers    namespaces, network namespace, landlock 7, seccomp, supervisor",
         "writable  /w  [workspace-write: the workspace; namespaces, landlock]",
         "read only /w/.git/config  [protected: /w/.git/config; namespaces, landlock]",
-        "not made  /w/.git/hooks  [protected: /w/.git/hooks; supervisor]",
+        "unchanged /w/.git/hooks  [protected: /w/.git/hooks; supervisor]",
         "network   off  [network namespace]",
     ] {
         assert!(text.lines().any(|it| it == line), "{line}\n{text}");

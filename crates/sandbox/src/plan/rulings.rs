@@ -1,0 +1,51 @@
+//! Rulings while they are collected. Commands make directories that get some, so finding the one over a path must not become
+//! slower with their number.
+
+use super::Ruling;
+use crate::policy::Access;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What was ruled so far, in the order in which it was.
+#[derive(Debug, Default)]
+pub(crate) struct Rulings {
+    all: Vec<Ruling>,
+    /// Which one is about a place.
+    places: HashMap<PathBuf, usize>,
+}
+
+impl Rulings {
+    /// Adds one. Of several for one place, the last counts.
+    pub(crate) fn push(&mut self, ruling: Ruling) {
+        match self.places.get(&ruling.path).and_then(|place| self.all.get_mut(*place)) {
+            Some(same) => {
+                let pinned = same.pinned || ruling.pinned;
+                *same = Ruling { pinned, ..ruling };
+            }
+            None => {
+                self.places.insert(ruling.path.clone(), self.all.len());
+                self.all.push(ruling);
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ruling> {
+        self.all.iter()
+    }
+
+    /// The ruling about exactly this place.
+    pub(crate) fn about(&self, path: &Path) -> Option<&Ruling> {
+        self.places.get(path).and_then(|place| self.all.get(*place))
+    }
+
+    /// What may be done at a path: the most specific ruling over it says.
+    pub(crate) fn access_at(&self, path: &Path) -> Option<Access> {
+        path.ancestors().find_map(|above| self.about(above)).map(|ruling| ruling.access)
+    }
+
+    /// From the root of the tree down.
+    pub(super) fn in_order(mut self) -> Vec<Ruling> {
+        self.all.sort_by_key(|ruling| ruling.path.components().count());
+        self.all
+    }
+}

@@ -1,0 +1,165 @@
+//! Where a path leads, and what it passes on the way. A rule about a path holds for as long as the path leads there: whoever
+//! exchanges a link on the way, or makes what is missing, makes the rule speak of something else.
+
+use crate::files::{Files, Kind};
+use crate::protect::Unborn;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// The kernel follows no more links than this either.
+const MOST_LINKS: usize = 40;
+
+/// A path, followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Where it ends, or what of it is there. Without links.
+    pub(crate) end: PathBuf,
+    /// What is not there. From the end on, so nothing if all is.
+    missing: PathBuf,
+    /// The links that it goes through. The directories they are in are without links.
+    links: Vec<PathBuf>,
+}
+
+impl Way {
+    /// The way that an absolute path goes now.
+    pub(crate) fn of(path: &Path, files: &dyn Files) -> Self {
+        if files.real(path).is_some_and(|real| real == path) {
+            return Self { end: path.to_owned(), missing: PathBuf::new(), links: Vec::new() };
+        }
+        let mut way = Self { end: PathBuf::from("/"), missing: PathBuf::new(), links: Vec::new() };
+        let mut steps = Steps::of(path);
+        while let Some(step) = steps.next() {
+            let Some(name) = step.name() else {
+                way.end.pop();
+                continue;
+            };
+            let next = way.end.join(name);
+            match files.kind(&next) {
+                Some(Kind::Directory) => way.end = next,
+                Some(Kind::File) if steps.is_over() => way.end = next,
+                Some(Kind::Link) if way.links.len() < MOST_LINKS => {
+                    let Some(target) = files.target(&next) else { return way.without(name, steps) };
+                    way.links.push(next);
+                    if target.is_absolute() {
+                        way.end = PathBuf::from("/");
+                    }
+                    steps.first_go(&target);
+                }
+                Some(Kind::File | Kind::Link) | None => return way.without(name, steps),
+            }
+        }
+        way
+    }
+
+    /// Whether there is something at the path.
+    pub(crate) fn leads_somewhere(&self) -> bool {
+        self.missing.as_os_str().is_empty()
+    }
+
+    /// What must neither come nor go, so that the path leads where it does: links, and what is missing.
+    pub(crate) fn kept(&self, origin: &str) -> Vec<Unborn> {
+        let kept = |directory: &Path, path: PathBuf| Unborn {
+            directory: directory.to_owned(),
+            path,
+            origin: origin.to_owned(),
+        };
+        let links = self.links.iter().filter_map(|link| Some(kept(link.parent()?, link.clone())));
+        let missing = (!self.leads_somewhere()).then(|| kept(&self.end, self.end.join(&self.missing)));
+        links.chain(missing).collect()
+    }
+
+    /// It ends before this name. A way that comes back from what is not there goes nowhere as long as its first name is missing.
+    fn without(mut self, name: &OsString, steps: Steps) -> Self {
+        self.missing.push(name);
+        if steps.only_go_down() {
+            self.missing.extend(steps.left.iter().rev().filter_map(Step::name));
+        }
+        self
+    }
+}
+
+/// What is left of a path, the next step last.
+struct Steps {
+    left: Vec<Step>,
+}
+
+enum Step {
+    Down(OsString),
+    Up,
+}
+
+impl Step {
+    fn name(&self) -> Option<&OsString> {
+        match self {
+            Self::Down(name) => Some(name),
+            Self::Up => None,
+        }
+    }
+}
+
+impl Steps {
+    fn of(path: &Path) -> Self {
+        let mut steps = Self { left: Vec::new() };
+        steps.first_go(path);
+        steps
+    }
+
+    fn first_go(&mut self, path: &Path) {
+        let step = |component| match component {
+            Component::Normal(name) => Some(Step::Down(name.to_owned())),
+            Component::ParentDir => Some(Step::Up),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        };
+        self.left.extend(path.components().rev().filter_map(step));
+    }
+
+    fn next(&mut self) -> Option<Step> {
+        self.left.pop()
+    }
+
+    fn is_over(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn only_go_down(&self) -> bool {
+        self.left.iter().all(|step| step.name().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::Tree;
+
+    fn check(path: &str, lines: &[&str], (end, missing): (&str, &str), links: &[&str]) {
+        let way = Way::of(Path::new(path), &Tree::of(lines));
+        assert_eq!((way.end.to_str(), way.missing.to_str()), (Some(end), Some(missing)), "{path}");
+        assert_eq!(way.links, links.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+    }
+
+    #[test]
+    fn a_way_ends_where_the_kernel_would_end_up() {
+        let lines = [
+            "/w/a/b/file",
+            "/w/link -> a",
+            "/w/a/up -> ../../h",
+            "/w/far -> /h/far",
+            "/h/far -> near",
+            "/h/near/x",
+            "/w/round -> round",
+            "/w/nowhere -> gone/for/good",
+        ];
+        check("/w/a/b/file", &lines, ("/w/a/b/file", ""), &[]);
+        check("/w/link/b/file", &lines, ("/w/a/b/file", ""), &["/w/link"]);
+        check("/w/link/up/near", &lines, ("/h/near", ""), &["/w/link", "/w/a/up"]);
+        check("/w/far/x", &lines, ("/h/near/x", ""), &["/w/far", "/h/far"]);
+        check("/w/a/../a/b", &lines, ("/w/a/b", ""), &[]);
+        check("/w/a/c/d", &lines, ("/w/a", "c/d"), &[]);
+        check("/w/a/b/file/d", &lines, ("/w/a/b", "file/d"), &[]);
+        check("/w/a/c/../b", &lines, ("/w/a", "c"), &[]);
+        check("/w/nowhere/x", &lines, ("/w", "gone/for/good/x"), &["/w/nowhere"]);
+        check("/", &lines, ("/", ""), &[]);
+        let round = Way::of(Path::new("/w/round"), &Tree::of(&lines));
+        assert!(!round.leads_somewhere() && round.links.len() == MOST_LINKS);
+    }
+}
