@@ -245,14 +245,25 @@ impl GrepLine {
         self.raw = self.raw.cover(piece.raw);
     }
 
-    /// Looks for the pattern. Where the line was too long to be joined, its end is not known, so nothing matches there.
+    /// Looks for the pattern. Where not all of the line is there, its end is not known, so nothing matches that needs to know it.
     fn search(&mut self, pattern: &Pattern) -> bool {
         let Some(found) = pattern.find(&self.text) else { return false };
-        if self.cut.after && !pattern.is_match_within(&self.text) {
+        if self.cut.after && !self.matches_whatever_follows(pattern) {
             return false;
         }
         (self.kind, self.hit) = (GrepKind::Match, found);
         true
+    }
+
+    fn matches_whatever_follows(&mut self, pattern: &Pattern) -> bool {
+        // A letter, and what is none: the one or the other changes the mind of whatever looks ahead.
+        ['x', ' '].into_iter().all(|next| {
+            let known = self.text.len();
+            self.text.push(next);
+            let matches = pattern.is_match_within(&self.text, known);
+            self.text.truncate(known);
+            matches
+        })
     }
 
     /// With at most so many bytes of text: what is around the match, or the beginning.
@@ -522,6 +533,8 @@ mod tests {
         assert_eq!(grep("error"), []);
         let [two] = grep("two").try_into().unwrap();
         assert_eq!((two.number.get(), two.text.as_str(), two.cut.any()), (2, "two: err", true));
+        assert_eq!(grep("err").len(), 1, "what follows cannot change that");
+        assert_eq!((grep("err$"), grep(r"err\b")), (vec![], vec![]), "what follows could");
         let [three] = grep("three").try_into().unwrap();
         assert_eq!((three.number.get(), three.text.as_str()), (3, "or three"));
     }

@@ -100,9 +100,9 @@ impl Pattern {
         self.regex.find(text.as_bytes()).map(|found| found.range())
     }
 
-    /// Whether it matches somewhere in `text`, whatever comes after that.
-    pub(crate) fn is_match_within(&self, text: &str) -> bool {
-        self.regex.shortest_match(text.as_bytes()).is_some_and(|end| end < text.len())
+    /// Whether it matches in the first bytes of `text`; what is behind them is only looked at.
+    pub(crate) fn is_match_within(&self, text: &str, known: usize) -> bool {
+        self.regex.shortest_match(text.as_bytes()).is_some_and(|end| end <= known)
     }
 
     /// The first match that begins at `from` or later; what lies before is only looked back at.

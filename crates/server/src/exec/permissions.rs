@@ -192,9 +192,16 @@ const PROJECT_ROOTS: &str = "codex-project-roots://";
 /// More than anybody writes down.
 const MOST_ALTERNATIVES: usize = 1024;
 
+/// No path is longer.
+const LONGEST_PATTERN: usize = 4096;
+
 /// `a{b,c}` is `ab` and `ac`.
 fn alternatives(pattern: &str) -> Result<Vec<String>, String> {
     let refused = |why: &str| Err(format!("the pattern `{pattern}` {why}"));
+    if pattern.len() > LONGEST_PATTERN {
+        let beginning = &pattern[..pattern.floor_char_boundary(100)];
+        return Err(format!("the pattern `{beginning}…` is longer than any path"));
+    }
     let (mut done, mut left) = (Vec::new(), vec![pattern.to_owned()]);
     while let Some(next) = left.pop() {
         // The innermost ones first: in them there are only names.
@@ -207,10 +214,11 @@ fn alternatives(pattern: &str) -> Result<Vec<String>, String> {
         };
         let Some(start) = next[..end].rfind('{') else { return refused("closes a brace that is not open") };
         let (before, after) = (&next[..start], &next[end + 1..]);
-        left.extend(next[start + 1..end].split(',').map(|one| format!("{before}{one}{after}")));
-        if left.len() + done.len() > MOST_ALTERNATIVES {
+        let names: Vec<&str> = next[start + 1..end].split(',').collect();
+        if left.len() + done.len() + names.len() > MOST_ALTERNATIVES {
             return refused("has too many alternatives");
         }
+        left.extend(names.iter().map(|one| format!("{before}{one}{after}")));
     }
     done.sort();
     done.dedup();
@@ -229,8 +237,12 @@ mod tests {
         check("/p/*.pem", &["/p/*.pem"]);
         check("*.{pem,key}", &["*.key", "*.pem"]);
         check("{a,b{c,d}}/{e,}", &["a/", "a/e", "bc/", "bc/e", "bd/", "bd/e"]);
-        for odd in ["{a", "a}", "}{", &"{a,b}".repeat(20)] {
+        for odd in ["{a", "a}", "}{", &"{a,b}".repeat(20), &format!("{{{}}}", ",".repeat(2000))] {
             alternatives(odd).expect_err("it is not understood");
         }
+        // Each of them was made before they were counted, which took all memory there was.
+        let many = format!("{{{}}}{}", ",".repeat(200_000), "x".repeat(200_000));
+        let refused = alternatives(&many).expect_err("it is not understood");
+        assert!(refused.len() < 300, "{} bytes", refused.len());
     }
 }

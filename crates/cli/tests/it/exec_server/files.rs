@@ -242,6 +242,13 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
             assert!(refusal.message.contains("of its own"), "{refusal}");
             assert!(!Path::new(path).exists());
         }
+        // A link that leads there is not there itself.
+        let link = ground.project.join("masked.service");
+        std::os::unix::fs::symlink("/dev/null", &link).expect("it can be made");
+        let refusal = ground.ask("fs/readFile", &link, json!({})).expect_err("it leads there");
+        assert!(refusal.message.contains("masked.service` cannot be worked on"), "{refusal}");
+        ground.ask("fs/remove", &link, json!({})).expect("a link is removed, not what it leads to");
+        assert!(!link.is_symlink());
         ground.end();
     }
 }

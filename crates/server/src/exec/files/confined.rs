@@ -4,17 +4,17 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windlass_engine::sandbox::{HIDDEN, Plan};
+use windlass_engine::sandbox::{Access, HIDDEN, Plan};
 use windlass_engine::{Brought, Errand, How, hand_over};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::PathUri;
 
-use super::operation::{Operation, Response};
+use super::operation::{Operation, Response, Subject};
 use super::{refusal, regular};
 use crate::exec::Shared;
 
@@ -37,37 +37,51 @@ enum Outcome<R> {
 }
 
 pub(super) fn perform(server: &Shared, plan: &Arc<Plan>, operation: &Operation) -> Result<Response, Refusal> {
-    operation.paths().into_iter().try_for_each(|path| check_place(plan, path))?;
+    operation.subjects().into_iter().try_for_each(|subject| check_place(plan, subject))?;
     let brought = send(server, plan, &Task::Perform(operation))?;
     heard(&brought).map(Response::Told)
 }
 
 pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<File, Refusal> {
-    check_place(plan, path)?;
+    check_place(plan, Subject::Behind(path))?;
     let mut brought = send(server, plan, &Task::<Operation>::Open(path.clone()))?;
     heard(&brought)?;
     brought.descriptors.pop().map(File::from).ok_or_else(|| silent(&brought.how))
 }
 
 /// A process in a sandbox has some directories to itself, and whatever it writes there is gone with it.
-fn check_place(plan: &Plan, path: &PathUri) -> Result<(), Refusal> {
-    let path = path.path();
-    let real = path.ancestors().find_map(|above| {
-        let rest = path.strip_prefix(above).ok()?;
-        std::fs::canonicalize(above).ok().map(|real| real.join(rest))
-    });
-    let path = real.as_deref().unwrap_or(path);
+fn check_place(plan: &Plan, subject: Subject<'_>) -> Result<(), Refusal> {
+    let (given, path) = match subject {
+        Subject::Behind(given) => (given.path(), real(given.path())),
+        Subject::Itself(given) => {
+            let path = given.path();
+            let above = path.parent().map(real);
+            (path, above.zip(path.file_name()).map_or_else(|| path.to_owned(), |(above, name)| above.join(name)))
+        }
+    };
     let is_inside = |path: &Path| HIDDEN.into_iter().find(|hidden| path.starts_with(hidden));
-    let Some(own) = is_inside(path) else { return Ok(()) };
-    // Unless the client named something in there.
-    if plan.ruling_at(path).is_some_and(|ruling| is_inside(&ruling.path).is_some()) {
+    let is_hidden = |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Deny);
+    let Some(own) = is_inside(&path) else { return Ok(()) };
+    // Unless the client named something in there. And where links lead that it may not read is not told.
+    let named = plan.ruling_at(&path).is_some_and(|ruling| is_inside(&ruling.path).is_some());
+    if named || given.parent().is_some_and(|above| is_hidden(&real(above))) {
         return Ok(());
     }
     let message = format!(
         "sandbox: whatever runs in a sandbox has a `{own}` of its own, so `{}` cannot be worked on in one",
-        path.display()
+        given.display()
     );
     Err(Refusal::new(INVALID_REQUEST, message))
+}
+
+/// The path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let real = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        // By components: a path to which nothing is joined would end in a slash.
+        std::fs::canonicalize(above).ok().map(|real| real.components().chain(rest.components()).collect())
+    });
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 fn send(server: &Shared, plan: &Arc<Plan>, task: &Task<impl Serialize>) -> Result<Brought, Refusal> {

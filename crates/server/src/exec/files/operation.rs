@@ -26,6 +26,15 @@ pub(in crate::exec) enum Operation {
     Copy(FsCopyParams),
 }
 
+/// Something that an operation is about.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'a> {
+    /// What is at this path, be it a link.
+    Itself(&'a PathUri),
+    /// What a link at this path leads to.
+    Behind(&'a PathUri),
+}
+
 /// What it gives.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -74,17 +83,19 @@ impl Operation {
     }
 
     /// What it is about.
-    pub(super) fn paths(&self) -> Vec<&PathUri> {
+    pub(super) fn subjects(&self) -> Vec<Subject<'_>> {
         match self {
-            Self::ReadFile(params) => vec![&params.path],
-            Self::WriteFile(params) => vec![&params.path],
-            Self::CreateDirectory(params) => vec![&params.path],
-            Self::GetMetadata(params) => vec![&params.path],
-            Self::Canonicalize(params) => vec![&params.path],
-            Self::ReadDirectory(params) => vec![&params.path],
-            Self::Walk(params) => vec![&params.path],
-            Self::Remove(params) => vec![&params.path],
-            Self::Copy(params) => vec![&params.source_path, &params.destination_path],
+            Self::ReadFile(params) => vec![Subject::Behind(&params.path)],
+            Self::WriteFile(params) => vec![Subject::Behind(&params.path)],
+            Self::CreateDirectory(params) => vec![Subject::Behind(&params.path)],
+            Self::GetMetadata(params) => vec![Subject::Behind(&params.path)],
+            Self::Canonicalize(params) => vec![Subject::Behind(&params.path)],
+            Self::ReadDirectory(params) => vec![Subject::Behind(&params.path)],
+            Self::Walk(params) => vec![Subject::Behind(&params.path)],
+            Self::Remove(params) => vec![Subject::Itself(&params.path)],
+            Self::Copy(params) => {
+                vec![Subject::Itself(&params.source_path), Subject::Behind(&params.destination_path)]
+            }
         }
     }
 
