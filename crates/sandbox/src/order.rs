@@ -494,7 +494,11 @@ mod tests {
     fn order() -> Order {
         Order {
             rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
-            unborn: vec![Unborn { path: "/w/.git".into(), directory: "/w".into(), origin: "protected".into() }],
+            unborn: vec![Unborn {
+                path: "/w/.git".into(),
+                directory: "/w".into(),
+                origin: "protected".into(),
+            }],
             sockets: vec!["/tmp/s".into()],
             readable: Some(vec!["/usr".into()]),
             network: NetworkKind::Hosts,

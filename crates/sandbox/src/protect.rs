@@ -181,7 +181,9 @@ impl Protection<'_> {
     fn inner_directory(&self, path: &Path) -> Option<PathBuf> {
         let real = match self.files.kind(path)? {
             Kind::Directory => path.to_owned(),
-            Kind::Link => self.files.real(path).filter(|real| self.files.kind(real) == Some(Kind::Directory))?,
+            Kind::Link => {
+                self.files.real(path).filter(|real| self.files.kind(real) == Some(Kind::Directory))?
+            }
             Kind::File => return None,
         };
         self.is_writable(&real).then_some(real)

@@ -38,14 +38,14 @@ impl Way {
                 Some(Kind::Directory) => way.end = next,
                 Some(Kind::File) if steps.is_over() => way.end = next,
                 Some(Kind::Link) if way.links.len() < MOST_LINKS => {
-                    let Some(target) = files.target(&next) else { return way.without(name, steps) };
+                    let Some(target) = files.target(&next) else { return way.without(name, &steps) };
                     way.links.push(next);
                     if target.is_absolute() {
                         way.end = PathBuf::from("/");
                     }
                     steps.first_go(&target);
                 }
-                Some(Kind::File | Kind::Link) | None => return way.without(name, steps),
+                Some(Kind::File | Kind::Link) | None => return way.without(name, &steps),
             }
         }
         way
@@ -69,7 +69,7 @@ impl Way {
     }
 
     /// It ends before this name. A way that comes back from what is not there goes nowhere as long as its first name is missing.
-    fn without(mut self, name: &OsString, steps: Steps) -> Self {
+    fn without(mut self, name: &OsString, steps: &Steps) -> Self {
         self.missing.push(name);
         if steps.only_go_down() {
             self.missing.extend(steps.left.iter().rev().filter_map(Step::name));

@@ -53,11 +53,7 @@ pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<
 fn check_place(plan: &Plan, subject: Subject<'_>) -> Result<(), Refusal> {
     let (given, path) = match subject {
         Subject::Behind(given) => (given.path(), real(given.path())),
-        Subject::Itself(given) => {
-            let path = given.path();
-            let above = path.parent().map(real);
-            (path, above.zip(path.file_name()).map_or_else(|| path.to_owned(), |(above, name)| above.join(name)))
-        }
+        Subject::Itself(given) => (given.path(), real_but_its_name(given.path())),
     };
     let is_inside = |path: &Path| HIDDEN.into_iter().find(|hidden| path.starts_with(hidden));
     let is_hidden = |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Deny);
@@ -82,6 +78,14 @@ fn real(path: &Path) -> PathBuf {
         std::fs::canonicalize(above).ok().map(|real| real.components().chain(rest.components()).collect())
     });
     real.unwrap_or_else(|| path.to_owned())
+}
+
+/// The same without following what its last name leads to.
+fn real_but_its_name(path: &Path) -> PathBuf {
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => real(above).join(name),
+        _ => path.to_owned(),
+    }
 }
 
 fn send(server: &Shared, plan: &Arc<Plan>, task: &Task<impl Serialize>) -> Result<Brought, Refusal> {
