@@ -49,11 +49,31 @@ pub fn threads() -> usize {
 }
 
 fn describe(pid: u32, token: &str) -> Option<String> {
-    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    let (command, environment) = (read("cmdline"), read("environ"));
+    let (command, environment) = words(pid);
     let bears = contains(&command, token) || contains(&environment, token);
     bears.then(|| format!("{pid} {}", String::from_utf8_lossy(&command).replace('\0', " ")))
 }
+
+/// The command line and the environment. A process that is becoming another program has none for a moment, or loses them while
+/// they are read: they are read until they are the same twice. The kernel's own processes have neither, nor a program.
+fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
+    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let has_program = || fs::read_link(format!("/proc/{pid}/exe")).is_ok() && is_alive(pid);
+    let mut before = Vec::new();
+    for _ in 0..LONGEST_CHANGE {
+        let (command, environment) = (read("cmdline"), read("environ"));
+        let is_settled = !environment.is_empty() && environment == before;
+        if is_settled || !has_program() {
+            return (command, environment);
+        }
+        before = environment;
+        std::thread::yield_now();
+    }
+    (read("cmdline"), before)
+}
+
+/// How often a process is looked at that has no environment: it may be one that was started without.
+const LONGEST_CHANGE: usize = 2_000;
 
 fn contains(bytes: &[u8], token: &str) -> bool {
     bytes.windows(token.len()).any(|window| window == token.as_bytes())
@@ -68,4 +88,26 @@ fn stat_fields(pid: u32) -> Vec<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
     fields.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_that_becomes_another_again_and_again_is_always_found() {
+        let token = token("becoming");
+        let script = "exec sh -c \"$SCRIPT\"";
+        let mut becoming = Command::new("sh")
+            .args(["-c", script])
+            .env("SCRIPT", script)
+            .env(TOKEN_VARIABLE, &token)
+            .spawn()
+            .expect("there is a shell");
+        let missed = (0..300).filter(|_| bearing(&token).is_empty()).count();
+        becoming.kill().expect("it runs");
+        becoming.wait().expect("it was started here");
+        assert_eq!(missed, 0);
+    }
 }
