@@ -462,7 +462,10 @@ export interface ProcessResizePtyParams {
   size: TerminalSize;
 }
 
-/** Parameters of `process/spawn`: starts a process, without a sandbox, and answers at once. Experimental. */
+/**
+ * Parameters of `process/spawn`: starts a process and answers at once. What it may touch the server was
+ * started with (`--sandbox`): everything, unless that says less. Experimental.
+ */
 export interface ProcessSpawnParams {
   /** The program and its arguments, not a line for a shell. Must not be empty. */
   command: string[];

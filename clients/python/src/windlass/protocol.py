@@ -540,8 +540,8 @@ class _ProcessSpawnParamsRequired(TypedDict):
 
 
 class ProcessSpawnParams(_ProcessSpawnParamsRequired, total=False):
-    """Parameters of `process/spawn`: starts a process, without a sandbox, and answers at once.
-    Experimental.
+    """Parameters of `process/spawn`: starts a process and answers at once. What it may touch the
+    server was started with (`--sandbox`): everything, unless that says less. Experimental.
     """
     env: Union[Dict[str, Union[str, None]], None]
     """Changes to the server's environment; `null` removes a variable."""

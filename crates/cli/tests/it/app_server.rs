@@ -10,6 +10,7 @@ mod input;
 mod lifecycle;
 mod orphans;
 mod output;
+mod policies;
 mod signals;
 mod sockets;
 mod text;

@@ -20,9 +20,9 @@ pub(super) struct Permissions {
 }
 
 impl Permissions {
-    /// No limits: `process/spawn` has none in this dialect.
-    pub(super) fn full() -> Self {
-        Self { policy: Policy::FullAccess, workspace: PathBuf::from("/") }
+    /// What a process may touch of which a client cannot say it: what the server was started with.
+    pub(super) fn of_the_server(options: &AppOptions) -> Self {
+        Self { policy: options.sandbox.clone(), workspace: options.directory.clone() }
     }
 
     /// What a command may touch: what its client says, or what the server was started with. A policy is about the server's
@@ -36,8 +36,9 @@ impl Permissions {
             let policy = profile_of(profile).map_err(|why| format!("invalid permission profile: {why}"))?;
             return Ok(Self { policy, workspace: directory.to_owned() });
         }
-        let policy = params.sandbox_policy.as_ref().map_or_else(|| options.sandbox.clone(), policy_of);
-        Ok(Self { policy, workspace: options.directory.clone() })
+        let policy = params.sandbox_policy.as_ref().map(policy_of);
+        let unsaid = Self::of_the_server(options);
+        Ok(Self { policy: policy.unwrap_or(unsaid.policy), workspace: unsaid.workspace })
     }
 
     /// What that comes to on this machine. What cannot be enforced is refused: running without it would be a lie.

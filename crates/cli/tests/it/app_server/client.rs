@@ -117,6 +117,18 @@ impl App {
         Self::start_with(name, Wire::start_on_sockets)
     }
 
+    /// The same with more words, in a folder of its own that is not the one for state.
+    pub(super) fn start_in_a_folder(name: &str, words: &[&str]) -> Self {
+        let (home, token) = Self::quarters(name);
+        let folder = home.path().join("work");
+        fs::create_dir(&folder).expect("it can be made");
+        let mut server = Self::server(&home, &token, words);
+        let wire = Wire::start(server.current_dir(&folder)).expect("windlass starts");
+        let mut app = Self { wire, home: Rc::new(home), token };
+        app.greet();
+        app
+    }
+
     fn start_with(name: &str, start: fn(&mut Command) -> std::io::Result<Wire>) -> Self {
         let (home, token) = Self::quarters(name);
         let wire = start(&mut Self::server(&home, &token, &[])).expect("windlass starts");

@@ -26,7 +26,8 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
         return Err(refused(format!("duplicate active process handle: {}", name.quoted())));
     }
     let handle = params.process_handle.clone();
-    let launch = plan(params, (name, size, timeout), &client);
+    let permissions = Permissions::of_the_server(connection.server.options());
+    let launch = plan(params, (name, size, timeout), (&client, permissions));
     let started = launch.start(connection);
     let started =
         started.map_err(|why| Refusal::new(INTERNAL_ERROR, format!("failed to spawn process: {why}")))?;
@@ -71,7 +72,7 @@ fn size(params: &ProcessSpawnParams) -> Result<Size, Refusal> {
 fn plan(
     params: ProcessSpawnParams,
     (name, size, timeout): (Name, Size, Option<Duration>),
-    client: &Client,
+    (client, permissions): (&Client, Permissions),
 ) -> Launch {
     let streams = params.tty || params.stream_stdout_stderr;
     let told = (notification::PROCESS_OUTPUT_DELTA, "processHandle");
@@ -84,7 +85,7 @@ fn plan(
             connection: Connected::new(params.tty.then_some(size), params.stream_stdin),
             timeout,
             followed: !matches!(manner, Manner::Untold),
-            permissions: Permissions::full(),
+            permissions,
         },
         name: Some(name),
         cap: match params.output_bytes_cap {

@@ -1,0 +1,139 @@
+//! What commands may touch: what their client says, or what the server was started with.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use windlass_testkit::survivors;
+use windlass_testkit::wire::Message;
+
+use super::client::App;
+
+/// Tries to write into the server's folder, into another one, and below `/tmp`; tells which of them it could.
+struct Trial {
+    app: App,
+    /// A folder beside the server's own.
+    beside: PathBuf,
+    common: PathBuf,
+}
+
+impl Trial {
+    fn of(name: &str, words: &[&str]) -> Self {
+        let app = App::start_in_a_folder(name, words);
+        let beside = app.home.path().join("beside");
+        std::fs::create_dir(&beside).expect("it can be made");
+        let common = PathBuf::from("/tmp").join(survivors::token("app-policies"));
+        Self { app, beside, common }
+    }
+
+    fn command(&self) -> Vec<String> {
+        let script = "for it in \"$@\"; do (echo x > \"$it\") 2>/dev/null && echo \"${it##*/}\"; done; true";
+        let places = ["here".to_owned(), format!("{}/beside", self.beside.display()), self.common()];
+        ["/bin/sh", "-c", script, "-"].map(str::to_owned).into_iter().chain(places).collect()
+    }
+
+    fn common(&self) -> String {
+        self.common.display().to_string()
+    }
+
+    /// What a command could write to, and what it was refused.
+    fn check(&mut self, more: Value, expected: &[&str]) {
+        let mut params = more.clone();
+        params["command"] = json!(self.command());
+        let result = self.app.request("command/exec", &params).unwrap_or_else(|no| panic!("{no}: {more}"));
+        self.judge(&result, (&more, expected));
+    }
+
+    fn judge(&self, result: &Value, (about, expected): (&Value, &[&str])) {
+        let common = self.common.file_name().and_then(|name| name.to_str()).expect("text");
+        let wrote: Vec<&str> = result["stdout"].as_str().expect("text").lines().collect();
+        let expected: Vec<&str> =
+            expected.iter().map(|name| if *name == "tmp" { common } else { *name }).collect();
+        assert_eq!(wrote, expected, "{about}: {result}");
+        let denials = result["receipt"]["denials"].as_array().map_or(0, Vec::len);
+        assert_eq!(denials, 3 - expected.len(), "{about}: {result}");
+    }
+
+    fn end(self) {
+        let _ = std::fs::remove_file(&self.common);
+        self.app.end();
+    }
+}
+
+#[test]
+fn every_form_of_a_policy_is_enforced_and_what_was_refused_is_told() {
+    let mut trial = Trial::of("policies", &[]);
+    let all = &["here", "beside", "tmp"][..];
+    trial.check(json!({}), all);
+    trial.check(json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }), all);
+    trial.check(json!({ "sandboxPolicy": { "type": "externalSandbox" } }), all);
+    trial.check(json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
+    let write = |more: Value| {
+        let mut policy = json!({ "type": "workspaceWrite" });
+        policy.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        json!({ "sandboxPolicy": policy })
+    };
+    trial.check(write(json!({})), &["here", "tmp"]);
+    trial.check(write(json!({ "excludeSlashTmp": true })), &["here"]);
+    trial.check(write(json!({ "writableRoots": [&trial.beside] })), all);
+    trial.check(json!({ "permissionProfile": ":read-only" }), &[]);
+    trial.check(json!({ "permissionProfile": ":danger-full-access" }), all);
+    // A profile is about the command's folder, not about the server's.
+    trial.check(json!({ "permissionProfile": ":workspace", "cwd": &trial.beside }), all);
+    trial.end();
+}
+
+#[test]
+fn a_network_that_a_policy_does_not_allow_is_not_reached() {
+    let mut trial = Trial::of("policy-network", &[]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
+    let port = listener.local_addr().expect("it has one").port().to_string();
+    let script = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])))";
+    for (allowed, code) in [(true, 0), (false, 1)] {
+        let policy = json!({ "sandboxPolicy": { "type": "readOnly", "networkAccess": allowed } });
+        let result = trial.app.run_with(&["python3", "-c", script, &port], policy);
+        assert_eq!(result["exitCode"], code, "{result}");
+    }
+    trial.end();
+}
+
+/// There, such a program ends with 101 and the words of a panic.
+#[test]
+fn what_cannot_start_says_the_same_in_a_sandbox() {
+    let mut trial = Trial::of("policy-missing", &[]);
+    for tty in [false, true] {
+        for policy in ["dangerFullAccess", "readOnly", "workspaceWrite"] {
+            let params = |command: &str, cwd: &str| {
+                json!({ "command": [command], "processId": "p", "tty": tty, "cwd": cwd,
+                        "sandboxPolicy": { "type": policy } })
+            };
+            for params in [params("/no/such/program", "/"), params("/bin/true", "/no/such/folder")] {
+                let refusal = trial.app.request("command/exec", &params).expect_err("it cannot start");
+                let expected = "failed to spawn command: No such file or directory (os error 2)";
+                assert_eq!((refusal.code, refusal.message.as_str()), (-32603, expected), "{params}");
+            }
+        }
+    }
+    trial.end();
+}
+
+/// `process/spawn` was not held to it, and neither were the clients that use it.
+#[test]
+fn what_the_server_was_started_with_holds_for_everything_that_says_nothing_else() {
+    for (policy, expected) in [
+        ("read-only", &[][..]),
+        ("workspace-write", &["here", "tmp"]),
+        ("danger-full-access", &["here", "beside", "tmp"]),
+    ] {
+        let mut trial = Trial::of(&format!("policy-{policy}"), &["--sandbox", policy]);
+        trial.check(json!({}), expected);
+        let cwd = trial.app.home.path().join("work");
+        let spawn = json!({ "command": trial.command(), "processHandle": "p", "cwd": cwd });
+        trial.app.request("process/spawn", &spawn).expect("it starts");
+        let is_over = |message: &Message| matches!(message, Message::Notice { method, .. } if method == "process/exited");
+        let exited = trial.app.wire.wait_for(is_over).expect("it comes to an end");
+        let Message::Notice { params, .. } = exited else { panic!("{exited:?}") };
+        trial.judge(&params, (&json!(policy), expected));
+        trial.check(json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
+        trial.end();
+    }
+}
