@@ -42,6 +42,8 @@ use windlass_sys::signal::Signal;
 pub struct EngineOptions {
     /// Where journals and records are kept; in memory, without it.
     pub store: Option<Store>,
+    /// When the oldest sessions are removed from there.
+    pub pruning: Pruning,
     /// How much output each session keeps.
     pub retention: Retention,
     /// The times between TERM, KILL and giving up.
@@ -64,6 +66,16 @@ pub struct EngineOptions {
     pub cgroups: Cgroups,
 }
 
+/// When an engine removes the oldest sessions from its store.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Pruning {
+    /// Never: others see to it.
+    #[default]
+    Never,
+    /// Now and then, once nobody holds them. Whether the process that runs a session is alive is asked here.
+    NowAndThen(fn(ProcessKey) -> bool),
+}
+
 /// What an engine makes ready before it is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ahead {
@@ -83,6 +95,7 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     store: Option<Arc<Store>>,
+    pruning: Pruning,
     retention: Retention,
     limits: Limits,
     registry: Mutex<Registry>,
@@ -162,6 +175,7 @@ impl Engine {
             FenceOptions { each: options.each, together: options.together, cgroups: options.cgroups, brand };
         let inner = Inner {
             store: options.store.map(Arc::new),
+            pruning: options.pruning,
             retention: options.retention,
             limits: Limits { patience: options.patience, drain: options.drain },
             registry: Mutex::new(Registry::new(options.limits)),
@@ -340,6 +354,16 @@ impl Engine {
         // The command runs all the same; that it will not be listed later is said.
         if let Err(error) = store.begin(&record) {
             session.shared.note_trouble(error.to_string());
+        }
+        self.remove_the_oldest(store);
+    }
+
+    fn remove_the_oldest(&self, store: &Arc<Store>) {
+        let Pruning::NowAndThen(is_alive) = self.inner.pruning else { return };
+        if store.is_pruning_due() {
+            let store = Arc::clone(store);
+            // What it does not get to, the next one does.
+            self.inner.runtime.spawn_blocking(move || drop(store.prune(is_alive)));
         }
     }
 

@@ -88,6 +88,15 @@ pub(crate) struct Shared {
     pub(crate) watchers: Arc<Watchers>,
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(store) = &self.store {
+            let account = self.journal.account();
+            store.release(self.facts.id, account.end.get().saturating_sub(account.dropped));
+        }
+    }
+}
+
 /// What was decided when the session started and never changes.
 #[derive(Clone, Debug)]
 pub struct Facts {

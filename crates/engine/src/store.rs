@@ -16,6 +16,7 @@ mod ledger;
 mod limits;
 mod prune;
 mod record;
+mod released;
 mod text;
 
 use std::io;
@@ -24,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::ids::{Block, IdRange};
 use self::ledger::Ledger;
+use self::released::Released;
 use crate::journal::{Journal, OpenJournal, Retention};
 use crate::{Receipt, SessionId};
 
@@ -142,6 +144,7 @@ pub struct Store {
     root: Arc<Path>,
     limits: StoreLimits,
     writing: Arc<Mutex<Writing>>,
+    released: Arc<Mutex<Released>>,
 }
 
 /// What this process writes.
@@ -166,7 +169,7 @@ impl Store {
 
     /// Uses a state directory only to look things up: nothing is made, not even the directory.
     pub fn reading(root: &Path, limits: StoreLimits) -> Self {
-        Self { root: root.into(), limits, writing: Arc::default() }
+        Self { root: root.into(), limits, writing: Arc::default(), released: Arc::default() }
     }
 
     /// The directory.
@@ -207,12 +210,22 @@ impl Store {
 
     /// Adds a block to the ledger of a session that has begun, in the way for a ledger that this process has open.
     fn append(&self, id: SessionId, add: Adding, block: &[u8]) -> Result<(), WriteRecord> {
-        let mut writing = self.writing();
-        let range = writing.block.range_of(id);
+        let range = self.writing().block.range_of(id);
         let first = match range {
             Some(range) => range.first,
             None => ledger::holding(&self.root, id).ok().flatten().unwrap_or(id),
         };
+        self.append_to(first, range, (add, block))
+    }
+
+    /// The same where it is known in which ledger the session is, and whether it is one of this process.
+    fn append_to(
+        &self,
+        first: SessionId,
+        range: Option<IdRange>,
+        (add, block): (Adding, &[u8]),
+    ) -> Result<(), WriteRecord> {
+        let mut writing = self.writing();
         let open = range.and_then(|range| writing.ledgers.iter_mut().find(|ledger| ledger.is_of(range)));
         let written = match open {
             Some(ledger) => add(ledger, block),

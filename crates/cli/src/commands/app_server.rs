@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use windlass_engine::sandbox::{Base, Confined, Policy};
-use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
+use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 
@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::confinement;
 use crate::failure::Exit;
 use crate::listening;
+use crate::sessions;
 
 /// How long the end of a command's output is waited for after its exit, as the dialect has it.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -81,6 +82,7 @@ fn engine(store: Option<Store>, words: &ServerLimitWords, layers: LayersName) ->
     let guard = Guard::Program(guardian::program);
     Ok(Engine::new(EngineOptions {
         store,
+        pruning: Pruning::NowAndThen(sessions::is_alive),
         guard,
         drain,
         limits,

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use windlass_engine::{Engine, EngineOptions, Guard, RegistryLimits, Store, WhenFull};
+use windlass_engine::{Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::exec::{ExecServer, Place};
 use windlass_server::listen::Listen;
 
@@ -17,7 +17,7 @@ use crate::commands::{file_helper, guardian};
 use crate::config::Config;
 use crate::confinement;
 use crate::failure::Exit;
-use crate::{listening, printing};
+use crate::{listening, printing, sessions};
 
 /// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
 const MOST_RUNNING: usize = 16 * 1024;
@@ -48,7 +48,9 @@ fn engine(store: Option<Store>, order: &ExecServe) -> Result<Engine> {
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
     let grounds = Some(confinement::grounds(order.sandbox_layers));
-    let options = EngineOptions { store, guard, limits, each, together, grounds, ..EngineOptions::default() };
+    let pruning = Pruning::NowAndThen(sessions::is_alive);
+    let options =
+        EngineOptions { store, pruning, guard, limits, each, together, grounds, ..EngineOptions::default() };
     Ok(Engine::new(options)?)
 }
 

@@ -4,6 +4,7 @@
 //! process claims blocks that grow as it starts more sessions, so a single command wastes nothing and a busy server
 //! rarely touches the file. Ids of a block that were not used are lost, which is what "never reused" costs.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -48,6 +49,12 @@ pub(super) struct IdRange {
 impl IdRange {
     pub(super) fn of_one(id: SessionId) -> Self {
         Self { first: id, size: 1 }
+    }
+
+    /// Whether these are all its numbers.
+    pub(super) fn is_all_in(self, ids: &BTreeSet<SessionId>) -> bool {
+        let last = SessionId::new(self.first.get() + self.size - 1);
+        ids.range(self.first..=last).count() as u64 == self.size
     }
 
     fn contains(self, id: SessionId) -> bool {

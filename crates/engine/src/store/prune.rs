@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::files::{OwnFile, own_files};
+use super::ids::IdRange;
 use super::ledger::Ledger;
 use super::record::{ProcessKey, SessionRecord};
 use super::text::{self, Records};
@@ -48,13 +49,15 @@ pub struct Pruned {
 
 impl Store {
     /// Removes the oldest sessions beyond the limits, and files without a session that are old enough. A session whose
-    /// runtime `is_alive`, or that has no receipt and whose root is, stays: somebody may be writing or reading it.
+    /// runtime `is_alive`, or that has no receipt and whose root is, stays: somebody may be writing or reading it. Of its own
+    /// this process knows whether somebody is.
     pub fn prune(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Result<Pruned, Prune> {
         let mut shelf = self.shelf()?;
         let mut pruned = Pruned::default();
         self.remove_strays(&mut shelf, &mut pruned)?;
-        self.remove_oldest(&mut shelf, is_alive, &mut pruned)?;
-        Ok(pruned)
+        let removed = self.remove_oldest(&mut shelf, is_alive, &mut pruned);
+        self.forget_released(&pruned.sessions);
+        removed.map(|()| pruned)
     }
 
     /// Removes one session with all its files, whatever its state: for a caller that knows it is no longer needed.
@@ -79,7 +82,11 @@ impl Store {
             output.remove(&self.root)?;
             pruned.bytes += output.bytes;
         }
-        pruned.sessions.iter().try_for_each(|id| self.note_forgotten(*id))?;
+        self.forget_released(&pruned.sessions);
+        for id in &pruned.sessions {
+            let range = self.writing().block.range_of(*id);
+            self.note_forgotten(*id, (range.map_or(*id, |range| range.first), range))?;
+        }
         Ok(pruned)
     }
 
@@ -136,7 +143,7 @@ impl Store {
         pruned: &mut Pruned,
     ) -> Result<(), Prune> {
         let over: Vec<_> =
-            shelf.sessions().map(|session| (session.start.id, is_over(session, &is_alive))).collect();
+            shelf.sessions().map(|session| (session.start.id, self.is_over(session, &is_alive))).collect();
         let mut count = over.len();
         let total = shelf.bytes();
         let freed_before = pruned.bytes;
@@ -159,28 +166,38 @@ impl Store {
             pruned.bytes += output.bytes;
         }
         pruned.sessions.push(id);
-        let Some((_, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
+        let Some((first, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
         shelved.records.sessions.remove(&id);
-        let is_ours = self.writing().block.range_of(id).is_some();
-        if shelved.is_empty() && !is_ours {
+        shelved.records.forgotten.insert(id);
+        let range = self.writing().block.range_of(id);
+        // Every number that this process has of it was used.
+        let is_done_with = range.is_none_or(|range| range.is_all_in(&shelved.records.forgotten));
+        if shelved.is_empty() && is_done_with {
             shelved.holding.remove(&self.root)?;
             pruned.bytes += shelved.holding.bytes;
             return Ok(());
         }
-        self.note_forgotten(id)
+        self.note_forgotten(id, (first, range))
     }
 
     /// Through the store's own way of writing: this process may be adding another session right now.
-    fn note_forgotten(&self, id: SessionId) -> Result<(), Prune> {
-        let written = self.append(id, Ledger::append, &text::forgotten_block(id));
+    fn note_forgotten(
+        &self,
+        id: SessionId,
+        (first, range): (SessionId, Option<IdRange>),
+    ) -> Result<(), Prune> {
+        let written = self.append_to(first, range, (Ledger::append, &text::forgotten_block(id)));
         written.map_err(|failure| Prune::Remove { path: failure.path, source: failure.source })
     }
-}
 
-/// Without a receipt its runtime was killed, and a root that outlived it is still somebody's session.
-fn is_over(session: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> bool {
-    let root_may_run = session.receipt.is_none() && is_alive(session.start.root);
-    !is_alive(session.start.runtime) && !root_may_run
+    /// Without a receipt its runtime was killed, and a root that outlived it is still somebody's session.
+    fn is_over(&self, session: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> bool {
+        if self.writing().block.range_of(session.start.id).is_some() {
+            return session.receipt.is_some() && self.is_released(session.start.id);
+        }
+        let root_may_run = session.receipt.is_none() && is_alive(session.start.root);
+        !is_alive(session.start.runtime) && !root_may_run
+    }
 }
 
 /// What is in the directory.

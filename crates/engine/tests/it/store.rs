@@ -9,16 +9,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use proptest::prelude::*;
 use windlass_engine::{
-    Amount, Bytes, Cause, Crossed, Enforced, Exit, Lifetime, Limits, LoadRecord, Means, OpenStore,
-    PeakMemory, Peaks, ProcessKey, ProcessLine, Receipt, Resource, Retention, Scope, SessionId,
-    SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
+    Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, Limits, LoadRecord,
+    Means, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits, Resource,
+    Retention, Scope, SessionId, SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
 };
 
-use windlass_testkit::Scratch;
+use windlass_testkit::{Scratch, hang_deadline};
+
+use crate::rig::{self, command, options, run, text};
 
 const RUNTIME: ProcessKey = ProcessKey { pid: 10, start_ticks: 100 };
 const ROOT: ProcessKey = ProcessKey { pid: 20, start_ticks: 200 };
@@ -540,4 +542,33 @@ fn a_session_s_journal_is_found_again_through_the_store() {
     finished(&store, 1001);
     let journal = open(&scratch).open_journal(SessionId::new(1001)).unwrap();
     assert_eq!(journal.account().bytes.stdout, 1000);
+}
+
+/// A server that ran for long had the files of every command it had ever run.
+#[tokio::test]
+async fn an_engine_that_runs_on_removes_the_oldest_sessions_that_nobody_holds() {
+    let scratch = Scratch::new("engine");
+    let limits = StoreLimits { keep_sessions: 20, ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    let pruning = Pruning::NowAndThen(|key| key.pid == std::process::id());
+    let registry = RegistryLimits { finished: 10, ..RegistryLimits::default() };
+    let options = EngineOptions { store: Some(store.clone()), pruning, limits: registry, ..options() };
+    let engine = Engine::new(options).unwrap();
+    let first = engine.start(command(["echo", "first"])).unwrap();
+    rig::receipt(&first).await;
+    // Once 256 were let go it happens with the next start, beside it.
+    let deadline = hang_deadline();
+    while store.list().unwrap().len() < 256 {
+        run(&engine, command(["echo", "more"])).await;
+    }
+    while store.list().unwrap().len() > 256 {
+        assert!(Instant::now() < deadline, "{} are there", store.list().unwrap().len());
+        run(&engine, command(["echo", "more"])).await;
+    }
+    let left = store.list().unwrap();
+    assert_eq!(left[0].start.id, first.id(), "it is held");
+    assert_eq!(text(&first), "first\n", "and can be read");
+    engine.shutdown().await;
+    let ledgers = scratch.names().iter().filter(|name| name.ends_with(".rec")).count();
+    assert!(ledgers < 12, "those in which everything is forgotten go, too: {ledgers}");
 }
