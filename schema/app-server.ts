@@ -648,6 +648,13 @@ export interface SessionDropped {
   to: number;
 }
 
+/**
+ * Parameters of `session/endAll`: ends everything that the connection runs or that its commands left running,
+ * and is answered when that has ended. Whoever says so will not come back: a connection that is lost
+ * afterwards is not waited for. Where another connection has taken everything over, nothing happens.
+ */
+export interface SessionEndAllParams {}
+
 /** How a session ended. */
 export interface SessionExit {
   /** Whether something it had started still held its output when waiting for the end of that was given up. */
@@ -925,6 +932,7 @@ export interface Methods {
   "session/signal": { params: SessionSignalParams; result: Done };
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   "session/unsubscribe": { params: SessionUnsubscribeParams; result: Done };
+  "session/endAll": { params: SessionEndAllParams; result: Done };
 }
 
 /** What a client may tell, and what each carries. */

@@ -153,7 +153,30 @@ class SocketTest(ServerTest):
             # Whether its end was still told or not, nobody waits for ever.
             with contextlib.suppress(ConnectionLost):
                 await soon(process.wait())
-            # The server ends it by TERM, which takes a moment; the descriptor tells when it is gone.
-            other = await self.connect(url)
-            gone = await other.start(["tail", f"--pid={process.pid}", "-f", "/dev/null"])
-            self.assertEqual((await soon(gone.wait())).code, 0)
+            self.assertTrue(is_gone(process.pid))
+
+    async def test_closing_ends_what_commands_left_running_also_while_the_connection_is_lost(self) -> None:
+        async with self.server("ws://127.0.0.1:0") as url, Cutter(url) as cutter:
+            for is_lost in (False, True):
+                client = await self.connect(cutter.url)
+                script = "setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' & read x"
+                process = await client.start(["sh", "-c", script], stdin=True)
+                left = int(b"".join(chunk.data for chunk in await until(process, b"\n")))
+                await process.end_input()
+                receipt = (await soon(process.wait())).receipt
+                assert receipt is not None
+                self.assertEqual([line["pid"] for line in receipt["leftRunning"]], [left])
+                self.assertFalse(is_gone(left))
+                if is_lost:
+                    cutter.cut()
+                await soon(client.close())
+                self.assertTrue(is_gone(left), f"lost: {is_lost}")
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody has collected yet has."""
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return True
+    return False

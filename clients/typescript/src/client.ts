@@ -29,8 +29,9 @@ const RESUME_FOR_MS = 30_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 const SPAWN_FAILED = -32603;
-/** How long a server may take to hear that everything is to end. */
+/** How long a server may take to end everything, and how long it is tried to tell it that it should. */
 const CLOSE_PATIENCE_MS = 15_000;
+const REACH_PATIENCE_MS = 2000;
 
 /** How to start a server. */
 export interface LaunchOptions {
@@ -93,6 +94,7 @@ export class Client {
   /** The connection, or the way to the next one. Rejected once there will be none. */
   #link: Promise<Link>;
   #closing = new AbortController();
+  #leaving = false;
   #kept: Promise<void> = Promise.resolve();
 
   private constructor(open: () => Promise<Transport>, { resumeForMs, resumeToken, bufferLimit }: ConnectOptions) {
@@ -204,13 +206,13 @@ export class Client {
     }
   }
 
-  /** Ends the connection, and with it every process that was started through it. May be called twice. */
+  /** Ends every process that was started through it, with everything those started, and the connection. May be called twice. */
   async close(): Promise<void> {
-    if (!this.#closing.signal.aborted) {
+    if (!this.#leaving) {
+      this.#leaving = true;
+      await this.#endProcesses();
       this.#closing.abort();
-      const link = await this.#link.catch(() => undefined);
-      if (link !== undefined) await this.#endProcesses(link);
-      await link?.close();
+      await (await this.#link.catch(() => undefined))?.close();
     }
     await this.#kept;
   }
@@ -321,24 +323,25 @@ export class Client {
     this.#processes.clear();
   }
 
-  /** A server that would wait for us to come back is told that we will not. */
-  async #endProcesses(link: Link): Promise<void> {
+  /**
+   * A server that would wait for us to come back is told that we will not. One that cannot be reached is given a moment; what is
+   * left then ends when `resumeForMs` is over.
+   */
+  async #endProcesses(): Promise<void> {
     if (this.#token === undefined) return;
-    const done = new AbortController();
-    // timer: one that does not listen any more would keep us for ever.
-    const late = pauseFor(CLOSE_PATIENCE_MS, undefined, { signal: done.signal }).catch(() => {});
-    await Promise.race([this.#killAll(link).catch(() => {}), late]);
-    done.abort();
-  }
-
-  /** Also those that were taken over and never attached to. */
-  async #killAll(link: Link): Promise<void> {
-    const { sessions } = await link.ask("session/list", {});
-    const kills = sessions.filter(({ state }) => state !== "exited").map(({ processHandle, processId }): Promise<unknown> => {
-      if (processHandle != null) return link.ask("process/kill", { processHandle });
-      return processId != null ? link.ask("command/exec/terminate", { processId }) : Promise.resolve();
-    });
-    await Promise.allSettled(kills);
+    for (;;) {
+      // timer: nothing tells when a server can be reached that cannot be now.
+      const link = await within(REACH_PATIENCE_MS, this.#link);
+      if (link === undefined) return;
+      let lost = false;
+      const asked = link.ask("session/endAll", {}).catch((error: unknown) => {
+        lost = error instanceof ConnectionLost;
+      });
+      // timer: one that does not listen any more would keep us for ever.
+      await within(CLOSE_PATIENCE_MS, asked);
+      if (!lost) return;
+      await link.ended;
+    }
   }
 
   /** Ends a process whose start was asked for and whose answer nobody waits for. */
@@ -418,4 +421,15 @@ function exitOf(told: SessionExit | ProcessExited): Exit {
     timedOut: told.timedOut ?? false,
     receipt: told.receipt ?? undefined,
   };
+}
+
+/** What a promise gives, if it gives anything in time. */
+async function within<T>(milliseconds: number, promised: Promise<T>): Promise<T | undefined> {
+  const done = new AbortController();
+  const late = pauseFor(milliseconds, undefined, { signal: done.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([promised.catch(() => undefined), late]);
+  } finally {
+    done.abort();
+  }
 }

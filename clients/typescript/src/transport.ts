@@ -35,6 +35,7 @@ export class ChildTransport implements Transport {
   #unfinished: Buffer[] = [];
   #complaints = "";
   #over = false;
+  #draining: Promise<void> | undefined;
 
   private constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child;
@@ -76,11 +77,16 @@ export class ChildTransport implements Transport {
     const { stdin } = this.#child;
     if (this.#over || !stdin.writable) throw new ConnectionLost("the server takes no more messages");
     if (stdin.write(`${message}\n`)) return;
-    // Either it drains, or the server is gone and the end is told.
+    await (this.#draining ??= this.#drained());
+  }
+
+  /** Either it drains, or the server is gone and the end is told. One waits for all who send. */
+  async #drained(): Promise<void> {
     const done = new AbortController();
-    const drained = once(stdin, "drain", { signal: done.signal }).catch(() => {});
+    const drained = once(this.#child.stdin, "drain", { signal: done.signal }).catch(() => {});
     await Promise.race([drained, this.#closed]);
     done.abort();
+    this.#draining = undefined;
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
@@ -148,8 +148,31 @@ test("closing a resumable connection leaves nothing", async (t) => {
   await client.close();
   // Whether its end was still told or not, nobody waits for ever.
   await process.wait().catch((error: unknown) => assert.ok(error instanceof ConnectionLost));
-  // The server ends it by TERM, which takes a moment; `tail` tells when it is gone.
-  const other = await connectTo(t, url);
-  const gone = await other.start(["tail", `--pid=${process.pid}`, "-f", "/dev/null"]);
-  assert.equal((await gone.wait()).code, 0);
+  assert.ok(isGone(process.pid));
 });
+
+test("closing ends what commands left running, also while the connection is lost", async (t) => {
+  const cutter = await Cutter.before(t, await serve(t, folder(t), FREE_PORT));
+  for (const isLost of [false, true]) {
+    const client = await connectTo(t, cutter.url);
+    const script = "setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' & read x";
+    const process = await client.start(["sh", "-c", script], { stdin: true });
+    const left = Number(Buffer.concat((await until(process, "\n")).map(({ data }) => data)));
+    await process.endInput();
+    assert.deepEqual((await process.wait()).receipt?.leftRunning.map(({ pid }) => pid), [left]);
+    assert.ok(!isGone(left));
+    if (isLost) cutter.cut();
+    await client.close();
+    assert.ok(isGone(left), `lost: ${isLost}`);
+  }
+});
+
+/** Whether a process has ended; one that nobody has collected yet has. */
+function isGone(pid: number): boolean {
+  try {
+    readlinkSync(`/proc/${pid}/exe`);
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -33,10 +33,10 @@ pub use self::receipt::{
 pub use self::sandbox::{AbsolutePath, NetworkAccess, SandboxPolicy};
 pub use self::session::{
     Grep, LineChoice, OutputChunk, OutputLine, OutputMatch, OutputSpan, SessionClosed, SessionDropped,
-    SessionExit, SessionExited, SessionInfo, SessionListParams, SessionListResult, SessionOutput,
-    SessionReadParams, SessionReadResult, SessionSignalParams, SessionState, SessionSubscribeParams,
-    SessionSubscribeResult, SessionTarget, SessionUnsubscribeParams, SessionWaitParams, SessionWaitResult,
-    SpanChoice, WaitMet, WaitUntil,
+    SessionEndAllParams, SessionExit, SessionExited, SessionInfo, SessionListParams, SessionListResult,
+    SessionOutput, SessionReadParams, SessionReadResult, SessionSignalParams, SessionState,
+    SessionSubscribeParams, SessionSubscribeResult, SessionTarget, SessionUnsubscribeParams,
+    SessionWaitParams, SessionWaitResult, SpanChoice, WaitMet, WaitUntil,
 };
 
 use schemars::JsonSchema;
@@ -79,11 +79,13 @@ pub enum Method {
     SessionSubscribe,
     /// Follows it no more.
     SessionUnsubscribe,
+    /// Ends everything; the client will not come back.
+    SessionEndAll,
 }
 
 impl Method {
     /// All of them, in the order in which they are listed to a client that asks for another one.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Initialize,
         Self::CommandExec,
         Self::CommandExecWrite,
@@ -99,6 +101,7 @@ impl Method {
         Self::SessionSignal,
         Self::SessionSubscribe,
         Self::SessionUnsubscribe,
+        Self::SessionEndAll,
     ];
 
     /// Its name on the wire.
@@ -119,6 +122,7 @@ impl Method {
             Self::SessionSignal => "session/signal",
             Self::SessionSubscribe => "session/subscribe",
             Self::SessionUnsubscribe => "session/unsubscribe",
+            Self::SessionEndAll => "session/endAll",
         }
     }
 

@@ -30,9 +30,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use windlass_protocol::app::{
     Capabilities, ClientInfo, CommandExecParams, CommandExecResult, Done, InitializeParams, InitializeResult,
-    Method, ProcessKillParams, Resumable, ResumeRequest, SessionInfo, SessionListParams, SessionListResult,
-    SessionReadParams, SessionReadResult, SessionSubscribeParams, SessionSubscribeResult, SessionTarget,
-    SessionUnsubscribeParams, notification,
+    Method, ProcessKillParams, Resumable, ResumeRequest, SessionEndAllParams, SessionInfo, SessionListParams,
+    SessionListResult, SessionReadParams, SessionReadResult, SessionSubscribeParams, SessionSubscribeResult,
+    SessionTarget, SessionUnsubscribeParams, notification,
 };
 
 pub use self::endpoint::{Endpoint, NoEndpoint};
@@ -251,6 +251,14 @@ impl Client {
     ///
     /// When the connection is lost.
     pub async fn close(self) -> Result<(), ClientError> {
+        match self.call(Method::SessionEndAll, &SessionEndAllParams {}).await {
+            // Codex's server does not know how; those that its commands left running it cannot end anyway.
+            Err(ClientError::Refused(_)) => self.kill_all().await,
+            ended => ended.map(|Done {}| ()),
+        }
+    }
+
+    async fn kill_all(&self) -> Result<(), ClientError> {
         for handle in self.shared.routes.handles() {
             match self.call(Method::ProcessKill, &ProcessKillParams { process_handle: handle }).await {
                 // One that has ended meanwhile needs no end.

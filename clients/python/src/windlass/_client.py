@@ -25,8 +25,9 @@ _BUFFER_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _SPAWN_FAILED = -32603
-# How long a server may take to hear that everything is to end.
+# How long a server may take to end everything, and how long it is tried to tell it that it should.
 _CLOSE_PATIENCE = 15.0
+_REACH_PATIENCE = 2.0
 
 
 class _TooLate(ServerError):
@@ -203,9 +204,12 @@ class Client:
                     raise
 
     async def close(self) -> None:
-        """Ends the connection, and with it every process that was started through it. May be called twice."""
-        if self._link is not None and not self._closing:
-            await self._end_processes(self._link)
+        """Ends every process that was started through it, with everything those started, and the connection.
+
+        May be called twice.
+        """
+        if not self._closing:
+            await self._end_processes()
         await self._leave(ConnectionLost("the client was closed"))
 
     async def detach(self) -> str:
@@ -236,27 +240,28 @@ class Client:
     ) -> None:
         await self.close()
 
-    async def _end_processes(self, link: Link) -> None:
-        """A server that would wait for us to come back is told that we will not."""
-        if self._token is None:
-            return
-        try:
-            # timer: one that does not listen any more would keep us for ever.
-            await asyncio.wait_for(self._kill_all(link), _CLOSE_PATIENCE)
-        except (ConnectionLost, RequestError, asyncio.TimeoutError):
-            pass
+    async def _end_processes(self) -> None:
+        """A server that would wait for us to come back is told that we will not.
 
-    async def _kill_all(self, link: Link) -> None:
-        """Also those that were taken over and never attached to."""
-        for info in (await link.ask("session/list", {}))["sessions"]:
-            if info["state"] == "exited":
-                continue
-            if handle := info.get("processHandle"):
-                await link.order("process/kill", {"processHandle": handle})
-            elif name := info.get("processId"):
-                await link.order("command/exec/terminate", {"processId": name})
-        # It does in order what it is told: when this is answered, the others have been heard.
-        await link.ask("session/list", {})
+        One that cannot be reached is given a moment; what is left then ends when `resume_for` is over.
+        """
+        if self._token is None or self._lost is not None:
+            return
+        while True:
+            try:
+                # timer: nothing tells when a server can be reached that cannot be now.
+                link = await asyncio.wait_for(self._current(), _REACH_PATIENCE)
+            except (ConnectionLost, asyncio.TimeoutError):
+                return
+            try:
+                # timer: one that does not listen any more would keep us for ever.
+                await asyncio.wait_for(link.ask("session/endAll", {}), _CLOSE_PATIENCE)
+                return
+            except (RequestError, asyncio.TimeoutError):
+                return
+            except ConnectionLost:
+                await link.ended
+                self._unlink(link)
 
     async def _current(self) -> Link:
         """The connection, as soon as there is one."""

@@ -753,6 +753,14 @@ class SessionDropped(_SessionDroppedWords):
     """The offset after the last byte that is gone."""
 
 
+class SessionEndAllParams(TypedDict):
+    """Parameters of `session/endAll`: ends everything that the connection runs or that its
+    commands left running, and is answered when that has ended. Whoever says so will not come
+    back: a connection that is lost afterwards is not waited for. Where another connection has
+    taken everything over, nothing happens.
+    """
+
+
 class _SessionExitRequired(TypedDict):
     drainTimedOut: bool
     """Whether something it had started still held its output when waiting for the end of that
@@ -1068,6 +1076,7 @@ Method: TypeAlias = Literal[
     "session/signal",
     "session/subscribe",
     "session/unsubscribe",
+    "session/endAll",
 ]
 """Every method."""
 
@@ -1139,6 +1148,7 @@ __all__ = [
     "ServerNotification",
     "SessionClosed",
     "SessionDropped",
+    "SessionEndAllParams",
     "SessionExit",
     "SessionExited",
     "SessionInfo",

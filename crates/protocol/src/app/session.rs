@@ -359,6 +359,13 @@ pub struct SessionUnsubscribeParams {
     pub target: SessionTarget,
 }
 
+/// Parameters of `session/endAll`: ends everything that the connection runs or that its commands left running, and is answered when
+/// that has ended. Whoever says so will not come back: a connection that is lost afterwards is not waited for. Where another
+/// connection has taken everything over, nothing happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEndAllParams {}
+
 /// Notification `session/output`: output of a session that is followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

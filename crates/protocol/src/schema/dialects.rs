@@ -51,6 +51,7 @@ fn app_sessions(dialect: Dialect) -> Dialect {
         .method::<app::SessionSignalParams, app::Done>(Method::SessionSignal.name())
         .method::<app::SessionSubscribeParams, app::SessionSubscribeResult>(Method::SessionSubscribe.name())
         .method::<app::SessionUnsubscribeParams, app::Done>(Method::SessionUnsubscribe.name())
+        .method::<app::SessionEndAllParams, app::Done>(Method::SessionEndAll.name())
         .sent_by_server::<app::SessionOutput>(notification::SESSION_OUTPUT)
         .sent_by_server::<app::SessionDropped>(notification::SESSION_DROPPED)
         .sent_by_server::<app::SessionExited>(notification::SESSION_EXITED)

@@ -151,6 +151,18 @@ impl Connection {
         Ok(Some(resumable))
     }
 
+    /// Takes the promise back that processes outlive the connection. `false`: another connection has them.
+    pub(super) fn will_not_resume(&mut self) -> bool {
+        match self.berth.take() {
+            None => true,
+            Some(berth) if self.server.lobby().renounce(&berth) => true,
+            Some(berth) => {
+                self.berth = Some(berth);
+                false
+            }
+        }
+    }
+
     /// Lets something go on beside the messages.
     pub(super) fn run_errand(
         &mut self,

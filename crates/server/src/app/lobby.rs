@@ -98,6 +98,11 @@ impl Lobby {
         place.ending = Some(ending.abort_handle());
     }
 
+    /// Nobody will come back for these. `false`: another connection has them already.
+    pub(super) fn renounce(&self, berth: &Berth) -> bool {
+        self.give_up(berth).is_some()
+    }
+
     /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
     fn give_up(&self, berth: &Berth) -> Option<Place> {
         let mut places = self.lock();

@@ -10,6 +10,7 @@ mod process_kill;
 mod process_resize_pty;
 mod process_spawn;
 mod process_write_stdin;
+mod session_end_all;
 mod session_list;
 mod session_read;
 mod session_signal;
@@ -44,5 +45,6 @@ pub(super) async fn call(
         Method::SessionSignal => session_signal::call(connection, request).await,
         Method::SessionSubscribe => session_subscribe::subscribe(connection, request),
         Method::SessionUnsubscribe => session_subscribe::unsubscribe(connection, request),
+        Method::SessionEndAll => session_end_all::call(connection, request).await,
     }
 }

@@ -124,7 +124,7 @@ impl Processes {
     /// Ends everything that runs or was left running, and returns when it has.
     pub(super) async fn end_all(&self) {
         let mut ends = JoinSet::new();
-        for process in self.take_unended() {
+        for process in self.unended() {
             ends.spawn(async move { process.session.end_call().await });
         }
         while ends.join_next().await.is_some() {}
@@ -134,9 +134,10 @@ impl Processes {
         }
     }
 
-    fn take_unended(&self) -> Vec<Arc<Process>> {
-        let mut table = self.lock();
-        let mut unended = std::mem::take(&mut table.survived);
+    /// They stay known: whoever ends them may be kept from doing it to the end.
+    fn unended(&self) -> Vec<Arc<Process>> {
+        let table = self.lock();
+        let mut unended = table.survived.clone();
         let running = table.numbered.values().filter(|process| process.session.receipt().is_none());
         unended.extend(running.cloned());
         unended

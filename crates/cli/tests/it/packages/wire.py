@@ -125,6 +125,7 @@ def app_server():
 
     commands(server)
     server.refused("no/such", -32600)
+    server.ask("session/endAll")
     # What is dropped takes hundreds of megabytes.
     server.finish(unheard=["session/dropped"])
 

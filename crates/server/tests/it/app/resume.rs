@@ -111,3 +111,40 @@ async fn a_wrong_token_opens_nothing_and_the_right_one_again_and_again() {
     back.vanish().await;
     bench.end().await;
 }
+
+/// What commands had left running lived on for the whole grace.
+#[tokio::test]
+async fn a_client_that_will_not_come_back_has_everything_ended() {
+    let bench = Bench::new("app-end-all");
+    let (mut client, first) = greeted(&bench, json!({ "graceMs": 60_000 })).await;
+    let script = "setsid sh -c 'echo left; exec sleep 1000' > out & until grep -q left out; do :; done";
+    let left = client.run(sh(script)).await.result;
+    assert_eq!(left["receipt"]["leftRunning"].as_array().map(Vec::len), Some(1), "{left}");
+    client.ask("command/exec", streamed("t", "trap '' TERM; echo up; cat")).await;
+    client.printed("t", "up").await;
+    assert_eq!(client.get("session/endAll", json!({})).await, json!({}));
+    assert_eq!(bench.survivors(), Vec::<String>::new());
+    // The token is of no use any more.
+    let (back, second) = greeted(&bench, json!({ "token": first["token"] })).await;
+    assert_eq!(second["resumed"], false);
+    for gone in [client, back] {
+        gone.vanish().await;
+    }
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_client_whose_processes_another_has_ends_none_of_them() {
+    let bench = Bench::new("app-end-none");
+    let (mut client, first) = greeted(&bench, json!({ "graceMs": 60_000 })).await;
+    client.ask("command/exec", streamed("t", "echo up; cat")).await;
+    client.printed("t", "up").await;
+    let (mut back, _) = greeted(&bench, json!({ "token": first["token"] })).await;
+    assert_eq!(client.get("session/endAll", json!({})).await, json!({}));
+    client.vanish().await;
+    let waiting = back.ask("session/wait", json!({ "processId": "t" })).await;
+    back.get("command/exec/write", json!({ "processId": "t", "closeStdin": true })).await;
+    assert_eq!(back.result(waiting).await["exit"]["exitCode"], 0);
+    back.vanish().await;
+    bench.end().await;
+}

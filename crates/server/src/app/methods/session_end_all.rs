@@ -1,0 +1,19 @@
+//! `session/endAll`: ends everything, for a client that will not come back.
+
+use std::sync::Arc;
+
+use windlass_protocol::app::{Done, SessionEndAllParams};
+use windlass_protocol::envelope::Refusal;
+
+use crate::app::connection::{Connection, Request};
+
+/// Nothing else is read meanwhile: who says this has nothing else to say.
+pub(super) async fn call(connection: &mut Connection, mut request: Request) -> Result<(), Refusal> {
+    let SessionEndAllParams {} = request.read()?;
+    connection.client()?;
+    if connection.will_not_resume() {
+        Arc::clone(&connection.processes).end_all().await;
+    }
+    connection.peer.answer(&request.id, &Done {});
+    Ok(())
+}
