@@ -148,7 +148,10 @@ export class Process {
     }
   }
 
-  /** Says that no more input comes. On a terminal in line mode this types the end-of-file character. */
+  /**
+   * Says that no more input comes, for good. On a terminal in line mode this types the end-of-file character. To end the input of
+   * one program in a shell, and go on with the next, write that character yourself: `write("\x04")`.
+   */
   async endInput(): Promise<void> {
     await this.#client.request("process/writeStdin", { processHandle: this.#handle, closeStdin: true });
   }

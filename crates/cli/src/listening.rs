@@ -17,6 +17,12 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
         (Some(listen), false) => listen.clone(),
         (None, false) => otherwise,
     };
+    if let Some(odd) = words.allow_origin.iter().find(|origin| !is_origin(origin)) {
+        return Err(Usage(format!(
+            "--allow-origin takes what browsers say, such as https://example.org, without a path; not `{odd}`"
+        ))
+        .into());
+    }
     let gate =
         Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
     if matches!((&listen, &gate.access), (Listen::WebSocket(_), Access::Open)) {
@@ -26,6 +32,11 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     }
     let reach = if words.allow_remote { Reach::Network } else { Reach::Loopback };
     Ok(Listener::bind(&listen, gate, reach).await?)
+}
+
+fn is_origin(text: &str) -> bool {
+    let host = text.split_once("://").filter(|(scheme, _)| !scheme.is_empty()).map(|(_, host)| host);
+    text == "null" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', ' ']))
 }
 
 fn access(words: &ListenWords) -> Result<Access> {

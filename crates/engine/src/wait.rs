@@ -171,11 +171,12 @@ impl Session {
     }
 }
 
+/// What was printed was printed before the exit, so if both are true, that came first.
 fn holds(level: &Progress, until: &Until) -> Option<Met> {
-    if let Some(receipt) = level.receipt.as_ref().filter(|_| until.exit) {
-        return Some(Met::Exit(Arc::clone(receipt)));
+    if until.reached.is_some_and(|target| level.end >= target) {
+        return Some(Met::Reached(level.end));
     }
-    until.reached.filter(|target| level.end >= *target).map(|_| Met::Reached(level.end))
+    level.receipt.as_ref().filter(|_| until.exit).map(|receipt| Met::Exit(Arc::clone(receipt)))
 }
 
 /// Looks at what the kernel tells only those who ask: who waits for input, who listens. The longer nothing happens, the

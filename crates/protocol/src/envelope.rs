@@ -104,12 +104,19 @@ pub fn read(bytes: &[u8]) -> Result<Message, NoMessage> {
     if holds_too_many_values(bytes) {
         return Err(NoMessage { reason: format!("more than {MOST_VALUES} values"), id: whose(bytes) });
     }
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| unnamed(format!("not JSON: {error}")))?;
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| match is_too_deep(&error) {
+        true => NoMessage { reason: "nested too deeply".to_owned(), id: whose(bytes) },
+        false => unnamed(format!("not JSON: {error}")),
+    })?;
     let Value::Object(members) = value else {
         return Err(unnamed("not a JSON object".to_owned()));
     };
     read_members(members)
+}
+
+/// The library has no other way to tell.
+fn is_too_deep(error: &serde_json::Error) -> bool {
+    error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
 fn read_members(mut members: Map<String, Value>) -> Result<Message, NoMessage> {
@@ -274,6 +281,21 @@ mod tests {
         let (number, text) = (RequestId::Number(-12), RequestId::Text("-12".to_owned()));
         assert_eq!(read(br#"{"id":-12,"method":"m"}"#), request(number, Value::Null));
         assert_eq!(read(br#"{"id":"-12","method":"m","params":[]}"#), request(text, json!([])));
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_under_its_id() {
+        let nested = |depth: usize| {
+            format!(r#"{{"id":7,"method":"m","params":{}{}}}"#, "[".repeat(depth), "]".repeat(depth))
+        };
+        assert!(matches!(read(nested(100).as_bytes()), Ok(Message::Request { .. })));
+        for depth in [200, 100_000] {
+            let expected =
+                NoMessage { reason: "nested too deeply".to_owned(), id: Some(RequestId::Number(7)) };
+            assert_eq!(read(nested(depth).as_bytes()), Err(expected));
+        }
+        let broken = read(&nested(200).as_bytes()[..150]).expect_err("it breaks off");
+        assert_eq!(broken.id, None);
     }
 
     #[test]

@@ -105,7 +105,11 @@ class Process:
             await self._ask("process/writeStdin", {"deltaBase64": piece})
 
     async def end_input(self) -> None:
-        """Says that no more input comes. On a terminal in line mode this types the end-of-file character."""
+        """Says that no more input comes, for good.
+
+        On a terminal in line mode this types the end-of-file character. To end the input of one program in a shell, and go on
+        with the next, write that character yourself: `write(b"\\x04")`.
+        """
         await self._ask("process/writeStdin", {"closeStdin": True})
 
     async def resize(self, rows: int, cols: int) -> None:

@@ -177,7 +177,7 @@ fn what_has_no_equal_here_is_refused() {
         (
             "sandbox",
             managed(restricted(json!([{ "path": root, "access": "write" }])), "enabled"),
-            "lists what may be changed",
+            "let the root be written",
         ),
         ("sandbox", project_only(&[json!({ "path": unknown, "access": "read" })]), "`:elsewhere`"),
         ("sandbox", project_only(&[json!({ "path": glob, "access": "write" })]), "can only be denied"),

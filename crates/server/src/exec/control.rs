@@ -9,6 +9,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::io::Errno;
 use tokio::sync::{mpsc, watch};
 use windlass_engine::{InputError, Progress, QUEUE_LIMIT, Session, Signal, Size};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, OVERLOADED, Refusal};
@@ -194,9 +195,7 @@ impl Desk {
             }
             Control::Resize { size, reply } => {
                 let resized = self.session.resize(size).await;
-                let refusal =
-                    |errno| Refusal::new(INVALID_REQUEST, format!("failed to resize the terminal: {errno}"));
-                reply.give(resized.map(|()| Done {}).map_err(refusal));
+                reply.give(resized.map(|()| Done {}).map_err(not_resized));
             }
         }
     }
@@ -288,6 +287,14 @@ async fn write(session: &Session, stock: &Stock, done: &mut usize) -> io::Result
             return Ok(None);
         }
     }
+}
+
+fn not_resized(errno: Errno) -> Refusal {
+    let why = match errno {
+        Errno::NOTTY => "the process has none".to_owned(),
+        errno => errno.to_string(),
+    };
+    Refusal::new(INVALID_REQUEST, format!("failed to resize the terminal: {why}"))
 }
 
 fn response(status: WriteStatus) -> WriteResponse {

@@ -49,6 +49,8 @@ const NETWORK_ALONE: &str = "a process's network is controlled here only togethe
                              restricted permissions";
 const EVERYTHING: &str = "it is not enforced here that everything may be changed and the network not be used: send a \
                           `sandbox` that lists what may be changed";
+const WRITABLE_ROOT: &str = "what may be changed is listed here, and these permissions let the root be written: list what may \
+                             be changed, or restrict no files";
 const PARTLY_READABLE: &str = "here everything can be read that is not denied, and these permissions do not let the root \
                                be read: add an entry that does, and deny what must not be read";
 
@@ -100,7 +102,7 @@ fn confined(context: &SandboxContext, directory: &Path, place: &Place) -> Result
         |entry: &&PermissionEntry| entry.path == PermissionPath::Special { value: SpecialPath::Root };
     match entries.iter().filter(is_root).map(|entry| entry.access).max() {
         Some(PermissionAccess::Read) => {}
-        Some(PermissionAccess::Write) => return Err(EVERYTHING.to_owned()),
+        Some(PermissionAccess::Write) => return Err(WRITABLE_ROOT.to_owned()),
         Some(PermissionAccess::Deny) | None => return Err(PARTLY_READABLE.to_owned()),
     }
     let mut sorted: Vec<&PermissionEntry> = entries.iter().filter(|entry| !is_root(entry)).collect();

@@ -112,6 +112,8 @@ fn what_would_let_anybody_in_is_refused() {
         (&["--listen", "ws://0.0.0.0:0"][..], 1, "can be reached from other machines"),
         (&["--listen", "ws://0.0.0.0:0", "--allow-remote"], 1, "no token is asked for"),
         (&["--listen", "tcp://127.0.0.1:1"], 2, "is no place to listen"),
+        (&["--allow-origin", "example.org"], 2, "takes what browsers say"),
+        (&["--allow-origin", "https://example.org/"], 2, "takes what browsers say"),
         (&["--ws-auth", "capability-token"], 2, "needs --ws-token-file or --ws-token-sha256"),
         (&["--ws-auth", "signed-bearer-token"], 2, "needs --ws-shared-secret-file"),
         (&["--ws-token-sha256", "abc"], 2, "64 hexadecimal digits"),

@@ -253,6 +253,31 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
     }
 }
 
+/// A file that was hidden was told to be removed, and stayed.
+#[test]
+fn what_is_hidden_is_not_allowed_rather_than_missing() {
+    for layers in LAYERS {
+        let mut ground = Ground::new("files-hidden", layers);
+        let (folder, project) = (ground.project.join("secret"), ground.project.clone());
+        std::fs::create_dir(&folder).expect("it can be made");
+        std::fs::write(folder.join("key"), "secret").expect("it can be written");
+        std::os::unix::fs::symlink("/dev/null", folder.join("link")).expect("it can be made");
+        let hidden = json!({ "type": "path", "path": uri(&folder) });
+        ground.sandbox = project_only(&[json!({ "path": hidden, "access": "deny" })]);
+        ground.sandbox["cwd"] = json!(uri(&project));
+        for method in ["fs/remove", "fs/readFile", "fs/getMetadata", "fs/canonicalize"] {
+            for name in ["key", "missing", "link"] {
+                let refusal = ground.ask(method, &folder.join(name), json!({})).expect_err("it is hidden");
+                assert_eq!(refusal.code, -32600, "{method} {name}: {refusal}");
+                assert_eq!(refusal.message, "Permission denied (os error 13)", "{method} {name}");
+            }
+        }
+        assert_eq!(std::fs::read_to_string(folder.join("key")).expect("it is there"), "secret");
+        ground.ask("fs/remove", &project.join("missing"), json!({})).expect("what is not there is removed");
+        ground.end();
+    }
+}
+
 /// The program that does the work is there, too.
 #[test]
 fn a_sandbox_may_hide_the_program_itself() {

@@ -84,9 +84,12 @@ impl Choice {
 fn range(lines: LineChoice) -> Result<LineRange, Refusal> {
     let LineChoice { first, last } = lines;
     let last = last.unwrap_or(u64::MAX);
+    if first == 0 {
+        return Err(refused("session/read counts lines from 1"));
+    }
     // Whoever goes on after the last line asks for nothing, and gets it.
-    if first == 0 || last < first - 1 {
-        return Err(refused("session/read lines count from 1, and the last is not before the first"));
+    if last < first - 1 {
+        return Err(refused(format!("session/read lines: the last, {last}, is before the first, {first}")));
     }
     Ok(LineRange { first: LineNumber::new(first), last: LineNumber::new(last) })
 }

@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_engine::sandbox::{Access, HIDDEN, Plan};
@@ -49,18 +50,22 @@ pub(super) fn open(server: &Shared, plan: &Arc<Plan>, path: &PathUri) -> Result<
     brought.descriptors.pop().map(File::from).ok_or_else(|| silent(&brought.how))
 }
 
-/// A process in a sandbox has some directories to itself, and whatever it writes there is gone with it.
+/// What a process in a sandbox would not be told the truth about: what is hidden from it, and directories that it has to itself,
+/// where whatever it writes is gone with it.
 fn check_place(plan: &Plan, subject: Subject<'_>) -> Result<(), Refusal> {
     let (given, path) = match subject {
         Subject::Behind(given) => (given.path(), real(given.path())),
         Subject::Itself(given) => (given.path(), real_but_its_name(given.path())),
     };
-    let is_inside = |path: &Path| HIDDEN.into_iter().find(|hidden| path.starts_with(hidden));
     let is_hidden = |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Deny);
+    // What is hidden seems not to be there, and what is not there counts as removed. Nor is it told where links in it lead.
+    if is_hidden(&path) || given.parent().is_some_and(|above| is_hidden(&real(above))) {
+        return Err(refusal(&Errno::ACCESS.into()));
+    }
+    let is_inside = |path: &Path| HIDDEN.into_iter().find(|hidden| path.starts_with(hidden));
     let Some(own) = is_inside(&path) else { return Ok(()) };
-    // Unless the client named something in there. And where links lead that it may not read is not told.
-    let named = plan.ruling_at(&path).is_some_and(|ruling| is_inside(&ruling.path).is_some());
-    if named || given.parent().is_some_and(|above| is_hidden(&real(above))) {
+    // Unless the client named something in there.
+    if plan.ruling_at(&path).is_some_and(|ruling| is_inside(&ruling.path).is_some()) {
         return Ok(());
     }
     let message = format!(

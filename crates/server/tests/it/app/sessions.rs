@@ -201,6 +201,9 @@ async fn a_wait_ends_with_the_first_thing_that_holds() {
     client.write("w", b"go\n").await;
     let over = client.result(waiting).await;
     assert_eq!((&over["met"], &over["exit"]["exitCode"]), (&json!("exit"), &json!(7)));
+    let reached = |offset: u64| json!({ "sessionId": over["sessionId"], "until": { "offset": offset } });
+    assert_eq!(client.get("session/wait", reached(12)).await["met"], "offset", "it was, before the exit");
+    assert_eq!(client.get("session/wait", reached(1000)).await["met"], "exit");
     client.result(exec).await;
     client.vanish().await;
     bench.end().await;
@@ -293,13 +296,19 @@ async fn a_session_is_named_in_one_way_and_must_be_there() {
             "session/read",
             json!({ "sessionId": 7, "lines": { "first": 0 } }),
             -32602,
-            "session/read lines count from 1, and the last is not before the first",
+            "session/read counts lines from 1",
+        ),
+        (
+            "session/read",
+            json!({ "sessionId": 7, "lines": { "first": 9, "last": 7 } }),
+            -32602,
+            "session/read lines: the last, 7, is before the first, 9",
         ),
         (
             "session/read",
             json!({ "sessionId": 7, "grep": { "pattern": "x", "first": 0 } }),
             -32602,
-            "session/read lines count from 1, and the last is not before the first",
+            "session/read counts lines from 1",
         ),
     ];
     for (method, params, code, message) in table {
