@@ -36,11 +36,11 @@ impl Trial {
     }
 
     /// What a command could write to, and what it was refused.
-    fn check(&mut self, more: Value, expected: &[&str]) {
+    fn check(&mut self, more: &Value, expected: &[&str]) {
         let mut params = more.clone();
         params["command"] = json!(self.command());
         let result = self.app.request("command/exec", &params).unwrap_or_else(|no| panic!("{no}: {more}"));
-        self.judge(&result, (&more, expected));
+        self.judge(&result, (more, expected));
     }
 
     fn judge(&self, result: &Value, (about, expected): (&Value, &[&str])) {
@@ -63,22 +63,22 @@ impl Trial {
 fn every_form_of_a_policy_is_enforced_and_what_was_refused_is_told() {
     let mut trial = Trial::of("policies", &[]);
     let all = &["here", "beside", "tmp"][..];
-    trial.check(json!({}), all);
-    trial.check(json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }), all);
-    trial.check(json!({ "sandboxPolicy": { "type": "externalSandbox" } }), all);
-    trial.check(json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
+    trial.check(&json!({}), all);
+    trial.check(&json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }), all);
+    trial.check(&json!({ "sandboxPolicy": { "type": "externalSandbox" } }), all);
+    trial.check(&json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
     let write = |more: Value| {
         let mut policy = json!({ "type": "workspaceWrite" });
         policy.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         json!({ "sandboxPolicy": policy })
     };
-    trial.check(write(json!({})), &["here", "tmp"]);
-    trial.check(write(json!({ "excludeSlashTmp": true })), &["here"]);
-    trial.check(write(json!({ "writableRoots": [&trial.beside] })), all);
-    trial.check(json!({ "permissionProfile": ":read-only" }), &[]);
-    trial.check(json!({ "permissionProfile": ":danger-full-access" }), all);
+    trial.check(&write(json!({})), &["here", "tmp"]);
+    trial.check(&write(json!({ "excludeSlashTmp": true })), &["here"]);
+    trial.check(&write(json!({ "writableRoots": [&trial.beside] })), all);
+    trial.check(&json!({ "permissionProfile": ":read-only" }), &[]);
+    trial.check(&json!({ "permissionProfile": ":danger-full-access" }), all);
     // A profile is about the command's folder, not about the server's.
-    trial.check(json!({ "permissionProfile": ":workspace", "cwd": &trial.beside }), all);
+    trial.check(&json!({ "permissionProfile": ":workspace", "cwd": &trial.beside }), all);
     trial.end();
 }
 
@@ -125,7 +125,7 @@ fn what_the_server_was_started_with_holds_for_everything_that_says_nothing_else(
         ("danger-full-access", &["here", "beside", "tmp"]),
     ] {
         let mut trial = Trial::of(&format!("policy-{policy}"), &["--sandbox", policy]);
-        trial.check(json!({}), expected);
+        trial.check(&json!({}), expected);
         let cwd = trial.app.home.path().join("work");
         let spawn = json!({ "command": trial.command(), "processHandle": "p", "cwd": cwd });
         trial.app.request("process/spawn", &spawn).expect("it starts");
@@ -133,7 +133,7 @@ fn what_the_server_was_started_with_holds_for_everything_that_says_nothing_else(
         let exited = trial.app.wire.wait_for(is_over).expect("it comes to an end");
         let Message::Notice { params, .. } = exited else { panic!("{exited:?}") };
         trial.judge(&params, (&json!(policy), expected));
-        trial.check(json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
+        trial.check(&json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
         trial.end();
     }
 }

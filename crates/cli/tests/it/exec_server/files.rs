@@ -259,8 +259,8 @@ fn what_is_hidden_is_not_allowed_rather_than_missing() {
     for layers in LAYERS {
         let mut ground = Ground::new("files-hidden", layers);
         let (folder, project) = (ground.project.join("secret"), ground.project.clone());
-        std::fs::create_dir(&folder).expect("it can be made");
-        std::fs::write(folder.join("key"), "secret").expect("it can be written");
+        fs::create_dir(&folder).expect("it can be made");
+        fs::write(folder.join("key"), "secret").expect("it can be written");
         std::os::unix::fs::symlink("/dev/null", folder.join("link")).expect("it can be made");
         let hidden = json!({ "type": "path", "path": uri(&folder) });
         ground.sandbox = project_only(&[json!({ "path": hidden, "access": "deny" })]);
@@ -272,7 +272,7 @@ fn what_is_hidden_is_not_allowed_rather_than_missing() {
                 assert_eq!(refusal.message, "Permission denied (os error 13)", "{method} {name}");
             }
         }
-        assert_eq!(std::fs::read_to_string(folder.join("key")).expect("it is there"), "secret");
+        assert_eq!(fs::read_to_string(folder.join("key")).expect("it is there"), "secret");
         ground.ask("fs/remove", &project.join("missing"), json!({})).expect("what is not there is removed");
         ground.end();
     }
