@@ -258,7 +258,7 @@ fn places_that_a_sandbox_has_to_itself_are_not_worked_on() {
 fn what_is_hidden_is_not_allowed_rather_than_missing() {
     for layers in LAYERS {
         let mut ground = Ground::new("files-hidden", layers);
-        let (folder, project) = (ground.project.join("secret"), ground.project.clone());
+        let (folder, project) = (ground.project.join("vault"), ground.project.clone());
         fs::create_dir(&folder).expect("it can be made");
         fs::write(folder.join("key"), "secret").expect("it can be written");
         std::os::unix::fs::symlink("/dev/null", folder.join("link")).expect("it can be made");
