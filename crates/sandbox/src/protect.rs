@@ -70,14 +70,14 @@ impl Protection<'_> {
             return;
         }
         let origin = origin(&path);
-        if let Some(end) = self.follow(&path, &origin) {
+        let way = Way::to(name, directory, self.files);
+        if let Some(end) = self.keep_to(way, &origin) {
             self.keep_as_it_is(end, origin);
         }
     }
 
-    /// Where a path leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
-    fn follow(&mut self, path: &Path, origin: &str) -> Option<PathBuf> {
-        let way = Way::of(path, self.files);
+    /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
+    fn keep_to(&mut self, way: Way, origin: &str) -> Option<PathBuf> {
         self.unborn.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
     }
@@ -106,7 +106,7 @@ impl Protection<'_> {
                 self.seal(root, REPOSITORY);
                 self.elsewhere(root, &path)
             }
-            Some(Kind::Link) => match self.follow(&path, &origin(&path)) {
+            Some(Kind::Link) => match self.keep_to(Way::of(&path, self.files), &origin(&path)) {
                 Some(real) => self.orders(&real),
                 None => Ok(()),
             },
@@ -121,7 +121,8 @@ impl Protection<'_> {
     fn elsewhere(&mut self, root: &Path, file: &Path) -> Result<(), PlanError> {
         let text = self.files.text(file);
         let named = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim);
-        match named.and_then(|named| self.follow(&root.join(named), &origin(file))) {
+        let way = named.map(|named| Way::of(&root.join(named), self.files));
+        match way.and_then(|way| self.keep_to(way, &origin(file))) {
             Some(real) => self.orders(&real),
             None => Ok(()),
         }

@@ -51,6 +51,18 @@ impl Way {
         way
     }
 
+    /// The way to a name in a directory that is there and without links, which is one look unless the name is a link.
+    pub(crate) fn to(name: &str, directory: &Path, files: &dyn Files) -> Self {
+        let path = directory.join(name);
+        match files.kind(&path) {
+            Some(Kind::Directory | Kind::File) => {
+                Self { end: path, missing: PathBuf::new(), links: Vec::new() }
+            }
+            Some(Kind::Link) => Self::of(&path, files),
+            None => Self { end: directory.to_owned(), missing: PathBuf::from(name), links: Vec::new() },
+        }
+    }
+
     /// Whether there is something at the path.
     pub(crate) fn leads_somewhere(&self) -> bool {
         self.missing.as_os_str().is_empty()
@@ -135,6 +147,15 @@ mod tests {
         let way = Way::of(Path::new(path), &Tree::of(lines));
         assert_eq!((way.end.to_str(), way.missing.to_str()), (Some(end), Some(missing)), "{path}");
         assert_eq!(way.links, links.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+    }
+
+    #[test]
+    fn the_way_to_a_name_is_the_same_at_one_look() {
+        let tree = Tree::of(&["/w/a/", "/w/file", "/w/link -> a", "/w/nowhere -> gone"]);
+        for name in ["a", "file", "link", "nowhere", "missing"] {
+            let directory = Path::new("/w");
+            assert_eq!(Way::to(name, directory, &tree), Way::of(&directory.join(name), &tree), "{name}");
+        }
     }
 
     #[test]
