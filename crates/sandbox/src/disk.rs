@@ -1,19 +1,55 @@
 //! The real tree of files.
 
 use crate::files::{Files, Kind};
+use rustix::fs::{Access, OFlags, access};
+use rustix::io::Errno;
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The tree that this process sees.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+/// The tree that this process sees. What cannot be looked at counts as not being there, and is remembered if it is ours: whoever
+/// may change it could let us, or a command, look at it a moment later.
+#[derive(Debug, Default)]
+pub struct Disk {
+    barred: RefCell<Option<PathBuf>>,
+}
+
+impl Disk {
+    /// The first directory of ours that could not be looked into.
+    pub fn barred(&self) -> Option<PathBuf> {
+        self.barred.borrow().clone()
+    }
+
+    fn note<T>(&self, path: &Path, outcome: io::Result<T>) -> Option<T> {
+        if let Err(error) = &outcome
+            && error.kind() == io::ErrorKind::PermissionDenied
+            && self.barred.borrow().is_none()
+        {
+            let mut above: Vec<&Path> = path.ancestors().collect();
+            above.reverse();
+            let refuses = |at: &Path, what: Access| access(at, what) == Err(Errno::ACCESS);
+            let is_barred = |directory: &&Path| {
+                refuses(directory, Access::EXEC_OK) || *directory == path && refuses(path, Access::READ_OK)
+            };
+            let barred = above.into_iter().find(is_barred).filter(|directory| is_own(directory));
+            *self.barred.borrow_mut() = barred.map(Path::to_owned);
+        }
+        outcome.ok()
+    }
+}
+
+fn is_own(directory: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(directory).is_ok_and(|about| about.is_dir() && about.uid() == own)
+}
 
 impl Files for Disk {
     fn kind(&self, path: &Path) -> Option<Kind> {
-        let kind = fs::symlink_metadata(path).ok()?.file_type();
+        let kind = self.note(path, fs::symlink_metadata(path))?.file_type();
         Some(if kind.is_dir() {
             Kind::Directory
         } else if kind.is_symlink() {
@@ -24,7 +60,7 @@ impl Files for Disk {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        fs::canonicalize(path).ok()
+        self.note(path, fs::canonicalize(path))
     }
 
     fn target(&self, link: &Path) -> Option<PathBuf> {
@@ -32,14 +68,18 @@ impl Files for Disk {
     }
 
     fn names(&self, directory: &Path) -> Vec<OsString> {
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let entries = self.note(directory, fs::read_dir(directory)).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).collect()
     }
 
     fn text(&self, file: &Path) -> Option<String> {
         const LONGEST: u64 = 4096;
+        // A pipe would keep us until somebody comes to its other end.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
         let mut text = String::new();
-        fs::File::open(file).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+        file.metadata().ok().filter(fs::Metadata::is_file)?;
+        file.take(LONGEST).read_to_string(&mut text).ok()?;
         Some(text)
     }
 
@@ -69,5 +109,14 @@ mod tests {
         let abstract_one = b"0000000000000000: 00000002 00000000 00010000 0001 01 12345 @name";
         assert_eq!(socket(abstract_one), None);
         assert_eq!(socket(b"Num       RefCount Protocol Flags    Type St Inode Path"), None);
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_has_no_text() {
+        let pipe = std::env::temp_dir().join(format!("windlass-pipe-{}", std::process::id()));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        let text = Disk::default().text(&pipe);
+        fs::remove_file(&pipe).unwrap();
+        assert_eq!(text, None);
     }
 }

@@ -123,6 +123,14 @@ pub enum PlanError {
         /// How many were looked at.
         limit: usize,
     },
+    /// What is in a directory cannot be known, although a command could change that.
+    #[error(
+        "the sandbox cannot look into {}, which is yours: a command could, and find what it must not; chmod u+rx it", .directory.display()
+    )]
+    Barred {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
     Missing {
@@ -149,6 +157,13 @@ pub fn plan(
     unborn.extend(expand::add_rules(confined, surroundings, files, &mut rulings)?);
     unborn.extend(protect::add_protected(&mut rulings, files)?);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
+    let layers = machine.layers(&confined.network);
+    let namespaces = layers.contains(&Layer::Namespaces);
+    let mut sockets = Vec::new();
+    for way in foreign_sockets(&rulings, files).into_iter().filter(|_| namespaces) {
+        unborn.extend(way.kept("a socket of others"));
+        sockets.push(way.end);
+    }
     // Elsewhere nothing comes or goes anyway.
     let mut said = HashSet::new();
     unborn.retain(|unborn| {
@@ -156,13 +171,11 @@ pub fn plan(
     });
     let rulings = rulings.in_order();
     refuse_unsuitable(&rulings)?;
-    let layers = machine.layers(&confined.network);
-    let namespaces = layers.contains(&Layer::Namespaces);
     let readable = (!namespaces && rulings.iter().any(|ruling| ruling.access == Access::Deny))
         .then(|| readable::all_but_denied(&rulings, files));
     let mut plan = Plan {
         policy: confined.base.name(),
-        sockets: if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() },
+        sockets,
         rulings,
         unborn,
         readable,
@@ -180,7 +193,12 @@ pub fn plan_for(
     surroundings: &Surroundings,
     grounds: &Grounds,
 ) -> Result<Plan, PlanError> {
-    plan(confined, surroundings, grounds.machine(), &Disk)
+    let files = Disk::default();
+    let plan = plan(confined, surroundings, grounds.machine(), &files)?;
+    match files.barred() {
+        Some(directory) => Err(PlanError::Barred { directory }),
+        None => Ok(plan),
+    }
 }
 
 impl Ruling {
@@ -218,10 +236,14 @@ fn add_writable_places(
     }
     let mut add = |path: &Path, origin: &str| {
         let way = Way::of(path, files);
-        // A temporary directory that is not there needs no rule; a workspace that is not there cannot be entered.
-        if way.leads_somewhere() {
-            unborn.extend(way.kept(origin));
-            rulings.push(Ruling::new(way.end, Access::Write, origin));
+        // A temporary directory that is not there needs no rule yet, and must not come as a link to somewhere else; a workspace
+        // that is not there cannot be entered.
+        match way.missing() {
+            Some(missing) => unborn.extend(protect::not_yet(&missing, &way.end)),
+            None => {
+                unborn.extend(way.kept(origin));
+                rulings.push(Ruling::new(way.end, Access::Write, origin));
+            }
         }
     };
     if confined.temporary.common {
@@ -271,16 +293,15 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
 
 /// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.
 /// Those in the workspace itself are its own business.
-fn foreign_sockets(rulings: &[Ruling], files: &dyn Files) -> Vec<PathBuf> {
+fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<Way> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
-    let ours = |path: &Path| {
-        ruling_at(rulings, path).is_some_and(|ruling| {
-            ruling.access == Access::Deny
-                || ruling.access == Access::Write && !ruling.path.starts_with("/tmp")
-        })
+    let ours = |path: &Path| match rulings.over(path) {
+        Some(ruling) if ruling.access == Access::Write => !ruling.path.starts_with("/tmp"),
+        ruling => ruling.is_some_and(|ruling| ruling.access == Access::Deny),
     };
     let sockets = files.sockets().into_iter().filter(|path| !hidden_anyway(path) && !ours(path));
-    sockets.filter(|path| files.kind(path) == Some(Kind::File)).filter_map(|path| files.real(&path)).collect()
+    let sockets = sockets.filter(|path| files.kind(path) == Some(Kind::File));
+    sockets.map(|path| Way::of(&path, files)).filter(Way::leads_somewhere).collect()
 }
 
 /// Directories of which a confined command has its own.

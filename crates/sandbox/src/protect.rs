@@ -6,7 +6,7 @@ use crate::files::{Files, Kind};
 use crate::plan::{PlanError, Ruling, Rulings};
 use crate::policy::Access;
 use crate::way::Way;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A path at which nothing may come into being, nor go away if it is a link.
@@ -27,6 +27,10 @@ const REPOSITORY: &str = ".git";
 const ORDERS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
 /// Where repositories within a repository are kept.
 const INNER: [&str; 2] = ["modules", "worktrees"];
+const HEAD: &str = "HEAD";
+/// Directories of a repository in which there are no others.
+const OWN: [&str; 9] =
+    ["objects", "refs", "logs", "hooks", "info", "branches", "lfs", "rr-cache", "rebase-merge"];
 /// Names of inner repositories have directories in them at times; deeper than this nobody goes.
 const DEEPEST: usize = 4;
 
@@ -42,7 +46,7 @@ pub(crate) fn add_protected(rulings: &mut Rulings, files: &dyn Files) -> Result<
         .filter(|ruling| ruling.access == Access::Write && files.kind(&ruling.path) == Some(Kind::Directory))
         .map(|ruling| ruling.path.clone())
         .collect();
-    let mut protection = Protection { files, rulings, unborn: Vec::new(), seen: HashSet::new(), names: 0 };
+    let mut protection = Protection { files, rulings, unborn: Vec::new(), seen: HashMap::new(), names: 0 };
     for root in &roots {
         for name in SETTINGS {
             protection.seal(root, name);
@@ -52,12 +56,22 @@ pub(crate) fn add_protected(rulings: &mut Rulings, files: &dyn Files) -> Result<
     Ok(protection.unborn)
 }
 
+/// A directory that may be made, and will be writable then: what is protected in it must not come with it.
+pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<Unborn> {
+    let names = SETTINGS.into_iter().chain([REPOSITORY]);
+    let unborn = |name: &str| {
+        let path = directory.join(name);
+        Unborn { origin: origin(&path), path, directory: above.to_owned() }
+    };
+    names.map(unborn).collect()
+}
+
 struct Protection<'a> {
     files: &'a dyn Files,
     rulings: &'a mut Rulings,
     unborn: Vec<Unborn>,
-    /// The inner directories that were looked into, and how many names.
-    seen: HashSet<PathBuf>,
+    /// The inner directories that were looked into, from which depth, and how many names.
+    seen: HashMap<PathBuf, usize>,
     names: usize,
 }
 
@@ -66,7 +80,7 @@ impl Protection<'_> {
     fn seal(&mut self, directory: &Path, name: &str) {
         let path = directory.join(name);
         // Whoever asked for exactly this place to be writable meant it.
-        if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write) {
+        if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
         }
         let origin = origin(&path);
@@ -95,8 +109,10 @@ impl Protection<'_> {
     }
 
     fn repository(&mut self, root: &Path) -> Result<(), PlanError> {
-        // Whoever works in a repository's own directory has its orders before them.
-        if ["HEAD", "objects", "refs"].iter().all(|name| self.files.kind(&root.join(name)).is_some()) {
+        // Whoever works in a repository's own directory has its orders before them. By what it is known must stay.
+        let marks = ["objects", "refs"].map(|name| root.join(name));
+        if marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory)) {
+            marks.iter().for_each(|mark| self.pin(mark));
             self.orders(root)?;
         }
         let path = root.join(REPOSITORY);
@@ -134,10 +150,15 @@ impl Protection<'_> {
         for name in ORDERS {
             self.seal(repository, name);
         }
-        for inner in INNER.map(|inner| repository.join(inner)) {
-            if self.files.kind(&inner) == Some(Kind::Directory) {
+        for name in INNER {
+            let way = Way::to(name, repository, self.files);
+            let origin = origin(&repository.join(name));
+            if let Some(missing) = way.missing() {
+                // Git makes it when it needs it. Somebody else's must not take its place.
+                let directory = way.end.clone();
+                self.unborn.push(Unborn { path: missing.join(HEAD), directory, origin });
+            } else if let Some(inner) = self.keep_to(way, &origin) {
                 self.pin(&inner);
-                self.seen.insert(inner.clone());
                 self.inner(&inner, 0)?;
             }
         }
@@ -156,26 +177,52 @@ impl Protection<'_> {
         if depth == DEEPEST || self.files.kind(directory) != Some(Kind::Directory) {
             return Ok(());
         }
+        let is_within_repository = self.is_repository(directory);
         for name in self.files.names(directory) {
             self.names += 1;
-            let path = self.inner_directory(&directory.join(name));
+            let Some(path) = self.inner_directory(&directory.join(&name)) else { continue };
+            let is_repository = self.is_repository(&path);
+            // What a repository has of its own holds no others. But whether it is one, anybody can say who works here.
+            let is_own = is_within_repository && OWN.iter().any(|own| name == *own);
             // Links lead back to where we were, if somebody wants them to.
-            let Some(path) = path.filter(|path| self.seen.insert(path.clone())) else { continue };
+            if is_own && !is_repository || !self.is_new(&path, depth) {
+                continue;
+            }
             if self.seen.len() > MOST_INNER || self.names > MOST_NAMES {
                 let (directory, limit) = (directory.to_owned(), MOST_INNER);
                 return Err(PlanError::TooManyRepositories { directory, limit });
             }
-            if self.files.kind(&path.join("HEAD")).is_some() {
+            if is_repository {
                 self.pin(&path);
                 for order in ORDERS.iter().chain(&["gitdir"]) {
                     self.seal(&path, order);
                 }
-                self.inner(&path.join("modules"), depth + 1)?;
-            } else {
-                self.inner(&path, depth + 1)?;
             }
+            self.inner(&path, depth + 1)?;
         }
         Ok(())
+    }
+
+    /// Its `config` cannot be taken away once it is protected, whatever becomes of the rest.
+    fn is_repository(&self, directory: &Path) -> bool {
+        [HEAD, "config"]
+            .iter()
+            .any(|mark| self.files.kind(&directory.join(mark)).is_some_and(|kind| kind != Kind::Directory))
+    }
+
+    /// Whether it was not yet looked into, or only from further down, so that less of it was seen.
+    fn is_new(&mut self, directory: &Path, depth: usize) -> bool {
+        match self.seen.get_mut(directory) {
+            Some(earlier) if *earlier <= depth => false,
+            Some(earlier) => {
+                *earlier = depth;
+                true
+            }
+            None => {
+                self.seen.insert(directory.to_owned(), depth);
+                true
+            }
+        }
     }
 
     /// A directory, or the one that a link leads to, if it is ours to be changed: whoever works here can make links to anything.

@@ -16,30 +16,32 @@ pub(crate) struct Way {
     pub(crate) end: PathBuf,
     /// What is not there. From the end on, so nothing if all is.
     missing: PathBuf,
-    /// The links that it goes through. The directories they are in are without links.
-    links: Vec<PathBuf>,
+    /// The links that it goes through, and the directories that it only goes into to leave them again. What is above each is without
+    /// links.
+    passed: Vec<PathBuf>,
 }
 
 impl Way {
     /// The way that an absolute path goes now.
     pub(crate) fn of(path: &Path, files: &dyn Files) -> Self {
         if files.real(path).is_some_and(|real| real == path) {
-            return Self { end: path.to_owned(), missing: PathBuf::new(), links: Vec::new() };
+            return Self { end: path.to_owned(), missing: PathBuf::new(), passed: Vec::new() };
         }
-        let mut way = Self { end: PathBuf::from("/"), missing: PathBuf::new(), links: Vec::new() };
-        let mut steps = Steps::of(path);
+        let mut way = Self { end: PathBuf::from("/"), missing: PathBuf::new(), passed: Vec::new() };
+        let (mut steps, mut followed) = (Steps::of(path), 0);
         while let Some(step) = steps.next() {
             let Some(name) = step.name() else {
-                way.end.pop();
+                way.leave();
                 continue;
             };
             let next = way.end.join(name);
             match files.kind(&next) {
                 Some(Kind::Directory) => way.end = next,
                 Some(Kind::File) if steps.is_over() => way.end = next,
-                Some(Kind::Link) if way.links.len() < MOST_LINKS => {
+                Some(Kind::Link) if followed < MOST_LINKS => {
                     let Some(target) = files.target(&next) else { return way.without(name, &steps) };
-                    way.links.push(next);
+                    followed += 1;
+                    way.passed.push(next);
                     if target.is_absolute() {
                         way.end = PathBuf::from("/");
                     }
@@ -56,16 +58,26 @@ impl Way {
         let path = directory.join(name);
         match files.kind(&path) {
             Some(Kind::Directory | Kind::File) => {
-                Self { end: path, missing: PathBuf::new(), links: Vec::new() }
+                Self { end: path, missing: PathBuf::new(), passed: Vec::new() }
             }
             Some(Kind::Link) => Self::of(&path, files),
-            None => Self { end: directory.to_owned(), missing: PathBuf::from(name), links: Vec::new() },
+            None => Self { end: directory.to_owned(), missing: PathBuf::from(name), passed: Vec::new() },
         }
     }
 
     /// Whether there is something at the path.
     pub(crate) fn leads_somewhere(&self) -> bool {
         self.missing.as_os_str().is_empty()
+    }
+
+    /// What is not there, as a path.
+    pub(crate) fn missing(&self) -> Option<PathBuf> {
+        (!self.leads_somewhere()).then(|| self.end.join(&self.missing))
+    }
+
+    /// Whether it goes through a link in a place where this holds.
+    pub(crate) fn is_led(&self, by: impl Fn(&Path) -> bool) -> bool {
+        self.passed.iter().filter_map(|passed| passed.parent()).any(by)
     }
 
     /// What must neither come nor go, so that the path leads where it does: links, and what is missing.
@@ -75,9 +87,17 @@ impl Way {
             path,
             origin: origin.to_owned(),
         };
-        let links = self.links.iter().filter_map(|link| Some(kept(link.parent()?, link.clone())));
-        let missing = (!self.leads_somewhere()).then(|| kept(&self.end, self.end.join(&self.missing)));
-        links.chain(missing).collect()
+        let passed = self.passed.iter().filter_map(|passed| Some(kept(passed.parent()?, passed.clone())));
+        let missing = self.missing().map(|missing| kept(&self.end, missing));
+        passed.chain(missing).collect()
+    }
+
+    /// Goes up.
+    fn leave(&mut self) {
+        if self.end.parent().is_some() {
+            self.passed.push(self.end.clone());
+            self.end.pop();
+        }
     }
 
     /// It ends before this name. A way that comes back from what is not there goes nowhere as long as its first name is missing.
@@ -146,7 +166,7 @@ mod tests {
     fn check(path: &str, lines: &[&str], (end, missing): (&str, &str), links: &[&str]) {
         let way = Way::of(Path::new(path), &Tree::of(lines));
         assert_eq!((way.end.to_str(), way.missing.to_str()), (Some(end), Some(missing)), "{path}");
-        assert_eq!(way.links, links.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+        assert_eq!(way.passed, links.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
     }
 
     #[test]
@@ -172,15 +192,15 @@ mod tests {
         ];
         check("/w/a/b/file", &lines, ("/w/a/b/file", ""), &[]);
         check("/w/link/b/file", &lines, ("/w/a/b/file", ""), &["/w/link"]);
-        check("/w/link/up/near", &lines, ("/h/near", ""), &["/w/link", "/w/a/up"]);
+        check("/w/link/up/near", &lines, ("/h/near", ""), &["/w/link", "/w/a/up", "/w/a", "/w"]);
         check("/w/far/x", &lines, ("/h/near/x", ""), &["/w/far", "/h/far"]);
-        check("/w/a/../a/b", &lines, ("/w/a/b", ""), &[]);
+        check("/w/a/../a/b", &lines, ("/w/a/b", ""), &["/w/a"]);
         check("/w/a/c/d", &lines, ("/w/a", "c/d"), &[]);
         check("/w/a/b/file/d", &lines, ("/w/a/b", "file/d"), &[]);
         check("/w/a/c/../b", &lines, ("/w/a", "c"), &[]);
         check("/w/nowhere/x", &lines, ("/w", "gone/for/good/x"), &["/w/nowhere"]);
         check("/", &lines, ("/", ""), &[]);
         let round = Way::of(Path::new("/w/round"), &Tree::of(&lines));
-        assert!(!round.leads_somewhere() && round.links.len() == MOST_LINKS);
+        assert!(!round.leads_somewhere() && round.passed.len() == MOST_LINKS);
     }
 }

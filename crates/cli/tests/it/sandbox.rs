@@ -7,6 +7,7 @@
 mod attempts;
 mod confinement;
 mod exhaustion;
+mod later;
 mod stage;
 mod tasks;
 mod terminals;

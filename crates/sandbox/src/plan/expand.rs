@@ -18,7 +18,7 @@ pub(super) fn add_rules(
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Result<Vec<Unborn>, PlanError> {
-    let mut unborn = Vec::new();
+    let (mut unborn, mut found) = (Vec::new(), Vec::new());
     for rule in &confined.rules {
         if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
             return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
@@ -45,9 +45,15 @@ pub(super) fn add_rules(
             // A pattern covers what is there.
             (false, false) => Vec::new(),
         };
-        // What is to be writable, and leads nowhere, is left alone.
-        let of_use = |way: &Way| rule.access != Access::Write || way.leads_somewhere();
-        for way in ways.into_iter().filter(of_use) {
+        for way in ways {
+            // What is to be writable, and leads nowhere, is left alone.
+            if rule.access == Access::Write && !way.leads_somewhere() {
+                continue;
+            }
+            if !steps.is_empty() && rule.access != Access::Deny && way.is_led(|_| true) {
+                found.push((way, Ruling::new("", rule.access, origin.clone())));
+                continue;
+            }
             unborn.extend(way.kept(&origin));
             // What is not there cannot be read, and is not made.
             if way.leads_somewhere() {
@@ -55,7 +61,27 @@ pub(super) fn add_rules(
             }
         }
     }
+    for (way, ruling) in found {
+        add_found(way, ruling, rulings, &mut unborn);
+    }
     Ok(unborn)
+}
+
+/// A link that fits a pattern. Whoever works here can make such links, and they must open nothing: they make nothing writable,
+/// and nothing readable for being kept from writing. So it must be known by now what else was ruled.
+fn add_found(way: Way, ruling: Ruling, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) {
+    let is_anybodys = way.is_led(|directory| is_writable(rulings, directory));
+    if is_anybodys && ruling.access == Access::Write {
+        return;
+    }
+    unborn.extend(way.kept(&ruling.origin));
+    if way.leads_somewhere() && (!is_anybodys || is_writable(rulings, &way.end)) {
+        rulings.push(Ruling { path: way.end, ..ruling });
+    }
+}
+
+fn is_writable(rulings: &Rulings, path: &Path) -> bool {
+    rulings.access_at(path) == Some(Access::Write)
 }
 
 pub(super) fn name(access: Access) -> &'static str {

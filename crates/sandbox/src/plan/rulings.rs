@@ -38,9 +38,14 @@ impl Rulings {
         self.places.get(path).and_then(|place| self.all.get(*place))
     }
 
-    /// What may be done at a path: the most specific ruling over it says.
+    /// The most specific ruling over a path.
+    pub(super) fn over(&self, path: &Path) -> Option<&Ruling> {
+        path.ancestors().find_map(|above| self.about(above))
+    }
+
+    /// What may be done at a path.
     pub(crate) fn access_at(&self, path: &Path) -> Option<Access> {
-        path.ancestors().find_map(|above| self.about(above)).map(|ruling| ruling.access)
+        self.over(path).map(|ruling| ruling.access)
     }
 
     /// From the root of the tree down.

@@ -391,6 +391,99 @@ fn more_repositories_within_a_repository_than_can_be_protected_are_an_error_that
     assert!(error.to_string().contains("/w/.git/modules: there are more than 2048 directories"), "{error}");
 }
 
+/// A command made such links, and the next one could read and change what they led to.
+#[test]
+fn a_link_that_fits_a_pattern_opens_nothing() {
+    let lines = [
+        "/w/pkgs/a/cache/x",
+        "/w/pkgs/e/cache -> /h/out",
+        "/h/out/",
+        "/w/conf/x",
+        "/w/x/conf -> /h/hid/sub",
+        "/w/y/conf -> ../secret/sub",
+        "/w/z/conf -> ../plain",
+        "/w/v/conf -> nowhere",
+        "/w/plain/",
+        "/h/hid/sub/",
+        "/w/secret/sub/",
+    ];
+    let confined = write()
+        .with(Pattern::new("/h/hid"), Deny)
+        .with(Pattern::new("secret"), Deny)
+        .with(Pattern::new("**/conf"), Read)
+        .with(Pattern::new("pkgs/*/cache"), Write);
+    let plan = planned(&confined, &Tree::of(&lines));
+    check(
+        &plan,
+        &[("/h/out/x", Read), ("/h/hid/sub/x", Deny), ("/w/secret/sub/x", Deny), ("/w/conf/x", Read)],
+    );
+    check(&plan, &[("/w/plain/x", Read), ("/w/pkgs/a/cache/x", Write), ("/w/v/x", Write)]);
+    // Whatever their order.
+    let confined = write().with(Pattern::new("**/conf"), Read).with(Pattern::new("secret"), Deny);
+    check(&planned(&confined, &Tree::of(&lines)), &[("/w/secret/sub/x", Deny), ("/w/plain/x", Read)]);
+}
+
+#[test]
+fn a_temporary_directory_that_is_not_there_can_be_made_and_not_linked() {
+    let surroundings = Surroundings { temporary: Some("/w/tmp".into()), ..surroundings() };
+    let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/", "/tmp/"])).unwrap();
+    let unborn = unborn(&plan);
+    assert!(unborn.iter().any(|it| it == "/w/tmp/.git") && !unborn.iter().any(|it| it == "/w/tmp"));
+}
+
+/// What a link made a repository of looked like a rule of the user's.
+#[test]
+fn whatever_is_linked_to_be_a_repository_stays_protected_in_its_own() {
+    let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/tmp/.git -> ../.git/hooks"];
+    let surroundings = Surroundings { temporary: Some("/w/tmp".into()), ..surroundings() };
+    let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&plan, &[("/w/.git/hooks/pre-commit", Read), ("/w/.git/config", Read), ("/w/tmp/x", Write)]);
+}
+
+#[test]
+fn a_repository_is_known_by_what_cannot_be_taken_from_it() {
+    let lines = [
+        "/w/.git/HEAD",
+        "/w/.git/modules/sub/config",
+        "/w/.git/modules/sub/objects/ab/",
+        "/w/.git/modules/libs/HEAD",
+        "/w/.git/modules/libs/foo/HEAD",
+        "/w/.git/modules/libs/foo/config",
+        "/w/.git/modules/a/b/c/l -> ../../../deep",
+        "/w/.git/modules/deep/er/HEAD",
+        "/w/.git/modules/deep/er/config",
+    ];
+    let plan = planned(&write(), &Tree::of(&lines));
+    for repository in ["sub", "libs/foo", "deep/er"] {
+        let config = format!("/w/.git/modules/{repository}/config");
+        check(&plan, &[(&config, Read)]);
+        assert!(unborn(&plan).contains(&format!("/w/.git/modules/{repository}/hooks")), "{repository}");
+    }
+    assert!(unborn(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
+    // One that is worked in itself, without its head.
+    let plan = planned(&write(), &Tree::of(&["/w/objects/", "/w/refs/", "/w/config", "/w/hooks/a"]));
+    check(&plan, &[("/w/config", Read), ("/w/hooks/a", Read), ("/w/objects/x", Write)]);
+    assert!(plan.rulings.iter().any(|ruling| ruling.path == Path::new("/w/objects") && ruling.pinned));
+}
+
+#[test]
+fn a_directory_that_a_rule_only_passes_stays_where_it_is() {
+    let lines = ["/w/link -> p/../secret", "/w/p/", "/w/secret"];
+    let plan = planned(&write().with(Pattern::new("link"), Deny), &Tree::of(&lines));
+    check(&plan, &[("/w/secret", Deny)]);
+    assert!(unborn(&plan).contains(&"/w/p".to_owned()));
+}
+
+#[test]
+fn links_on_the_way_to_a_hidden_socket_stay() {
+    let mut tree = Tree::of(&["/tmp/l -> r", "/tmp/r/socket", "/w/"]);
+    tree.sockets = vec!["/tmp/l/socket".into()];
+    tree.entries.insert("/tmp/l/socket".into(), Entry::File(String::new()));
+    let plan = planned(&write(), &tree);
+    assert_eq!(plan.sockets, [PathBuf::from("/tmp/r/socket")]);
+    assert!(unborn(&plan).contains(&"/tmp/l".to_owned()));
+}
+
 #[test]
 fn the_hooks_that_a_repository_lacks_are_not_made_where_a_link_leads() {
     let lines = ["/w/.git/HEAD", "/w/.git/hooks -> ../later/hooks"];

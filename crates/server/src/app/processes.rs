@@ -121,17 +121,22 @@ impl Processes {
         }
     }
 
-    /// Ends everything that runs or was left running, and returns when it has.
+    /// Ends everything that runs or was left running, and returns when it has. There is no client any more.
     pub(super) async fn end_all(&self) {
+        self.end_each().await;
+        // Whoever still waits for the client to take something would wait for ever.
+        for process in self.all() {
+            process.followed_by(None);
+        }
+    }
+
+    /// The same for a client that is still there to be told.
+    pub(super) async fn end_each(&self) {
         let mut ends = JoinSet::new();
         for process in self.unended() {
             ends.spawn(async move { process.session.end_call().await });
         }
         while ends.join_next().await.is_some() {}
-        // Whoever still waits for the client to take something would wait for ever.
-        for process in self.all() {
-            process.followed_by(None);
-        }
     }
 
     /// They stay known: whoever ends them may be kept from doing it to the end.

@@ -1,7 +1,5 @@
 //! `session/endAll`: ends everything, for a client that will not come back.
 
-use std::sync::Arc;
-
 use windlass_protocol::app::{Done, SessionEndAllParams};
 use windlass_protocol::envelope::Refusal;
 
@@ -12,7 +10,7 @@ pub(super) async fn call(connection: &mut Connection, mut request: Request) -> R
     let SessionEndAllParams {} = request.read()?;
     connection.client()?;
     if connection.will_not_resume() {
-        Arc::clone(&connection.processes).end_all().await;
+        connection.processes.end_each().await;
     }
     connection.peer.answer(&request.id, &Done {});
     Ok(())

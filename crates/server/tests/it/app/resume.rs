@@ -120,10 +120,19 @@ async fn a_client_that_will_not_come_back_has_everything_ended() {
     let script = "setsid sh -c 'echo left; exec sleep 1000' > out & until grep -q left out; do :; done";
     let left = client.run(sh(script)).await.result;
     assert_eq!(left["receipt"]["leftRunning"].as_array().map(Vec::len), Some(1), "{left}");
-    client.ask("command/exec", streamed("t", "trap '' TERM; echo up; cat")).await;
-    client.printed("t", "up").await;
+    let mut asked = Vec::new();
+    for number in 0..10 {
+        let (name, script) = (format!("t{number}"), "trap '' TERM; echo up; cat");
+        asked.push(client.ask("command/exec", streamed(&name, script)).await);
+        client.printed(&name, "up").await;
+    }
     assert_eq!(client.get("session/endAll", json!({})).await, json!({}));
     assert_eq!(bench.survivors(), Vec::<String>::new());
+    // It is still there to be told, and can begin anew.
+    for asked in asked {
+        assert_eq!(client.result(asked).await["exitCode"], 137);
+    }
+    assert_eq!(client.run(with(sh("true"), json!({ "processId": "t0" }))).await.result["exitCode"], 0);
     // The token is of no use any more.
     let (back, second) = greeted(&bench, json!({ "token": first["token"] })).await;
     assert_eq!(second["resumed"], false);

@@ -1,0 +1,145 @@
+//! What one command prepares, and the next one under the same rules then tries: to read what is hidden, to write what is
+//! protected, or to write outside.
+
+use super::stage::{Owner, Stage};
+
+/// A plot: what the user has, what the rules are, what the first command does, and what the second must not be able to say.
+struct Plot {
+    name: &'static str,
+    /// A script that no sandbox confines.
+    before: &'static str,
+    rules: &'static [&'static str],
+    first: &'static str,
+    /// It prints `GOT` where it gets through.
+    second: &'static str,
+}
+
+const PLOTS: &[Plot] = &[
+    Plot {
+        name: "a temporary directory becomes a link",
+        before: "true",
+        rules: &[],
+        first: "ln -s \"$OUTSIDE\" tmp; mkdir t2; mv -T t2 tmp; true",
+        second: "touch \"$OUTSIDE/planted\" && echo GOT",
+    },
+    Plot {
+        name: "a temporary directory brings a repository",
+        before: "git init -q; rm -rf .git/hooks; mkdir .git/hooks",
+        rules: &[],
+        first: "mkdir tmp; ln -s ../.git/hooks tmp/.git; mkfifo tmp/.git; true",
+        second: "touch .git/hooks/pre-commit && echo GOT",
+    },
+    Plot {
+        name: "a pattern finds a link of the command's",
+        before: "mkdir -p pkgs/a/cache secret/sub; echo key > secret/sub/key",
+        rules: &["--deny-read", "secret", "--read-only", "**/conf"],
+        first: "mkdir x; ln -s ../secret/sub x/conf",
+        second: "cat secret/sub/key x/conf/key && echo GOT",
+    },
+    Plot {
+        name: "what is denied is shut and opened again",
+        before: "mkdir -p a/b; echo key > a/b/secret",
+        rules: &["--deny-read", "a/b/secret"],
+        first: "chmod 000 a",
+        second: "chmod 755 a; cat a/b/secret && echo GOT",
+    },
+    Plot {
+        name: "what a pattern denies is shut and opened again",
+        before: "mkdir -p a/b; echo key > a/b/.env",
+        rules: &["--deny-read", "**/.env"],
+        first: "chmod 000 a",
+        second: "chmod 755 a; cat a/b/.env && echo GOT",
+    },
+    Plot {
+        name: "a repository is shut and opened again",
+        before: "git init -q",
+        rules: &[],
+        first: "chmod 000 .git",
+        second: "chmod 755 .git; touch .git/hooks/pre-commit && echo GOT",
+    },
+    Plot {
+        name: "a submodule loses its head",
+        before: "git init -q; git init -q --bare .git/modules/sub",
+        rules: &[],
+        first: "mv .git/modules/sub/HEAD .git/modules/sub/H2",
+        second: "touch .git/modules/sub/hooks/pre-commit && echo GOT; echo x >> .git/modules/sub/config && echo GOT",
+    },
+    Plot {
+        name: "a folder of submodules gets a head",
+        before: "git init -q; git init -q --bare .git/modules/libs/foo",
+        rules: &[],
+        first: "touch .git/modules/libs/HEAD",
+        second: "touch .git/modules/libs/foo/hooks/pre-commit && echo GOT",
+    },
+    Plot {
+        name: "the folder of submodules is somebody else's",
+        before: "git init -q",
+        rules: &[],
+        first: "mkdir evil; ln -s ../evil .git/modules; mkdir -p e2/sub; touch e2/sub/HEAD; mv e2 .git/modules; true",
+        second: "test -L .git/modules && echo GOT; test -e .git/modules/sub && echo GOT",
+    },
+    Plot {
+        name: "a bare repository loses its head",
+        before: "git init -q --bare .",
+        rules: &[],
+        first: "mv HEAD H2; mv objects o2; mv refs r2; true",
+        second: "touch hooks/pre-commit && echo GOT",
+    },
+    Plot {
+        name: "a directory on the way is exchanged",
+        before: "mkdir p; echo key > secret; ln -s p/../secret link",
+        rules: &["--deny-read", "link"],
+        first: "rm -rf p; mkdir -p z/z2; ln -s z/z2 p; true",
+        second: "cat secret && echo GOT",
+    },
+];
+
+impl Plot {
+    /// Whether it came to what it wanted.
+    fn succeeds(&self, stage: &Stage, confined: Option<&str>) -> bool {
+        let work = stage.directory(&["later"]);
+        let run = |words: &[String]| {
+            let mut command = stage.command(words);
+            let temporary = format!("{work}/tmp");
+            let output = command.current_dir(&work).env("TMPDIR", temporary).output().expect("it starts");
+            (String::from_utf8_lossy(&output.stdout).into_owned(), output)
+        };
+        let plainly = |script: &str| run(&["sh", "-c", script].map(str::to_owned));
+        let by_a_command = |script: &str| {
+            let Some(layers) = confined else { return plainly(script) };
+            let policy = ["run", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+            let words = [&policy[..], self.rules, &["--", "sh", "-c", script]].concat();
+            let words: Vec<String> =
+                [stage.windlass()].into_iter().chain(words.into_iter().map(str::to_owned)).collect();
+            run(&words)
+        };
+        let (_, before) = plainly(&format!("set -e; {}", self.before));
+        assert!(before.status.success(), "{}: {before:?}", self.name);
+        by_a_command(self.first);
+        let (printed, _) = by_a_command(self.second);
+        let (_, cleaned) =
+            plainly("chmod -R u+rwx .; find . -mindepth 1 -delete; rm -f \"$OUTSIDE/planted\"");
+        assert!(cleaned.status.success(), "{}: {cleaned:?}", self.name);
+        printed.contains("GOT")
+    }
+}
+
+#[test]
+fn nothing_is_prepared_for_the_next_command() {
+    check(&Stage::new("later", Owner::Myself));
+}
+
+#[test]
+fn nothing_is_prepared_for_the_next_command_of_an_ordinary_user() {
+    check(&Stage::new("later-user", Owner::ordinary()));
+}
+
+fn check(stage: &Stage) {
+    for plot in PLOTS {
+        for layers in ["all", "landlock"] {
+            assert!(!plot.succeeds(stage, Some(layers)), "{} ({layers})", plot.name);
+        }
+        // What is meant to be stopped can be done.
+        assert!(plot.succeeds(stage, None), "{} is no plot", plot.name);
+    }
+}
