@@ -4,6 +4,7 @@ use crate::files::{Files, Kind};
 use rustix::fs::{Access, OFlags, access};
 use rustix::io::Errno;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
@@ -15,19 +16,18 @@ use std::path::{Path, PathBuf};
 /// may change it could let us, or a command, look at it a moment later.
 #[derive(Debug, Default)]
 pub struct Disk {
-    barred: RefCell<Option<PathBuf>>,
+    barred: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Disk {
-    /// The first directory of ours that could not be looked into.
-    pub fn barred(&self) -> Option<PathBuf> {
-        self.barred.borrow().clone()
+    /// The directories of ours that could not be looked into.
+    pub fn barred(self) -> BTreeSet<PathBuf> {
+        self.barred.into_inner()
     }
 
     fn note<T>(&self, path: &Path, outcome: io::Result<T>) -> Option<T> {
         if let Err(error) = &outcome
             && error.kind() == io::ErrorKind::PermissionDenied
-            && self.barred.borrow().is_none()
         {
             let mut above: Vec<&Path> = path.ancestors().collect();
             above.reverse();
@@ -36,7 +36,7 @@ impl Disk {
                 refuses(directory, Access::EXEC_OK) || *directory == path && refuses(path, Access::READ_OK)
             };
             let barred = above.into_iter().find(is_barred).filter(|directory| is_own(directory));
-            *self.barred.borrow_mut() = barred.map(Path::to_owned);
+            self.barred.borrow_mut().extend(barred.map(Path::to_owned));
         }
         outcome.ok()
     }

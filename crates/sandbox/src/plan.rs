@@ -195,7 +195,9 @@ pub fn plan_for(
 ) -> Result<Plan, PlanError> {
     let files = Disk::default();
     let plan = plan(confined, surroundings, grounds.machine(), &files)?;
-    match files.barred() {
+    let can_be_opened =
+        |directory: &PathBuf| plan.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
+    match files.barred().into_iter().find(can_be_opened) {
         Some(directory) => Err(PlanError::Barred { directory }),
         None => Ok(plan),
     }

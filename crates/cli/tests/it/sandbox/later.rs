@@ -143,3 +143,20 @@ fn check(stage: &Stage) {
         assert!(plot.succeeds(stage, None), "{} is no plot", plot.name);
     }
 }
+
+/// It could not be opened by a command, so it is no reason to start none.
+#[test]
+fn what_is_shut_outside_of_writable_places_keeps_nobody_from_starting() {
+    let stage = Stage::new("later-shut", Owner::ordinary());
+    let shut = stage.directory(&["shut"]);
+    let run = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        stage.command(&words).output().expect("it starts")
+    };
+    run(&["chmod", "000", &shut]);
+    let (program, secret) = (stage.windlass(), format!("{shut}/secret"));
+    let output =
+        run(&[&program, "run", "--sandbox", "workspace-write", "--deny-read", &secret, "--", "echo", "ran"]);
+    run(&["chmod", "700", &shut]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{output:?}");
+}
