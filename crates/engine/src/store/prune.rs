@@ -161,11 +161,16 @@ impl Store {
     /// Removes a session's output, then says in its ledger that it is forgotten. A ledger without sessions goes too,
     /// unless this process may still write into it.
     fn forget(&self, id: SessionId, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
+        self.forget_files(id, shelf, &mut pruned.bytes)?;
+        pruned.sessions.push(id);
+        Ok(())
+    }
+
+    fn forget_files(&self, id: SessionId, shelf: &mut Shelf, freed: &mut u64) -> Result<(), Prune> {
         if let Some(output) = shelf.segments.remove(&id) {
             output.remove(&self.root)?;
-            pruned.bytes += output.bytes;
+            *freed += output.bytes;
         }
-        pruned.sessions.push(id);
         let Some((first, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
         shelved.records.sessions.remove(&id);
         shelved.records.forgotten.insert(id);
@@ -174,7 +179,7 @@ impl Store {
         let is_done_with = range.is_none_or(|range| range.is_all_in(&shelved.records.forgotten));
         if shelved.is_empty() && is_done_with {
             shelved.holding.remove(&self.root)?;
-            pruned.bytes += shelved.holding.bytes;
+            *freed += shelved.holding.bytes;
             return Ok(());
         }
         self.note_forgotten(id, (first, range))
