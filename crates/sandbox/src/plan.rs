@@ -159,11 +159,9 @@ pub fn plan(
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
-    let mut sockets = Vec::new();
-    for way in foreign_sockets(&rulings, files).into_iter().filter(|_| namespaces) {
-        unborn.extend(way.kept("a socket of others"));
-        sockets.push(way.end);
-    }
+    let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
+    unborn.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
+    let sockets = ways.into_iter().map(|way| way.end).collect();
     // Elsewhere nothing comes or goes anyway.
     let mut said = HashSet::new();
     unborn.retain(|unborn| {

@@ -9,7 +9,7 @@ use crate::way::Way;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A path at which nothing may come into being, nor go away if it is a link.
+/// A path at which nothing may come into being, nor go away if there is something, such as a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unborn {
     /// The path. Without links, but for its last name.

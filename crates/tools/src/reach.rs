@@ -19,8 +19,10 @@ impl Reach {
         let writable = plan
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
-        let kept_away = plan.unborn.iter().any(|unborn| path.starts_with(&unborn.path));
-        writable && !kept_away
+        // What is there only has to stay; in a directory that does, anything may be written.
+        let is_missing = |place: &Path| place.symlink_metadata().is_err();
+        let is_kept = |place: &Path| path == place || path.starts_with(place) && is_missing(place);
+        writable && !plan.unborn.iter().any(|unborn| is_kept(&unborn.path))
     }
 
     /// Whether this place, given without links, may be read.
@@ -39,5 +41,32 @@ impl Toolbox {
     /// What tools may touch under this policy; why not, if it cannot be enforced.
     pub fn reach(&self, policy: &Policy) -> Result<Reach, String> {
         self.confine(policy).map(Reach).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_engine::sandbox::{Network, Ruling, Unborn};
+
+    #[test]
+    fn what_must_stay_can_be_written_into_and_what_must_not_come_cannot() {
+        let there = std::env::temp_dir();
+        let missing = there.join("windlass-nobody-makes-this");
+        let unborn = |path: &Path| Unborn { path: path.into(), directory: "/".into(), origin: String::new() };
+        let ruling = Ruling { path: "/".into(), access: Access::Write, origin: String::new(), pinned: false };
+        let plan = Plan {
+            policy: "test",
+            rulings: vec![ruling],
+            unborn: vec![unborn(&there), unborn(&missing)],
+            sockets: Vec::new(),
+            readable: None,
+            network: Network::Off,
+            layers: Vec::new(),
+            differences: Vec::new(),
+        };
+        let reach = Reach(Some(Arc::new(plan)));
+        assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
+        assert!(!reach.may_write(&missing) && !reach.may_write(&missing.join("file")));
     }
 }
