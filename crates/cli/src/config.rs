@@ -1,7 +1,8 @@
 //! What the surroundings say: the environment, the working directory, the standard streams. Read here, once, and passed
 //! on as values.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -10,6 +11,10 @@ use windlass_sys::pty::Size;
 use windlass_sys::terminal;
 
 use crate::clients::Places;
+
+/// The file that this process is running, held by the kernel since it was started. Every helper comes from it: at the program's
+/// path there may be another file by now, put there by a command that can write to that place.
+pub(crate) const ITSELF: &CStr = c"/proc/self/exe";
 
 /// Everything Windlass takes from outside its command line.
 #[derive(Debug)]
@@ -78,12 +83,11 @@ impl Config {
         std::env::current_dir().context("cannot tell the working directory")
     }
 
-    /// This very program: its real path, so that the process table shows a name. One that was replaced or removed while
-    /// it runs is still there under the kernel's link.
+    /// The path of this program, to be shown or written down. To start it again, take [`ITSELF`].
     pub(crate) fn own_program() -> PathBuf {
-        const LINK: &str = "/proc/self/exe";
-        let path = std::fs::read_link(LINK).ok().filter(|path| path.is_file());
-        path.unwrap_or_else(|| LINK.into())
+        let itself = || PathBuf::from(OsStr::from_bytes(ITSELF.to_bytes()));
+        let path = std::fs::read_link(itself()).ok().filter(|path| path.is_file());
+        path.unwrap_or_else(itself)
     }
 
     /// The state directory for writing. Where it cannot be used, that is said, and sessions are kept in memory.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use toml_edit::{DocumentMut, Item};
 use windlass_engine::Engine;
 use windlass_engine::sandbox::{
-    Access, Base, Confined, Grounds, Means, Network, Pattern, Plan, Policy, Rule, Surroundings,
+    Access, Base, Confined, Grounds, Means, Network, OwnFiles, Pattern, Plan, Policy, Rule, Surroundings,
 };
 
 use crate::args::{LayersName, SandboxWords};
@@ -16,12 +16,24 @@ use crate::config::Config;
 use crate::failure::Usage;
 
 /// What an engine needs for confined commands; nothing is done before the first.
-pub(crate) fn grounds(layers: LayersName) -> Arc<Grounds> {
+pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
     let means = match layers {
         LayersName::All => Means::All,
         LayersName::Landlock => Means::LandlockAlone,
     };
-    Arc::new(Grounds::new(confine::program(), means))
+    Arc::new(Grounds::new(confine::program(), means, own_files(config)))
+}
+
+/// What this program, and the shells of whoever runs it, obey.
+fn own_files(config: &Config) -> OwnFiles {
+    let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = directory("HOME");
+    let configuration = directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    OwnFiles {
+        program: Some(Config::own_program()).filter(|program| program.is_absolute()),
+        configuration: configuration.iter().map(|directory| directory.join("windlass")).collect(),
+        startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
+    }
 }
 
 /// The policy that was asked for; nothing is enforced without one.
@@ -160,6 +172,7 @@ pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> Surroundings 
             .iter()
             .map(|state| state.join(windlass_server::keeper::DOORS))
             .collect(),
+        ..Surroundings::default()
     }
 }
 

@@ -26,6 +26,8 @@ use crate::config::Config;
 use crate::failure::Exit;
 
 fn main() -> ExitCode {
+    // A helper is executed through the kernel's link to this program, which would be its name in the process table.
+    let _ = rustix::thread::set_name(c"windlass");
     if commands::confine::asked_for() {
         commands::confine::run();
         return ExitCode::SUCCESS;

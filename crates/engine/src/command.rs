@@ -21,6 +21,8 @@ pub struct CommandSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// What it reads and writes.
     pub io: Io,
+    /// Files in memory, read-only and without a name, which it finds open as descriptors 3, 4 and so on.
+    pub memory_files: Vec<Vec<u8>>,
     /// What its life is tied to.
     pub lifetime: Lifetime,
     /// A name people can use instead of its number.
@@ -52,6 +54,7 @@ impl CommandSpec {
             directory: directory.into(),
             environment: Vec::new(),
             io: Io::Pipes(Stdin::Closed),
+            memory_files: Vec::new(),
             lifetime: Lifetime::Runtime,
             name: None,
             timeout: None,

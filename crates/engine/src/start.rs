@@ -6,7 +6,8 @@ use crate::command::{CommandSpec, Io, Stdin, Terminal};
 use crate::confined::Confined;
 use crate::door::{self, Door};
 use crate::limits::Held;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{SealFlags, fcntl_add_seals};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,7 +17,7 @@ use windlass_sys::limits::OpenFiles;
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::Process;
 use windlass_sys::spawn::{self, Kinship, Launch, Stdio, Step};
-use windlass_sys::{pipes, pty};
+use windlass_sys::{descriptor, pipes, pty};
 
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
@@ -226,6 +227,7 @@ struct Call {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     directory: CString,
+    memory_files: Vec<OwnedFd>,
 }
 
 impl Call {
@@ -237,7 +239,11 @@ impl Call {
         let arguments = arguments.map(|argument| c_string(argument, "command")).collect::<Result<_, _>>()?;
         c_string(name, "program")?;
         let program = find_program(spec, name)?;
+        let memory_files = spec.memory_files.iter().map(|bytes| memory_file(bytes));
         Ok(Self {
+            memory_files: memory_files
+                .collect::<Result<_, _>>()
+                .map_err(|errno| StartError::system("make a file in memory", errno))?,
             program: c_string(program.as_os_str(), "program")?,
             arguments,
             environment: spec.environment.iter().map(c_variable).collect::<Result<_, _>>()?,
@@ -270,6 +276,7 @@ impl Call {
         placement: &Placement<'_>,
     ) -> Result<Begun, StartFailure> {
         let grounds = placement.grounds.ok_or(StartFailure::NoHelper)?;
+        let inherited: Vec<BorrowedFd<'_>> = self.memory_files.iter().map(AsFd::as_fd).collect();
         let command = windlass_sandbox::Command {
             program: self.program.clone(),
             arguments: self.arguments.clone(),
@@ -280,6 +287,7 @@ impl Call {
             open_files: Some(placement.open_files),
             limits: placement.held.limits,
             groups: placement.held.groups,
+            inherited: &inherited,
             door: door::variables(plan),
         };
         let started = windlass_sandbox::launch(grounds, plan, command)?;
@@ -315,6 +323,7 @@ impl Call {
         stdio: Stdio<'_>,
         placement: &Placement<'_>,
     ) -> Result<Process, StartError> {
+        let inherited: Vec<BorrowedFd<'_>> = self.memory_files.iter().map(AsFd::as_fd).collect();
         let launch = Launch {
             program: &self.program,
             arguments: &self.arguments,
@@ -325,7 +334,7 @@ impl Call {
             open_files: Some(placement.open_files),
             limits: placement.held.limits,
             groups: placement.held.groups,
-            passed: &[],
+            passed: &inherited,
             kinship: Kinship::Child,
         };
         spawn::launch(&launch).map_err(|failure| self.explain(spec, failure.step, failure.errno))
@@ -411,6 +420,13 @@ fn interpreter(program: &Path) -> Option<String> {
     let length = std::fs::File::open(program).ok()?.read(&mut start).ok()?;
     let line = start[..length].split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
     String::from_utf8_lossy(line).split_whitespace().next().map(str::to_owned)
+}
+
+/// Sealed: a shell reads its script piece by piece, and the script must not change under it.
+fn memory_file(bytes: &[u8]) -> Result<OwnedFd, Errno> {
+    let file = descriptor::in_memory("windlass-input", bytes)?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(file)
 }
 
 fn c_string(text: &OsStr, what: &'static str) -> Result<CString, StartError> {

@@ -220,10 +220,7 @@ fn add_carried_out(wanted: Wanted, rules: &mut Vec<Rule>) {
     const RECENT: [i64; 3] = [n::SETXATTRAT, n::REMOVEXATTRAT, n::FILE_SETATTR];
     let not_there = |number| Rule::always(number, Verdict::Fail(Errno::NOSYS));
     if wanted.names_kept || !wanted.namespaces {
-        rules.extend(BINDING.map(not_there));
-    }
-    if !wanted.namespaces {
-        rules.extend(RECENT.map(not_there));
+        rules.extend(BINDING.into_iter().chain(RECENT).map(not_there));
     }
 }
 

@@ -73,14 +73,14 @@ impl Files for Disk {
     }
 
     fn text(&self, file: &Path) -> Option<String> {
-        const LONGEST: u64 = 4096;
+        const LONGEST: u64 = 1 << 20;
         // A pipe would keep us until somebody comes to its other end.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
-        let mut text = String::new();
+        let mut text = Vec::new();
         file.metadata().ok().filter(fs::Metadata::is_file)?;
-        file.take(LONGEST).read_to_string(&mut text).ok()?;
-        Some(text)
+        file.take(LONGEST).read_to_end(&mut text).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
     }
 
     fn sockets(&self) -> Vec<PathBuf> {

@@ -28,7 +28,7 @@ pub trait Files {
     /// The names in a directory. One that cannot be read has none.
     fn names(&self, directory: &Path) -> Vec<OsString>;
 
-    /// The beginning of a small file, as text.
+    /// The beginning of a file, as text.
     fn text(&self, file: &Path) -> Option<String>;
 
     /// Sockets that somebody waits at, by path.

@@ -8,6 +8,7 @@ use crate::policy::Network;
 use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use windlass_sys::lockdown::namespace::{self, Users};
 
@@ -67,6 +68,7 @@ pub enum Means {
 pub struct Grounds {
     helper: HelperProgram,
     means: Means,
+    own_files: OwnFiles,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
     ready: Mutex<Option<(Kind, Talk)>>,
@@ -74,10 +76,42 @@ pub struct Grounds {
     done: Mutex<Vec<Helper>>,
 }
 
+/// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write rule that
+/// names one of them is the exception.
+#[derive(Clone, Debug, Default)]
+pub struct OwnFiles {
+    /// The program itself. One that lies in the workspace was built there and may be built again.
+    pub program: Option<PathBuf>,
+    /// Configuration and rules: files or directories.
+    pub configuration: Vec<PathBuf>,
+    /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
+    pub startup: Vec<PathBuf>,
+}
+
+impl OwnFiles {
+    /// Names of files in a home directory that shells and git read.
+    pub const STARTUP: [&str; 13] = [
+        ".bash_profile",
+        ".bash_login",
+        ".profile",
+        ".bashrc",
+        ".bash_logout",
+        ".bash_aliases",
+        ".zshenv",
+        ".zprofile",
+        ".zshrc",
+        ".zlogin",
+        ".zlogout",
+        ".gitconfig",
+        ".config/git",
+    ];
+}
+
 impl Grounds {
     /// Nothing yet.
-    pub fn new(helper: HelperProgram, means: Means) -> Self {
+    pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles) -> Self {
         Self {
+            own_files,
             helper,
             means,
             machine: OnceLock::new(),
@@ -85,6 +119,11 @@ impl Grounds {
             ready: Mutex::default(),
             done: Mutex::default(),
         }
+    }
+
+    /// What no command may change.
+    pub(crate) fn own_files(&self) -> &OwnFiles {
+        &self.own_files
     }
 
     /// The helper that stands ready for such a plan, if there is one.
@@ -119,9 +158,13 @@ impl Grounds {
 
     /// Takes a helper that is about to exit. The command need not wait for that.
     pub(crate) fn collect_later(&self, helper: Helper) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push(helper);
+    }
+
+    /// Collects the helpers that have exited by now.
+    pub(crate) fn collect(&self) {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         done.retain(|helper| !helper.is_collected());
-        done.push(helper);
     }
 
     /// Sends the one that stands ready away.

@@ -184,6 +184,7 @@ impl Confining<'_> {
         belong_to_session(order, self.channel)?;
         take_streams(&mut passed).map_err(at(Stage::Command))?;
         enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
+        let inherited = take_inherited(order, &mut passed).map_err(at(Stage::Command))?;
         let (watcher, door) = match (order.namespaces, order.supervisor) {
             (true, _) => {
                 if self.standing.is_none() {
@@ -203,7 +204,7 @@ impl Confining<'_> {
             (false, false) => (None, None),
         };
         lock(order, watcher.as_ref(), self.orders)?;
-        let command = start_command(order)?;
+        let command = start_command(order, &inherited)?;
         Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
 }
@@ -258,6 +259,10 @@ fn enter_groups(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
         rustix::io::write(passed.next()?, b"0")?;
     }
     Ok(())
+}
+
+fn take_inherited(order: &Order, passed: &mut Passed) -> Result<Vec<OwnedFd>, Errno> {
+    (0..order.inherited).map(|_| passed.next()).collect()
 }
 
 /// The runtime passes the users, and a network if the command has its own.
@@ -329,7 +334,8 @@ fn start_watcher(channel: &OwnedFd, world: World) -> Result<Watcher, Failure> {
     }
 }
 
-fn start_command(order: &Order) -> Result<Process, Stopped> {
+fn start_command(order: &Order, inherited: &[OwnedFd]) -> Result<Process, Stopped> {
+    let inherited: Vec<BorrowedFd<'_>> = inherited.iter().map(AsFd::as_fd).collect();
     let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
     let launch = Launch {
         program: &order.program,
@@ -345,7 +351,7 @@ fn start_command(order: &Order) -> Result<Process, Stopped> {
         open_files: None,
         limits: order.limits,
         groups: &[],
-        passed: &[],
+        passed: &inherited,
         kinship: Kinship::Sibling,
     };
     spawn::launch(&launch).map_err(|failure| explain(order, failure))

@@ -73,6 +73,14 @@ impl Machine {
         layers
     }
 
+    /// That namespaces are missing, in a sentence for whoever runs commands here.
+    pub(crate) fn fallback(&self) -> Option<String> {
+        let why = self.namespaces.as_ref().err()?;
+        Some(format!(
+            "this sandbox works without namespaces ({why}); `windlass sandbox explain` says what it keeps less well"
+        ))
+    }
+
     /// What holds less than the policy says, in sentences.
     pub(crate) fn differences(&self, plan: &Plan) -> Vec<String> {
         let mut said = Vec::new();

@@ -4,7 +4,7 @@
 use crate::denial::{Denial, Operation};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::{Access, Network};
-use crate::protect::Unborn;
+use crate::protect::{Repository, Unborn};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -31,6 +31,7 @@ pub(crate) struct Order {
     pub(crate) rulings: Vec<Ruling>,
     pub(crate) unborn: Vec<Unborn>,
     pub(crate) sockets: Vec<PathBuf>,
+    pub(crate) repositories: Vec<Repository>,
     pub(crate) readable: Option<Vec<PathBuf>>,
     pub(crate) network: NetworkKind,
     pub(crate) namespaces: bool,
@@ -50,15 +51,23 @@ pub(crate) struct Order {
     pub(crate) open_files: Option<Halves>,
     /// How many control groups are to be entered; what is written to for that comes first after the streams.
     pub(crate) groups: u32,
+    /// How many descriptors the command inherits beside its streams; they come after those of the groups.
+    pub(crate) inherited: u32,
     /// What the kernel is to hold the command's processes to.
     pub(crate) limits: ProcessLimits,
 }
 
 impl Order {
-    /// Whether names are made, moved and removed by the supervisor: there are some that must not come into being, or places
-    /// that what is around them must not be moved away with.
+    /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
+    /// are names that must not come into being, and places that what is around them must not be moved away with.
     pub(crate) fn keeps_names(&self) -> bool {
-        !self.unborn.is_empty() || self.rulings.iter().any(|ruling| self.is_held(ruling))
+        !self.unborn.is_empty()
+            || self.rulings.iter().any(|ruling| ruling.access == Access::Write || self.is_held(ruling))
+    }
+
+    /// Whether something must not even be read.
+    pub(crate) fn denies(&self) -> bool {
+        self.rulings.iter().any(|ruling| ruling.access == Access::Deny)
     }
 
     /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
@@ -244,6 +253,10 @@ impl Order {
             out.block(unborn.origin.as_bytes());
         });
         out.list(&self.sockets, |out, path| out.path(path));
+        out.list(&self.repositories, |out, repository| {
+            out.path(&repository.git_dir);
+            out.path(&repository.work_tree);
+        });
         out.flag(self.readable.is_some());
         out.list(self.readable.as_deref().unwrap_or_default(), |out, path| out.path(path));
         out.byte(self.network.code());
@@ -264,6 +277,7 @@ impl Order {
             out.large(hard);
         }
         out.number(self.groups);
+        out.number(self.inherited);
         let ProcessLimits { data, user_tasks, cpu_seconds, open_files, file_size } = self.limits;
         for limit in [data, user_tasks, cpu_seconds, open_files, file_size] {
             out.flag(limit.is_some());
@@ -285,6 +299,8 @@ impl Order {
                 Some(Unborn { path: from.path()?, directory: from.path()?, origin: from.text()? })
             })?,
             sockets: from.list(Reader::path)?,
+            repositories: from
+                .list(|from| Some(Repository { git_dir: from.path()?, work_tree: from.path()? }))?,
             readable: {
                 let given = from.flag()?;
                 Some(from.list(Reader::path)?).filter(|_| given)
@@ -303,6 +319,7 @@ impl Order {
             mark: from.limit()?,
             open_files: from.limit()?,
             groups: from.number()?,
+            inherited: from.number()?,
             limits: ProcessLimits {
                 data: from.maybe()?,
                 user_tasks: from.maybe()?,
@@ -500,6 +517,7 @@ mod tests {
                 origin: "protected".into(),
             }],
             sockets: vec!["/tmp/s".into()],
+            repositories: vec![Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }],
             readable: Some(vec!["/usr".into()]),
             network: NetworkKind::Hosts,
             namespaces: true,
@@ -515,6 +533,7 @@ mod tests {
             mark: Some(Halves { soft: 1 << 40, hard: u64::MAX }),
             open_files: None,
             groups: 2,
+            inherited: 1,
             limits: ProcessLimits { cpu_seconds: Some(7), ..ProcessLimits::default() },
         }
     }

@@ -1,9 +1,10 @@
-//! Patterns over paths: `*` and `?` within one name, `[a-z]` for one character, `**` for any number of directories. A
-//! pattern without any of these is a plain path. Names of files are bytes: one that is no text fits as if each byte of it that
-//! makes no sense were one character.
+//! Patterns over paths, in the syntax of the crate `globset`: `*` and `?` within one name, `[a-z]` for one character, `{a,b}` for
+//! either, `**` for any number of directories, and a backslash before a character that means itself. A pattern without any of
+//! these is a plain path. Names of files are bytes and need not be text.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use globset::{GlobBuilder, GlobMatcher};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// A path, absolute or from the workspace on, in which names may be patterns.
@@ -15,15 +16,35 @@ pub struct Pattern {
 }
 
 /// One name of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Exactly this name.
     Name(String),
     /// Names that fit.
-    Fitting(String),
+    Fitting(GlobMatcher),
     /// Any number of directories, also none.
     AnyDepth,
 }
+
+/// Why a pattern is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPattern {
+    /// It is longer than any path.
+    #[error("it is longer than any path")]
+    TooLong,
+    /// The names in braces are names in one directory.
+    #[error("braces cannot hold a `/`: write two patterns")]
+    SlashInBraces,
+    /// `..` behind a name that is a pattern.
+    #[error("`..` can only stand at the beginning")]
+    ParentBehindPattern,
+    /// A name that is no glob.
+    #[error("{0}")]
+    Glob(String),
+}
+
+/// No path is longer.
+const LONGEST: usize = 4096;
 
 impl Pattern {
     /// A pattern as it was written. `~/` is the home directory.
@@ -51,17 +72,24 @@ impl Pattern {
     }
 
     /// The plain path it begins with, seen from the workspace and the home, and the names that follow it.
-    pub(crate) fn split(&self, workspace: &Path, home: Option<&Path>) -> (PathBuf, Vec<Step>) {
+    pub(crate) fn split(
+        &self,
+        workspace: &Path,
+        home: Option<&Path>,
+    ) -> Result<(PathBuf, Vec<Step>), BadPattern> {
         if let Some(path) = &self.plain {
-            return (workspace.join(path), Vec::new());
+            return Ok((workspace.join(path), Vec::new()));
+        }
+        if self.text.len() > LONGEST {
+            return Err(BadPattern::TooLong);
         }
         let (mut start, text) = match (self.text.strip_prefix('~'), home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => (home.to_owned(), rest),
             _ if self.text.starts_with('/') => (PathBuf::from("/"), self.text.as_str()),
             _ => (workspace.to_owned(), self.text.as_str()),
         };
-        let mut steps: Vec<Step> =
-            text.split('/').filter(|name| !matches!(*name, "" | ".")).map(Step::of).collect();
+        let names = names(text)?.into_iter().filter(|name| !matches!(*name, "" | "."));
+        let mut steps: Vec<Step> = names.map(Step::of).collect::<Result<_, _>>()?;
         let plain = steps.iter().take_while(|step| matches!(step, Step::Name(_))).count();
         for step in steps.drain(..plain) {
             match step {
@@ -70,16 +98,39 @@ impl Pattern {
                 Step::Fitting(_) | Step::AnyDepth => {}
             }
         }
-        (start, steps)
+        match steps.iter().any(|step| matches!(step, Step::Name(name) if name == "..")) {
+            true => Err(BadPattern::ParentBehindPattern),
+            false => Ok((start, steps)),
+        }
     }
 }
 
+/// The names of a path, separated by slashes. A slash in braces separates no names.
+fn names(text: &str) -> Result<Vec<&str>, BadPattern> {
+    let (mut depth, mut is_escaped) = (0_usize, false);
+    for character in text.chars() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '/' if depth > 0 => return Err(BadPattern::SlashInBraces),
+            _ => {}
+        }
+    }
+    Ok(text.split('/').collect())
+}
+
 impl Step {
-    fn of(name: &str) -> Self {
+    fn of(name: &str) -> Result<Self, BadPattern> {
         match name {
-            "**" => Self::AnyDepth,
-            name if name.contains(['*', '?', '[']) => Self::Fitting(name.to_owned()),
-            name => Self::Name(name.to_owned()),
+            "**" => Ok(Self::AnyDepth),
+            name if name.contains(['*', '?', '[', '{', '}', '\\']) => {
+                let glob = GlobBuilder::new(name).literal_separator(true).backslash_escape(true).build();
+                let glob = glob.map_err(|error| BadPattern::Glob(error.kind().to_string()))?;
+                Ok(Self::Fitting(glob.compile_matcher()))
+            }
+            name => Ok(Self::Name(name.to_owned())),
         }
     }
 
@@ -87,75 +138,21 @@ impl Step {
     pub(crate) fn fits(&self, name: &OsStr) -> bool {
         match self {
             Self::Name(exactly) => OsStr::new(exactly) == name,
-            Self::Fitting(pattern) => fits(&pattern.chars().collect::<Vec<_>>(), &characters(name)),
+            Self::Fitting(glob) => glob.is_match(name) || glob.is_match(one_byte_each(name)),
             Self::AnyDepth => true,
         }
     }
 }
 
-fn characters(name: &OsStr) -> Vec<char> {
-    let mut all = Vec::new();
+/// The same name with one byte for each character that takes several: globs are matched byte by byte, and `?` means one
+/// character.
+fn one_byte_each(name: &OsStr) -> OsString {
+    let mut bytes = Vec::with_capacity(name.len());
     for chunk in name.as_bytes().utf8_chunks() {
-        all.extend(chunk.valid().chars());
-        all.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+        bytes.extend(chunk.valid().chars().map(|character| u8::try_from(character).unwrap_or(u8::MAX)));
+        bytes.extend(chunk.invalid());
     }
-    all
-}
-
-/// Goes back to the last star on a mismatch: never more than the product of both lengths.
-fn fits(pattern: &[char], name: &[char]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        if pattern.get(at) == Some(&'*') {
-            star = Some((at, place));
-            at += 1;
-        } else if let Some(length) = one(&pattern[at..], name[place]) {
-            at += length;
-            place += 1;
-        } else if let Some((after, from)) = star {
-            (at, place) = (after + 1, from + 1);
-            star = Some((after, from + 1));
-        } else {
-            return false;
-        }
-    }
-    pattern[at..].iter().all(|rest| *rest == '*')
-}
-
-/// How much of the pattern one character uses up, if it fits.
-fn one(pattern: &[char], character: char) -> Option<usize> {
-    match pattern.first()? {
-        '?' => Some(1),
-        '[' => set(pattern, character),
-        literal => (*literal == character).then_some(1),
-    }
-}
-
-fn set(pattern: &[char], character: char) -> Option<usize> {
-    let Some(end) = pattern.iter().skip(2).position(|it| *it == ']').map(|at| at + 2) else {
-        // Without its end it is an ordinary bracket.
-        return (character == '[').then_some(1);
-    };
-    let (negated, members) = match pattern[1] {
-        '!' | '^' => (true, &pattern[2..end]),
-        _ => (false, &pattern[1..end]),
-    };
-    let mut rest = members;
-    let mut found = false;
-    while let Some((first, after)) = rest.split_first() {
-        rest = match after {
-            ['-', last, after @ ..] => {
-                found |= (*first..=*last).contains(&character);
-                after
-            }
-            after => {
-                found |= *first == character;
-                after
-            }
-        };
-    }
-    (found != negated).then_some(end + 1)
+    OsString::from_vec(bytes)
 }
 
 #[cfg(test)]
@@ -166,7 +163,8 @@ mod tests {
     #[test]
     fn names_fit_or_do_not() {
         let check = |pattern: &str, name: &str, expected: bool| {
-            assert_eq!(Step::of(pattern).fits(OsStr::new(name)), expected, "{pattern} {name}");
+            let step = Step::of(pattern).expect("it is a pattern");
+            assert_eq!(step.fits(OsStr::new(name)), expected, "{pattern} {name}");
         };
         check("*.pem", "key.pem", true);
         check("*.pem", "key.pem.txt", false);
@@ -174,7 +172,12 @@ mod tests {
         check("?", "é", true);
         check("a[0-9]c", "a7c", true);
         check("a[!0-9]c", "a7c", false);
-        check("a[b", "a[b", true);
+        check("a\\[b", "a[b", true);
+        check("*.{pem,key}", "id.key", true);
+        check("*.{pem,key}", "id.keys", false);
+        check("{a,b{c,d}}", "bd", true);
+        check("cl?", "cl\u{e9}", true);
+        check("*\u{e9}", "cl\u{e9}", true);
         check("*a*b", "xxaxxb", true);
         check("*a*b", "xxaxx", false);
         check("**", "anything", true);
@@ -184,7 +187,8 @@ mod tests {
     #[test]
     fn names_that_are_no_text_fit_byte_by_byte() {
         let check = |pattern: &str, name: &[u8], expected: bool| {
-            assert_eq!(Step::of(pattern).fits(OsStr::from_bytes(name)), expected, "{pattern} {name:?}");
+            let step = Step::of(pattern).expect("it is a pattern");
+            assert_eq!(step.fits(OsStr::from_bytes(name)), expected, "{pattern} {name:?}");
         };
         check("*.pem", b"cl\xe9.pem", true);
         check("cl?.pem", b"cl\xe9.pem", true);
@@ -197,7 +201,8 @@ mod tests {
     #[test]
     fn the_plain_beginning_is_told_from_the_rest() {
         let check = |text: &str, start: &str, rest: usize| {
-            let (path, steps) = Pattern::new(text).split(Path::new("/w"), Some(Path::new("/h")));
+            let split = Pattern::new(text).split(Path::new("/w"), Some(Path::new("/h")));
+            let (path, steps) = split.expect("it is a pattern");
             assert_eq!((path, steps.len()), (PathBuf::from(start), rest), "{text}");
         };
         check("/etc/ssl", "/etc/ssl", 0);
@@ -208,19 +213,34 @@ mod tests {
         check("~root/x", "/w/~root/x", 0);
         check("**/.env", "/w", 2);
         check("/home/*/.ssh", "/home", 2);
+        check("**/*.{pem,key}", "/w", 2);
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused_with_the_reason() {
+        let check = |text: &str, expected: &str| {
+            let error = Pattern::new(text).split(Path::new("/w"), None).expect_err("it is none").to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        };
+        check("a[b", "unclosed character class");
+        check("*.{pem,key", "unclosed alternate group");
+        check("{a/b,c}/d", "two patterns");
+        check("*/../x", "only stand at the beginning");
+        check(&"x".repeat(5000), "longer than any path");
     }
 
     proptest! {
         #[test]
         fn no_pattern_and_no_name_is_too_strange(pattern in "\\PC{0,40}", name in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Step::of(&pattern).fits(OsStr::from_bytes(&name));
+            let _ = Step::of(&pattern).map(|step| step.fits(OsStr::from_bytes(&name)));
             let _ = Pattern::new(pattern).split(Path::new("/w"), None);
         }
 
         #[test]
         fn a_name_without_special_characters_fits_itself_alone(name in "[a-z.]{1,20}", other in "[a-z.]{1,20}") {
-            prop_assert!(Step::Fitting(name.clone()).fits(OsStr::new(&name)));
-            prop_assert_eq!(Step::Fitting(name.clone()).fits(OsStr::new(&other)), name == other);
+            let step = Step::of(&format!("{{{name}}}")).expect("it is a pattern");
+            prop_assert!(step.fits(OsStr::new(&name)));
+            prop_assert_eq!(step.fits(OsStr::new(&other)), name == other);
         }
     }
 }

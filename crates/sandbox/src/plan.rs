@@ -9,10 +9,12 @@ pub(crate) use rulings::Rulings;
 
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
-use crate::ground::Grounds;
+use crate::ground::{Grounds, OwnFiles};
 use crate::machine::Machine;
+use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
-use crate::protect::{self, Unborn};
+use crate::protect::{self, Repository, Unborn};
+use crate::repository;
 use crate::way::Way;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,10 @@ pub struct Surroundings {
     pub kept: Vec<PathBuf>,
     /// Places at which others wait to do things: nobody may even see them.
     pub doors: Vec<PathBuf>,
+    /// Directories in writable places that cannot be looked into. [`plan_for`] finds them.
+    pub barred: Vec<PathBuf>,
+    /// Files that the runtime and its user's shells obey. [`plan_for`] takes them from the runtime.
+    pub own_files: OwnFiles,
 }
 
 /// What holds for one place and everything below it that has no ruling of its own.
@@ -79,17 +85,15 @@ pub struct Plan {
     pub layers: Vec<Layer>,
     /// What is not enforced as the policy means it, in sentences.
     pub differences: Vec<String>,
+    /// What whoever runs the command should know about its sandbox, in sentences.
+    pub remarks: Vec<String>,
+    /// Repositories in writable places.
+    pub repositories: Vec<Repository>,
 }
 
 /// Why there is no plan: the command must not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A place that was to be writable does not exist.
-    #[error("the sandbox cannot make {} writable: there is no such file or directory", .path.display())]
-    NoSuchPlace {
-        /// The place.
-        path: PathBuf,
-    },
     /// A place of which every command has its own, or the whole tree.
     #[error("the sandbox cannot make {} writable: work in a directory of your own", .path.display())]
     Unsuitable {
@@ -102,6 +106,15 @@ pub enum PlanError {
         /// The pattern.
         pattern: String,
     },
+    /// A rule whose pattern can never match.
+    #[error("the sandbox cannot use the pattern `{pattern}`: {reason}")]
+    BadPattern {
+        /// The pattern, shortened.
+        pattern: String,
+        /// What is wrong with it.
+        #[source]
+        reason: BadPattern,
+    },
     /// A pattern would have to be looked for in too many places.
     #[error(
         "the sandbox cannot look for `{pattern}`: there are more than {limit} files to look at; begin it with a directory"
@@ -111,25 +124,6 @@ pub enum PlanError {
         pattern: String,
         /// How many were looked at.
         limit: usize,
-    },
-    /// What is to be protected cannot be looked through.
-    #[error(
-        "the sandbox cannot protect the repositories in {}: there are more than {limit} directories; remove those that are no \
-         submodules or worktrees of yours", .directory.display()
-    )]
-    TooManyRepositories {
-        /// Where they are.
-        directory: PathBuf,
-        /// How many were looked at.
-        limit: usize,
-    },
-    /// What is in a directory cannot be known, although a command could change that.
-    #[error(
-        "the sandbox cannot look into {}, which is yours: a command could, and find what it must not; chmod u+rx it", .directory.display()
-    )]
-    Barred {
-        /// The directory.
-        directory: PathBuf,
     },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
@@ -154,9 +148,14 @@ pub fn plan(
     let mut rulings = Rulings::default();
     rulings.push(Ruling::new("/", Access::Read, format!("{}: everything else", confined.base.name())));
     let mut unborn = add_writable_places(confined, surroundings, files, &mut rulings);
-    unborn.extend(expand::add_rules(confined, surroundings, files, &mut rulings)?);
-    unborn.extend(protect::add_protected(&mut rulings, files)?);
+    let mut remarks = add_barred(surroundings, &mut rulings);
+    let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
+    unborn.extend(ruled.unborn);
+    remarks.extend(ruled.remarks);
+    let protected = protect::add_protected(surroundings, files, &mut rulings);
+    unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
+    unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
@@ -171,8 +170,12 @@ pub fn plan(
     refuse_unsuitable(&rulings)?;
     let readable = (!namespaces && rulings.iter().any(|ruling| ruling.access == Access::Deny))
         .then(|| readable::all_but_denied(&rulings, files));
+    remarks.extend(protected.remarks);
+    remarks.extend(machine.fallback());
     let mut plan = Plan {
         policy: confined.base.name(),
+        repositories: protected.repositories,
+        remarks,
         sockets,
         rulings,
         unborn,
@@ -192,13 +195,15 @@ pub fn plan_for(
     grounds: &Grounds,
 ) -> Result<Plan, PlanError> {
     let files = Disk::default();
-    let plan = plan(confined, surroundings, grounds.machine(), &files)?;
+    let mut surroundings = Surroundings { own_files: grounds.own_files().clone(), ..surroundings.clone() };
+    let first = plan(confined, &surroundings, grounds.machine(), &files)?;
     let can_be_opened =
-        |directory: &PathBuf| plan.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
-    match files.barred().into_iter().find(can_be_opened) {
-        Some(directory) => Err(PlanError::Barred { directory }),
-        None => Ok(plan),
+        |directory: &PathBuf| first.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
+    surroundings.barred = files.barred().into_iter().filter(can_be_opened).collect();
+    if surroundings.barred.is_empty() {
+        return Ok(first);
     }
+    plan(confined, &surroundings, grounds.machine(), &Disk::default())
 }
 
 impl Ruling {
@@ -253,7 +258,25 @@ fn add_writable_places(
         add(own, "workspace-write: the temporary directory");
     }
     add(&surroundings.workspace, "workspace-write: the workspace");
+    let workspace = Way::of(&surroundings.workspace, files).end;
+    for directory in repository::outside_of(&workspace, files) {
+        add(&directory, "workspace-write: the repository of the workspace");
+    }
     unborn
+}
+
+/// A directory of the user's that is shut (`chmod 000`) may hold what is protected or denied, and a command could open it again.
+/// So it stays shut: it cannot be changed, nor can its mode.
+fn add_barred(surroundings: &Surroundings, rulings: &mut Rulings) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for directory in &surroundings.barred {
+        rulings.push(Ruling::new(directory, Access::Read, "it cannot be looked into"));
+        remarks.push(format!(
+            "{} cannot be looked into, so nothing in it can be read or changed; `chmod u+rx` it",
+            directory.display()
+        ));
+    }
+    remarks
 }
 
 /// Some places cannot be handed out: everybody's devices and processes, and everything at once.

@@ -3,10 +3,13 @@
 //! commits work and hooks cannot be planted.
 
 use crate::files::{Files, Kind};
-use crate::plan::{PlanError, Ruling, Rulings};
+use crate::git_config;
+use crate::ground::OwnFiles;
+use crate::plan::{Ruling, Rulings, Surroundings, ruling_at};
 use crate::policy::Access;
 use crate::way::Way;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A path at which nothing may come into being, nor go away if there is something, such as a link.
@@ -24,7 +27,7 @@ pub struct Unborn {
 const SETTINGS: [&str; 3] = [".codex", ".agents", ".windlass"];
 const REPOSITORY: &str = ".git";
 /// What in a repository makes git run programs, or look for such orders elsewhere.
-const ORDERS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+pub(crate) const ORDERS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
 /// Where repositories within a repository are kept.
 const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
@@ -39,21 +42,89 @@ const DEEPEST: usize = 4;
 const MOST_INNER: usize = 2048;
 const MOST_NAMES: usize = 200_000;
 
-/// Adds rulings for what is there, and returns what must neither come nor go.
-pub(crate) fn add_protected(rulings: &mut Rulings, files: &dyn Files) -> Result<Vec<Unborn>, PlanError> {
+/// A repository in a writable place. Commands may replace its index, but put nothing into it that makes git run programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// Where its own files are.
+    pub git_dir: PathBuf,
+    /// The top of the files that are checked out.
+    pub work_tree: PathBuf,
+}
+
+/// What protecting comes to, beside rulings.
+#[derive(Debug, Default)]
+pub(crate) struct Protected {
+    /// What must neither come nor go.
+    pub(crate) unborn: Vec<Unborn>,
+    pub(crate) repositories: Vec<Repository>,
+    /// What is protected by more than it needs, in sentences.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Adds rulings for what is there.
+pub(crate) fn add_protected(
+    surroundings: &Surroundings,
+    files: &dyn Files,
+    rulings: &mut Rulings,
+) -> Protected {
     let roots: Vec<PathBuf> = rulings
         .iter()
         .filter(|ruling| ruling.access == Access::Write && files.kind(&ruling.path) == Some(Kind::Directory))
         .map(|ruling| ruling.path.clone())
         .collect();
-    let mut protection = Protection { files, rulings, unborn: Vec::new(), seen: HashMap::new(), names: 0 };
+    let home = surroundings.home.as_deref();
+    let mut protection =
+        Protection { files, home, rulings, found: Protected::default(), seen: HashMap::new(), names: 0 };
     for root in &roots {
         for name in SETTINGS {
             protection.seal(root, name);
         }
-        protection.repository(root)?;
+        protection.repository(root);
     }
-    Ok(protection.unborn)
+    protection.found
+}
+
+/// Adds rulings for what the runtime and its user's shells obey, and returns what must neither come nor go.
+pub(crate) fn add_own_files(
+    surroundings: &Surroundings,
+    files: &dyn Files,
+    rulings: &mut Rulings,
+) -> Vec<Unborn> {
+    const ORIGIN: &str = "windlass and your shells obey it";
+    let OwnFiles { program, configuration, startup } = &surroundings.own_files;
+    let mut ways: Vec<Way> = configuration.iter().map(|path| Way::of(path, files)).collect();
+    for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
+        ways.extend(OwnFiles::STARTUP.map(|name| Way::to(name, &directory.end, files)));
+    }
+    // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
+    let workspace = Way::of(&surroundings.workspace, files).end;
+    let is_elsewhere = |way: &Way| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
+    ways.extend(program.iter().map(|path| Way::of(path, files)).filter(is_elsewhere));
+    let mut unborn = Vec::new();
+    for way in ways {
+        let is_named = rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
+        if way.leads_somewhere() && is_named {
+            continue;
+        }
+        unborn.extend(way.kept(ORIGIN));
+        if way.leads_somewhere() && rulings.access_at(&way.end) == Some(Access::Write) {
+            rulings.push(Ruling::new(way.end, Access::Read, ORIGIN));
+        }
+    }
+    unborn
+}
+
+/// The name of directories with windlass's own configuration and rules. Windlass reads one in whichever directory it is
+/// started, so commands make and change none at any depth.
+const CONFIGURATION: &str = ".windlass";
+
+/// Why a path in a writable place must stay as it is for its name alone, wherever it lies. A rule that lets a place be written
+/// speaks of what lies below it, too, where its own path leads through such a name.
+pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> {
+    let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
+    let below = path.strip_prefix(&ruling.path).ok()?;
+    let is_ours = |name: &OsStr| name.eq_ignore_ascii_case(CONFIGURATION);
+    below.iter().any(is_ours).then(|| format!("protected: {CONFIGURATION} at any depth"))
 }
 
 /// A directory that may be made, and will be writable then: what is protected in it must not come with it.
@@ -66,10 +137,14 @@ pub(crate) fn not_yet(directory: &Path, above: &Path) -> Vec<Unborn> {
     names.map(unborn).collect()
 }
 
+/// The search for repositories was given up.
+struct TooMany;
+
 struct Protection<'a> {
     files: &'a dyn Files,
+    home: Option<&'a Path>,
     rulings: &'a mut Rulings,
-    unborn: Vec<Unborn>,
+    found: Protected,
     /// The inner directories that were looked into, from which depth, and how many names.
     seen: HashMap<PathBuf, usize>,
     names: usize,
@@ -92,7 +167,7 @@ impl Protection<'_> {
 
     /// Where a way leads, if it leads anywhere. From now on it goes on leading there, or nowhere.
     fn keep_to(&mut self, way: Way, origin: &str) -> Option<PathBuf> {
-        self.unborn.extend(way.kept(origin));
+        self.found.unborn.extend(way.kept(origin));
         way.leads_somewhere().then_some(way.end)
     }
 
@@ -108,47 +183,53 @@ impl Protection<'_> {
         self.rulings.access_at(path) == Some(Access::Write)
     }
 
-    fn repository(&mut self, root: &Path) -> Result<(), PlanError> {
+    fn repository(&mut self, root: &Path) {
         // Whoever works in a repository's own directory has its orders before them. By what it is known must stay.
         let marks = ["objects", "refs"].map(|name| root.join(name));
         if marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory)) {
             marks.iter().for_each(|mark| self.pin(mark));
-            self.orders(root)?;
+            let work_tree = root.parent().filter(|_| root.ends_with(REPOSITORY)).unwrap_or(root);
+            self.orders(root, work_tree);
         }
         let path = root.join(REPOSITORY);
         match self.files.kind(&path) {
-            Some(Kind::Directory) => self.orders(&path),
+            Some(Kind::Directory) => self.orders(&path, root),
             Some(Kind::File) => {
                 self.seal(root, REPOSITORY);
-                self.elsewhere(root, &path)
+                self.elsewhere(root, &path);
             }
-            Some(Kind::Link) => match self.keep_to(Way::of(&path, self.files), &origin(&path)) {
-                Some(real) => self.orders(&real),
-                None => Ok(()),
-            },
-            None => {
-                self.seal(root, REPOSITORY);
-                Ok(())
+            Some(Kind::Link) => {
+                if let Some(real) = self.keep_to(Way::of(&path, self.files), &origin(&path)) {
+                    self.orders(&real, root);
+                }
             }
+            None => self.seal(root, REPOSITORY),
         }
     }
 
     /// A file that says where the repository is.
-    fn elsewhere(&mut self, root: &Path, file: &Path) -> Result<(), PlanError> {
-        let text = self.files.text(file);
-        let named = text.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map(str::trim);
-        let way = named.map(|named| Way::of(&root.join(named), self.files));
-        match way.and_then(|way| self.keep_to(way, &origin(file))) {
-            Some(real) => self.orders(&real),
-            None => Ok(()),
+    fn elsewhere(&mut self, root: &Path, file: &Path) {
+        if let Some(real) = self.named_in(root, file) {
+            self.orders(&real, root);
         }
     }
 
+    /// Where a `.git` file leads.
+    fn named_in(&mut self, directory: &Path, file: &Path) -> Option<PathBuf> {
+        let text = self.files.text(file)?;
+        let named = text.strip_prefix("gitdir:").map(str::trim)?;
+        self.keep_to(Way::of(&directory.join(named), self.files), &origin(file))
+    }
+
     /// The repository stays where it is, and what gives orders in it stays as it is.
-    fn orders(&mut self, repository: &Path) -> Result<(), PlanError> {
+    fn orders(&mut self, repository: &Path, work_tree: &Path) {
         self.pin(repository);
         for name in ORDERS {
             self.seal(repository, name);
+        }
+        self.configured(repository, work_tree);
+        for configuration in self.configuration_of_the_user() {
+            self.obeyed(&configuration, work_tree, 0);
         }
         for name in INNER {
             let way = Way::to(name, repository, self.files);
@@ -156,13 +237,80 @@ impl Protection<'_> {
             if let Some(missing) = way.missing() {
                 // Git makes it when it needs it. Somebody else's must not take its place.
                 let directory = way.end.clone();
-                self.unborn.push(Unborn { path: missing.join(HEAD), directory, origin });
+                self.found.unborn.push(Unborn { path: missing.join(HEAD), directory, origin });
             } else if let Some(inner) = self.keep_to(way, &origin) {
                 self.pin(&inner);
-                self.inner(&inner, 0)?;
+                let (rulings, unborn) = (self.rulings.len(), self.found.unborn.len());
+                if self.inner(&inner, 0).is_err() {
+                    self.rulings.truncate(rulings);
+                    self.found.unborn.truncate(unborn);
+                    self.too_many(&inner);
+                }
             }
         }
-        Ok(())
+    }
+
+    /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
+    /// must not keep every other command from starting.
+    fn too_many(&mut self, inner: &Path) {
+        let origin = format!("protected: more than {MOST_INNER} directories to look through");
+        self.found.remarks.push(format!(
+            "{} has more than {MOST_INNER} directories, so nothing in it can be changed; remove those that are neither \
+             submodules nor worktrees",
+            inner.display()
+        ));
+        if self.is_writable(inner) {
+            self.rulings.push(Ruling::new(inner, Access::Read, origin));
+        }
+    }
+
+    /// A repository with its work tree, and everything that its configuration makes git obey.
+    fn configured(&mut self, git_dir: &Path, work_tree: &Path) {
+        self.found
+            .repositories
+            .push(Repository { git_dir: git_dir.to_owned(), work_tree: work_tree.to_owned() });
+        for name in ["config", "config.worktree"] {
+            self.obeyed(&git_dir.join(name), work_tree, 0);
+        }
+    }
+
+    /// Its relative paths begin in the work tree as well.
+    fn configuration_of_the_user(&self) -> Vec<PathBuf> {
+        let of_home = self.home.map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
+        of_home.into_iter().flatten().chain([PathBuf::from("/etc/gitconfig")]).collect()
+    }
+
+    /// Files and directories that a configuration makes git read or run stay as they are, and missing ones do not come.
+    fn obeyed(&mut self, configuration: &Path, work_tree: &Path, depth: usize) {
+        const DEEPEST_INCLUDE: usize = 8;
+        let Some(text) = self.files.text(configuration).filter(|_| depth < DEEPEST_INCLUDE) else { return };
+        let named = git_config::named(&text);
+        let above = configuration.parent().unwrap_or(Path::new("/"));
+        for included in named.included {
+            if let Some(file) = self.named_by(above, &included, configuration) {
+                self.obeyed(&file, work_tree, depth + 1);
+            }
+        }
+        for hooks in named.hooks {
+            self.named_by(work_tree, &hooks, configuration);
+        }
+        for word in named.words {
+            // A word with a slash is a path; another one may be an argument, unless there is such a file.
+            if word.contains('/') || self.files.kind(&work_tree.join(&word)) == Some(Kind::File) {
+                self.named_by(work_tree, &word, configuration);
+            }
+        }
+    }
+
+    fn named_by(&mut self, from: &Path, path: &str, configuration: &Path) -> Option<PathBuf> {
+        let path = match path.strip_prefix("~/") {
+            Some(below) => self.home?.join(below),
+            None => from.join(path),
+        };
+        let origin = format!("git obeys it: {}", configuration.display());
+        let end = self.keep_to(Way::of(&path, self.files), &origin)?;
+        self.keep_as_it_is(end.clone(), origin);
+        Some(end)
     }
 
     /// What is in it can be changed as before, but it cannot be moved or replaced. What cannot be changed at all need not be kept.
@@ -173,7 +321,7 @@ impl Protection<'_> {
         }
     }
 
-    fn inner(&mut self, directory: &Path, depth: usize) -> Result<(), PlanError> {
+    fn inner(&mut self, directory: &Path, depth: usize) -> Result<(), TooMany> {
         if depth == DEEPEST || self.files.kind(directory) != Some(Kind::Directory) {
             return Ok(());
         }
@@ -189,18 +337,32 @@ impl Protection<'_> {
                 continue;
             }
             if self.seen.len() > MOST_INNER || self.names > MOST_NAMES {
-                let (directory, limit) = (directory.to_owned(), MOST_INNER);
-                return Err(PlanError::TooManyRepositories { directory, limit });
+                return Err(TooMany);
             }
             if is_repository {
                 self.pin(&path);
                 for order in ORDERS.iter().chain(&["gitdir"]) {
                     self.seal(&path, order);
                 }
+                if let Some(work_tree) = self.work_tree_of(&path) {
+                    self.configured(&path, &work_tree);
+                }
             }
             self.inner(&path, depth + 1)?;
         }
         Ok(())
+    }
+
+    /// Where the files of a submodule or of a worktree are checked out.
+    fn work_tree_of(&self, git_dir: &Path) -> Option<PathBuf> {
+        let configured =
+            self.files.text(&git_dir.join("config")).and_then(|text| git_config::named(&text).work_tree);
+        let linked = || {
+            let text = self.files.text(&git_dir.join("gitdir"))?;
+            Some(Path::new(text.trim()).parent()?.to_owned())
+        };
+        let work_tree = configured.map(PathBuf::from).or_else(linked)?;
+        self.files.real(&git_dir.join(work_tree))
     }
 
     /// Its `config` cannot be taken away once it is protected, whatever becomes of the rest.

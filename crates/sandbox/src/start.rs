@@ -7,10 +7,11 @@ use crate::order::{Failure, Order, Report, Task};
 use crate::plan::{Layer, Plan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::ffi::CString;
 use windlass_sys::channel::{self, Waiting};
+use windlass_sys::descriptor;
 use windlass_sys::limits::{OpenFiles, ProcessLimits};
 use windlass_sys::mark::{Brand, Halves, Mark};
 use windlass_sys::process::{self, Pid, Process};
@@ -47,6 +48,8 @@ pub struct Command<'a> {
     pub limits: ProcessLimits,
     /// The control groups it enters: what is written to for that.
     pub groups: &'a [BorrowedFd<'a>],
+    /// Further descriptors, which it finds from [`windlass_sys::spawn::FIRST_PASSED`] on.
+    pub inherited: &'a [BorrowedFd<'a>],
     /// Variables that tell it where its door to the listed hosts is, with [`crate::DOOR`] for the port.
     pub door: Vec<CString>,
 }
@@ -92,11 +95,13 @@ impl From<Failure> for StartFailure {
 
 /// Starts a command under a plan.
 pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<Started, StartFailure> {
+    grounds.collect();
     let namespaces = plan.has(Layer::Namespaces);
     let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
     let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
     let mut passed = streams(command.stdio).to_vec();
     passed.extend(command.groups);
+    passed.extend(command.inherited);
     let task = Task::Confine(Box::new(order(plan, command, own_network)));
     // One that stands ready is in its namespaces already. One that has just died is replaced.
     let ready = grounds.ready_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok());
@@ -146,6 +151,7 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         rulings: plan.rulings.clone(),
         unborn: plan.unborn.clone(),
         sockets: plan.sockets.clone(),
+        repositories: plan.repositories.clone(),
         readable: plan.readable.clone(),
         network: (&plan.network).into(),
         namespaces: plan.has(Layer::Namespaces),
@@ -160,6 +166,7 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         door: command.door,
         mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
         groups: u32::try_from(command.groups.len()).unwrap_or(u32::MAX),
+        inherited: u32::try_from(command.inherited.len()).unwrap_or(u32::MAX),
         limits: command.limits,
         open_files: command.open_files.map(|OpenFiles { soft, hard }| Halves { soft, hard }),
     }
@@ -235,7 +242,7 @@ impl Talk {
 
     /// Tells it what to do.
     pub(crate) fn order(&self, task: &Task, passed: &[BorrowedFd<'_>]) -> Result<(), StartFailure> {
-        let orders = written(&task.write()).map_err(StartFailure::Channel)?;
+        let orders = descriptor::in_memory("orders", &task.write()).map_err(StartFailure::Channel)?;
         let descriptors: Vec<BorrowedFd<'_>> =
             std::iter::once(orders.as_fd()).chain(passed.iter().copied()).collect();
         channel::send(&self.end, b"orders", &descriptors, Waiting::Yes).map_err(StartFailure::Channel)
@@ -301,15 +308,4 @@ impl Drop for Helper {
 fn open_nothing() -> Result<OwnedFd, Errno> {
     let nothing = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::fcntl_dupfd_cloexec(nothing, spawn::FIRST_PASSED)
-}
-
-/// Orders in a file that has no name.
-fn written(bytes: &[u8]) -> Result<OwnedFd, Errno> {
-    let file = memfd_create("orders", MemfdFlags::CLOEXEC)?;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let count = rustix::io::write(&file, rest)?;
-        rest = &rest[count..];
-    }
-    Ok(file)
 }

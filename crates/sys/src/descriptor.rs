@@ -1,6 +1,7 @@
 //! Small truths about file descriptors that several modules need.
 
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 /// Moves a descriptor above 2. A runtime started with its own stdin closed would otherwise be handed 0, 1 or 2 for a
@@ -33,6 +34,17 @@ pub fn read_more_at(
         unsafe { into.set_len(into.len() + filled) };
     }
     Ok(read)
+}
+
+/// A file in memory that holds these bytes, positioned at its beginning. It can be sealed.
+pub fn in_memory(name: &str, bytes: &[u8]) -> Result<OwnedFd, Errno> {
+    let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        rest = &rest[rustix::io::write(&file, rest)?..];
+    }
+    seek(&file, SeekFrom::Start(0))?;
+    Ok(file)
 }
 
 /// Takes over a descriptor that this process was started with, by its number; `None`: there is none. To be asked once for

@@ -69,7 +69,9 @@ impl Toolbox {
 
     /// A shell that is asked for by its path is a program like others.
     fn judge_script(&self, rules: &Rules, script: &str, asked: Option<&str>) -> Judgement {
-        let judgement = rules.judge_script(script, self.shell(asked).dialect.into());
+        // A shell that is not allowed runs nothing: the tool refuses the call.
+        let (shell, _) = self.shell(asked).unwrap_or_else(|_| self.own_shell());
+        let judgement = rules.judge_script(script, shell.dialect.into());
         match asked.filter(|shell| shell.contains('/')) {
             Some(shell) => judgement.and(rules.judge_argv(&[shell, "-c", script])),
             None => judgement,

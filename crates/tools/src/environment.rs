@@ -75,6 +75,12 @@ impl EnvironmentPolicy {
         Composed { variables, removed }
     }
 
+    /// An environment without what is kept from every command, and the names of that.
+    pub(crate) fn withhold(&self, base: &[(OsString, OsString)]) -> (Variables, Vec<String>) {
+        let all = Self { inherit: Inherit::All, include_only: Vec::new(), ..self.clone() };
+        all.inherited(base)
+    }
+
     /// What of an environment is passed on as it is.
     pub fn passed_on(&self, base: &[(OsString, OsString)]) -> Variables {
         self.inherited(base).0

@@ -2,8 +2,10 @@
 //!
 //! A login shell runs the start-up files and prints what became of its environment. That is kept until one of those files
 //! changes. A start-up file that hangs costs one bounded wait, is reported, and is not tried again until it changes.
+//!
+//! The login shell is confined like the commands that get its environment, and the variables that are withheld from them are
+//! withheld from it, too: its start-up files may lie where a command can write.
 
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -13,31 +15,47 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::OnceCell;
-use windlass_engine::{CommandSpec, Engine, Journal, Keeping, Lifetime, Met, Piece, Session, Stream, Until};
+use windlass_engine::sandbox::{Plan, Policy};
+use windlass_engine::{
+    CommandSpec, Engine, Journal, Keeping, Lifetime, Met, Piece, Session, StartError, Stream, Until,
+};
 use windlass_output::{Offset, Span};
 
-use crate::environment::{Variables, get};
+use crate::environment::{Composed, Connection, EnvironmentPolicy, Overrides, Variables, get};
 use crate::shell::{Dialect, Shell};
 
 /// Functions longer than this together would make every command slower to start.
 const MOST_FUNCTIONS: usize = 64 * 1024;
 /// The most a start-up may print, environment included, before it is no longer looked at.
 const MOST_OUTPUT: u64 = 4 << 20;
-/// The variable that tells the capturing shell its marker.
-const MARKER: &str = "WINDLASS_CAPTURE";
+/// The most environments that are kept: a caller may ask for many policies, one after the other.
+const MOST_KEPT: usize = 16;
 
-/// The login environments of a runtime, one for each shell.
+/// The login environments of a runtime, one for each shell and sandbox policy.
 #[derive(Debug)]
 pub(crate) struct LoginEnvironments {
     engine: Engine,
     /// How long the start-up files may take.
     bound: Duration,
     base: Arc<Captured>,
-    captured: Mutex<HashMap<Shell, Entry>>,
+    /// The variables that a login shell gets, and the names of those that are withheld from it.
+    given: Variables,
+    withheld: Vec<String>,
+    /// Oldest first.
+    captured: Mutex<Vec<Entry>>,
+}
+
+/// A login shell and the policy that confines it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Login<'a> {
+    pub(crate) shell: &'a Shell,
+    pub(crate) policy: &'a Policy,
 }
 
 #[derive(Debug)]
 struct Entry {
+    shell: Shell,
+    policy: Policy,
     stamps: Vec<Stamp>,
     environment: Arc<OnceCell<Arc<Captured>>>,
 }
@@ -49,6 +67,8 @@ pub(crate) struct Captured {
     /// Definitions of functions that a shell can read.
     pub(crate) functions: String,
     pub(crate) startup: Startup,
+    /// The names of variables that were kept from the login shell.
+    withheld: Vec<String>,
     remark: Option<String>,
     told: AtomicBool,
 }
@@ -64,6 +84,21 @@ pub(crate) enum Startup {
 }
 
 impl Captured {
+    /// The environment of a command, with the names of everything that was kept from it, sorted.
+    pub(crate) fn compose(
+        &self,
+        policy: &EnvironmentPolicy,
+        connection: Connection,
+        overrides: &Overrides,
+    ) -> Composed {
+        let mut composed = policy.compose(&self.variables, connection, overrides);
+        let is_asked_for = |name: &&String| overrides.iter().any(|(asked, _)| asked == *name);
+        composed.removed.extend(self.withheld.iter().filter(|name| !is_asked_for(name)).cloned());
+        composed.removed.sort();
+        composed.removed.dedup();
+        composed
+    }
+
     /// What went wrong, once.
     pub(crate) fn remark(&self) -> Option<&str> {
         let remark = self.remark.as_deref()?;
@@ -73,9 +108,10 @@ impl Captured {
 
 impl LoginEnvironments {
     /// Environments that begin with this one, the runtime's own, and may take so long to make.
-    pub(crate) fn new(engine: Engine, base: Variables, bound: Duration) -> Self {
+    pub(crate) fn new(engine: Engine, base: Variables, policy: &EnvironmentPolicy, bound: Duration) -> Self {
+        let (given, withheld) = policy.withhold(&base);
         let base = Arc::new(Captured { variables: base, ..Captured::default() });
-        Self { engine, bound, base, captured: Mutex::default() }
+        Self { engine, bound, base, given, withheld, captured: Mutex::default() }
     }
 
     /// The runtime's own environment.
@@ -83,25 +119,46 @@ impl LoginEnvironments {
         &self.base
     }
 
-    /// The environment after a login with this shell.
-    pub(crate) async fn of(&self, shell: &Shell) -> Arc<Captured> {
-        let entry = self.entry(shell);
-        Arc::clone(entry.get_or_init(|| self.capture(shell)).await)
+    /// The environment after a login. The plan that confines the shell is made only when it has to log in.
+    pub(crate) async fn of(
+        &self,
+        login: Login<'_>,
+        confine: impl FnOnce() -> Result<Option<Arc<Plan>>, StartError>,
+    ) -> Arc<Captured> {
+        let entry = self.entry(login);
+        Arc::clone(entry.get_or_init(|| self.capture(login.shell, confine())).await)
     }
 
-    fn entry(&self, shell: &Shell) -> Arc<OnceCell<Arc<Captured>>> {
+    fn entry(&self, Login { shell, policy }: Login<'_>) -> Arc<OnceCell<Arc<Captured>>> {
         let stamps: Vec<Stamp> =
-            startup_files(shell.dialect, &self.base.variables).iter().map(|path| Stamp::of(path)).collect();
+            startup_files(shell.dialect, &self.given).iter().map(|path| Stamp::of(path)).collect();
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = captured.entry(shell.clone()).or_insert_with(|| Entry::new(Vec::new()));
-        if entry.stamps != stamps {
-            *entry = Entry::new(stamps);
+        let same = |entry: &Entry| entry.shell == *shell && entry.policy == *policy;
+        if let Some(place) = captured.iter().position(same) {
+            if captured[place].stamps == stamps {
+                return Arc::clone(&captured[place].environment);
+            }
+            captured.remove(place);
         }
-        Arc::clone(&entry.environment)
+        if captured.len() == MOST_KEPT {
+            captured.remove(0);
+        }
+        let environment = Arc::default();
+        captured.push(Entry {
+            shell: shell.clone(),
+            policy: policy.clone(),
+            stamps,
+            environment: Arc::clone(&environment),
+        });
+        environment
     }
 
-    async fn capture(&self, shell: &Shell) -> Arc<Captured> {
-        match self.try_capture(shell).await {
+    async fn capture(&self, shell: &Shell, plan: Result<Option<Arc<Plan>>, StartError>) -> Arc<Captured> {
+        let captured = match plan {
+            Ok(plan) => self.try_capture(shell, plan).await,
+            Err(error) => Err(error.to_string()),
+        };
+        match captured {
             Ok(captured) => Arc::new(captured),
             Err(reason) => {
                 let program = shell.program.display();
@@ -109,16 +166,22 @@ impl LoginEnvironments {
                     "the login environment of {program} is not used: {reason}. Commands get the runtime's own; \
                      mend the shell's start-up files, or pass login=false"
                 );
-                let variables = self.base.variables.clone();
-                let startup = Startup::Done;
-                Arc::new(Captured { variables, startup, remark: Some(remark), ..Captured::default() })
+                Arc::new(Captured {
+                    variables: self.given.clone(),
+                    startup: Startup::Done,
+                    withheld: self.withheld.clone(),
+                    remark: Some(remark),
+                    ..Captured::default()
+                })
             }
         }
     }
 
-    async fn try_capture(&self, shell: &Shell) -> Result<Captured, String> {
+    async fn try_capture(&self, shell: &Shell, plan: Option<Arc<Plan>>) -> Result<Captured, String> {
         let marker = marker();
-        let session = self.engine.start(self.login(shell, &marker)).map_err(|error| error.to_string())?;
+        let mut spec = self.login(shell, &marker);
+        spec.sandbox = plan;
+        let session = self.engine.start(spec).map_err(|error| error.to_string())?;
         let until = Until::exit().by(Instant::now() + self.bound);
         match session.wait(&until).await {
             Met::Exit(_) | Met::Closed => {}
@@ -131,26 +194,20 @@ impl LoginEnvironments {
             }
         }
         let printed = printed(session.journal());
-        // The environment holds the marker as well; only where it was printed an exclamation mark follows.
-        read(&printed, format!("{marker}!").as_bytes()).ok_or_else(|| unfinished(&session))
+        let captured = read(&printed, marker.as_bytes()).ok_or_else(|| unfinished(&session))?;
+        Ok(Captured { withheld: self.withheld.clone(), ..captured })
     }
 
     fn login(&self, shell: &Shell, marker: &str) -> CommandSpec {
-        let home = get(&self.base.variables, "HOME").map(Path::new);
+        let home = get(&self.given, "HOME").map(Path::new);
         let directory = home.filter(|home| home.is_absolute() && home.is_dir()).unwrap_or(Path::new("/"));
-        let argv = [shell.program.as_os_str(), "-l".as_ref(), "-c".as_ref(), dump(shell.dialect).as_ref()];
+        let dump = dump(shell.dialect, marker);
+        let argv = [shell.program.as_os_str(), "-l".as_ref(), "-c".as_ref(), dump.as_ref()];
         let mut spec = CommandSpec::new(argv, directory);
-        spec.environment.clone_from(&self.base.variables);
-        spec.environment.push((MARKER.into(), marker.into()));
+        spec.environment.clone_from(&self.given);
         spec.lifetime = Lifetime::Call;
         spec.keeping = Keeping::Memory;
         spec
-    }
-}
-
-impl Entry {
-    fn new(stamps: Vec<Stamp>) -> Self {
-        Self { stamps, environment: Arc::default() }
     }
 }
 
@@ -185,17 +242,13 @@ fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<Pa
 }
 
 /// Prints the environment, and the functions of shells that can print them, each after the marker.
-fn dump(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Bash | Dialect::Zsh => {
-            "printf %s! \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; printf %s! \"$WINDLASS_CAPTURE\"; \
-             typeset -f; printf %s! \"$WINDLASS_CAPTURE\""
-        }
-        Dialect::Posix => {
-            "printf %s! \"$WINDLASS_CAPTURE\"; cat /proc/self/environ; \
-             printf %s!%s! \"$WINDLASS_CAPTURE\" \"$WINDLASS_CAPTURE\""
-        }
-    }
+fn dump(dialect: Dialect, marker: &str) -> String {
+    let functions = match dialect {
+        Dialect::Bash | Dialect::Zsh => "typeset -f",
+        Dialect::Posix => ":",
+    };
+    let mark = format!("printf %s {marker}");
+    format!("{mark}; cat /proc/self/environ; {mark}; {functions}; {mark}")
 }
 
 fn marker() -> String {
@@ -242,7 +295,7 @@ fn split<'a>(bytes: &'a [u8], marker: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
 
 /// Without what belongs to the shell that was asked.
 fn variable(entry: &[u8]) -> Option<(OsString, OsString)> {
-    const ITS_OWN: [&str; 5] = [MARKER, "_", "SHLVL", "PWD", "OLDPWD"];
+    const ITS_OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
     let equals = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
     let (name, value) = (OsStr::from_bytes(&entry[..equals]), OsStr::from_bytes(&entry[equals + 1..]));
     (!ITS_OWN.iter().any(|own| name == *own)).then(|| (name.to_owned(), value.to_owned()))

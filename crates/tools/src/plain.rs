@@ -14,7 +14,7 @@ use windlass_engine::CommandSpec;
 
 use crate::environment::{get, put};
 use crate::login::Captured;
-use crate::shell::{Dialect, Shell, find_program, is_of_script};
+use crate::shell::{Dialect, Shell, find_program};
 
 /// What shells do themselves, and words that are no commands. A program may have such a name, too, but is not meant.
 const OWN: &[&str] = &[
@@ -128,7 +128,7 @@ pub(crate) fn without_shell(
     if let Some(directory) = own_directory(&spec) {
         put(&mut spec.environment, "PWD".as_ref(), Some(&directory));
     }
-    spec.environment.retain(|(name, _)| !is_of_script(name));
+    spec.memory_files.clear();
     spec.argv = words.into_iter().map(OsString::from).collect();
     Some(spec)
 }

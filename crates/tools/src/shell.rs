@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use windlass_rules::ShellKind;
 
 use crate::arguments::BadArgument;
-use crate::environment::{Variables, get};
+use crate::environment::get;
 use crate::login::{Captured, Startup};
+use crate::report;
 
 /// A shell that scripts can be given to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,61 +38,132 @@ impl From<Dialect> for ShellKind {
     }
 }
 
-/// A script as a command: arguments that are the same for every script, and the script beside them.
+/// A script as a command: arguments that are the same for every script, and the files in memory that the shell reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShellCommand {
     pub(crate) argv: Vec<OsString>,
-    pub(crate) variables: Variables,
+    pub(crate) memory_files: Vec<Vec<u8>>,
 }
 
-/// The variables a script travels in. They are gone before its first command runs.
-const SCRIPT: &str = "WINDLASS_SCRIPT";
-const FUNCTIONS: &str = "WINDLASS_FUNCTIONS";
-/// The kernel takes no string longer than 128 KiB into an environment, its name included.
-const PART: usize = 120 * 1024;
-/// The most parts: the kernel takes about 2 MiB of arguments and environment together. A part may end a few bytes early, at
-/// a character, so that there may be one more.
-const MOST_PARTS: usize = 12;
+/// The most bytes a script may have.
+const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
+
+/// How each shell reads its script from descriptor 3, and functions of the login from descriptor 4. Both are closed before the
+/// script's first command runs, so no child inherits them. The text in quotation marks is expanded before any of it runs, so
+/// the script is already read when the variable goes; and as that happens on the script's first line, the shell counts lines as
+/// the author does.
+///
+/// An environment variable would be simpler, but a caller of the tools could set it, too, and so run another script than the
+/// one that was judged and recorded.
+const BASH: &str =
+    "mapfile -d '' -t -u 3 windlass_script; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const BASH_WITH_FUNCTIONS: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
+     mapfile -d '' -t -u 3 windlass_script; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const ZSH: &str =
+    "windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const ZSH_WITH_FUNCTIONS: &str = "windlass_script=\"$(</proc/self/fd/4)\"; exec 4<&-; eval \"$windlass_script\"; \
+     windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const POSIX: &str = ". /proc/self/fd/3";
+/// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a file,
+/// through a descriptor of its own; ours is closed by the script's first words.
+const POSIX_CLOSES: &str = "exec 3<&-; ";
+
+/// Why a shell cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ShellError {
+    /// A path that is neither configured nor a login shell of this machine.
+    #[error(
+        "`{path}` is neither listed in /etc/shells nor the configured shell: give a name such as `bash`, or leave it out"
+    )]
+    NotAllowed {
+        /// As it was asked for.
+        path: String,
+    },
+}
+
+/// The shells that may be given as a path.
+#[derive(Clone, Debug)]
+pub(crate) struct AllowedShells<'a> {
+    /// The user's own.
+    pub(crate) configured: &'a Path,
+    /// The text of `/etc/shells`.
+    pub(crate) listed: &'a str,
+}
+
+impl AllowedShells<'_> {
+    fn contains(&self, path: &Path) -> bool {
+        let listed = self.listed.lines().map(str::trim).filter(|line| line.starts_with('/'));
+        path == self.configured || listed.map(Path::new).any(|shell| shell == path)
+    }
+}
 
 impl Shell {
-    /// The shell that was asked for, by name or path; `/bin/sh` where there is no such shell.
-    pub(crate) fn find(asked: &OsStr, variables: &[(OsString, OsString)]) -> Self {
-        let known = Dialect::of(Path::new(asked)).zip(locate(asked, variables));
-        match known {
-            Some((dialect, program)) => Self { program, dialect },
-            None => Self { program: PathBuf::from("/bin/sh"), dialect: Dialect::Posix },
+    /// The shell that was asked for, by name or path, and a note where another one is used in its place: `/bin/sh` runs what no
+    /// known shell runs. A path may lead into a place that commands can write, so only known ones are accepted.
+    pub(crate) fn find(
+        asked: &OsStr,
+        allowed: &AllowedShells<'_>,
+        variables: &[(OsString, OsString)],
+    ) -> Result<(Self, Option<String>), ShellError> {
+        let path = Path::new(asked);
+        if is_path(path) && !allowed.contains(path) {
+            return Err(ShellError::NotAllowed { path: report::shortened(&asked.to_string_lossy(), 200) });
         }
+        Ok(Self::configured(path, variables))
+    }
+
+    /// A shell that need not be checked, by name or path.
+    pub(crate) fn configured(shell: &Path, variables: &[(OsString, OsString)]) -> (Self, Option<String>) {
+        let program = match is_path(shell) {
+            true => is_program(shell).then(|| shell.to_owned()),
+            false => find_in_path(shell.as_os_str(), variables),
+        };
+        if let Some((dialect, program)) = Dialect::of(shell).zip(program) {
+            return (Self { program, dialect }, None);
+        }
+        let name = report::shortened(&shell.to_string_lossy(), 80);
+        let note = format!("the shell `{name}` is not available here; /bin/sh ran the script instead");
+        (Self { program: PathBuf::from("/bin/sh"), dialect: Dialect::Posix }, Some(note))
     }
 
     /// The command that runs a script that was checked, in what a login left behind.
     pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
-        let functions = &login.functions;
-        let parts: Vec<&str> = parts(script).collect();
-        let named = |(place, part): (usize, &&str)| (part_name(place).into(), OsString::from(*part));
-        let mut variables: Variables = parts.iter().enumerate().map(named).collect();
-        if !functions.is_empty() {
-            variables.push((FUNCTIONS.into(), functions.into()));
+        let has_functions = !login.functions.is_empty();
+        let boot = match (self.dialect, has_functions) {
+            (Dialect::Bash, false) => BASH,
+            (Dialect::Bash, true) => BASH_WITH_FUNCTIONS,
+            (Dialect::Zsh, false) => ZSH,
+            (Dialect::Zsh, true) => ZSH_WITH_FUNCTIONS,
+            (Dialect::Posix, _) => POSIX,
+        };
+        let script = match self.dialect {
+            Dialect::Posix => format!("{POSIX_CLOSES}{script}"),
+            Dialect::Bash | Dialect::Zsh => script.to_owned(),
+        };
+        let mut memory_files = vec![script.into_bytes()];
+        if has_functions && self.dialect != Dialect::Posix {
+            memory_files.push(login.functions.clone().into_bytes());
         }
-        let boot = boot(parts.len(), !functions.is_empty());
         let mut argv = vec![self.program.clone().into_os_string()];
         if self.dialect == Dialect::Zsh && login.startup == Startup::Done {
             // It would read `.zshenv` for every command; the login has done that.
             argv.push("-f".into());
         }
         argv.extend(["-c".into(), boot.into()]);
-        ShellCommand { argv, variables }
+        ShellCommand { argv, memory_files }
     }
 }
 
 /// Whether a script can be given to a shell at all.
 pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument> {
-    const MOST: usize = MOST_PARTS * PART;
     if script.contains('\0') {
         return Err(BadArgument::new(field, "contains a NUL byte, which no shell can be given"));
     }
-    if script.len() > MOST {
-        let complaint =
-            format!("has {} bytes, more than {MOST}; write it to a file and run that", script.len());
+    if script.len() > LONGEST_SCRIPT {
+        let complaint = format!(
+            "has {} bytes, more than {LONGEST_SCRIPT}; write it to a file and run that",
+            script.len()
+        );
         return Err(BadArgument::new(field, complaint));
     }
     Ok(())
@@ -99,37 +171,9 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
 
 /// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
-    let (program, boot) = command.split_once(' ')?;
-    let is_ours = boot.contains(&format!("unset {SCRIPT}")) || boot.contains(&format!("unset {FUNCTIONS}"));
-    is_ours.then(|| format!("{program} -c '{script}'"))
-}
-
-/// The text between the quotes is expanded before any of it runs, so the script is already read when its variables go;
-/// and as they go on the script's first line, the shell counts its lines as its author does.
-fn boot(parts: usize, functions: bool) -> String {
-    let names: Vec<String> = (0..parts).map(part_name).collect();
-    let values: String = names.iter().map(|name| format!("${name}")).collect();
-    let names = names.join(" ");
-    if functions {
-        format!("eval \"${FUNCTIONS}\"; eval \"unset {FUNCTIONS} {names}; {values}\"")
-    } else {
-        format!("eval \"unset {names}; {values}\"")
-    }
-}
-
-fn part_name(place: usize) -> String {
-    if place == 0 { SCRIPT.to_owned() } else { format!("{SCRIPT}_{place}") }
-}
-
-/// At least one part, also of an empty script.
-fn parts(script: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(script);
-    std::iter::from_fn(move || {
-        let text = rest.take()?;
-        let (part, later) = text.split_at(text.floor_char_boundary(PART));
-        rest = Some(later).filter(|later| !later.is_empty());
-        Some(part)
-    })
+    let (program, arguments) = command.split_once(' ')?;
+    let boots = [BASH, BASH_WITH_FUNCTIONS, ZSH, ZSH_WITH_FUNCTIONS, POSIX];
+    boots.iter().any(|boot| arguments.ends_with(boot)).then(|| format!("{program} -c '{script}'"))
 }
 
 impl Dialect {
@@ -143,12 +187,13 @@ impl Dialect {
     }
 }
 
-fn locate(asked: &OsStr, variables: &[(OsString, OsString)]) -> Option<PathBuf> {
-    let path = Path::new(asked);
-    if path.components().count() > 1 {
-        return is_program(path).then(|| path.to_owned());
-    }
-    find_program(asked, variables, Path::new(""))
+fn is_path(shell: &Path) -> bool {
+    shell.as_os_str().as_bytes().contains(&b'/')
+}
+
+/// In absolute directories alone: a relative one begins in the workspace, where commands write.
+fn find_in_path(name: &OsStr, variables: &[(OsString, OsString)]) -> Option<PathBuf> {
+    find_program(name, variables, Path::new("")).filter(|program| program.is_absolute())
 }
 
 /// The program of this name in the directories of `PATH`, seen from a directory.
@@ -156,11 +201,6 @@ pub(crate) fn find_program(name: &OsStr, variables: &[(OsString, OsString)], fro
     let path = get(variables, "PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin".as_ref());
     let directories = path.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
     directories.map(|directory| from.join(directory).join(name)).find(|program| is_program(program))
-}
-
-/// Whether a variable carries a script, or a part of one, to its shell.
-pub(crate) fn is_of_script(name: &OsStr) -> bool {
-    name == FUNCTIONS || name.as_bytes().starts_with(SCRIPT.as_bytes())
 }
 
 fn is_program(path: &Path) -> bool {
@@ -171,29 +211,53 @@ fn is_program(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn find(asked: &str) -> Shell {
-        Shell::find(asked.as_ref(), &[("PATH".into(), "/nowhere:/bin".into())])
+    fn find(asked: &str) -> Result<(Shell, Option<String>), ShellError> {
+        let allowed =
+            AllowedShells { configured: Path::new("/nowhere/zsh"), listed: "# shells\n/bin/sh\n/bin/bash\n" };
+        Shell::find(asked.as_ref(), &allowed, &[("PATH".into(), "/nowhere:/bin".into())])
+    }
+
+    fn found(asked: &str) -> Shell {
+        find(asked).expect("it is allowed").0
     }
 
     #[test]
-    fn an_unknown_shell_falls_back_to_bin_sh() {
-        for asked in ["fish", "/bin/cat", "/nowhere/bash", "nosuchshell", "", "./bash"] {
-            assert_eq!(find(asked), Shell { program: "/bin/sh".into(), dialect: Dialect::Posix }, "{asked}");
+    fn an_unknown_name_or_a_configured_shell_that_is_missing_falls_back_to_bin_sh_with_a_note() {
+        for asked in ["fish", "nosuchshell", "", "/nowhere/zsh"] {
+            let (shell, note) = find(asked).expect("it is allowed");
+            assert_eq!(shell, Shell { program: "/bin/sh".into(), dialect: Dialect::Posix }, "{asked}");
+            assert!(note.is_some_and(|note| note.contains("/bin/sh ran the script")), "{asked}");
         }
     }
 
     #[test]
-    fn a_shell_is_found_by_name_or_path() {
+    fn a_path_that_is_no_login_shell_of_this_machine_is_refused() {
+        for asked in ["/bin/cat", "/workspace/bash", "./bash", "x/bash", "/bin/../tmp/bash", "/bin/zsh"] {
+            let error = find(asked).expect_err("it is not listed").to_string();
+            assert!(error.contains(asked) && error.contains("/etc/shells"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_shell_is_found_by_name_or_listed_path() {
         let bash = Shell { program: "/bin/bash".into(), dialect: Dialect::Bash };
-        assert_eq!((find("bash"), find("/bin/bash")), (bash.clone(), bash));
-        assert_eq!(find("sh").dialect, Dialect::Posix);
+        assert_eq!((find("bash"), find("/bin/bash")), (Ok((bash.clone(), None)), Ok((bash, None))));
+        assert_eq!(found("sh").dialect, Dialect::Posix);
+    }
+
+    #[test]
+    fn a_relative_directory_of_path_gives_no_shell() {
+        let allowed = AllowedShells { configured: Path::new("/bin/sh"), listed: "" };
+        let variables = [(OsString::from("PATH"), OsString::from("../../../../bin:bin:"))];
+        let (shell, _) = Shell::find("bash".as_ref(), &allowed, &variables).expect("a name is never refused");
+        assert_eq!(shell.program, Path::new("/bin/sh"));
     }
 
     #[test]
     fn no_word_of_a_script_stands_in_the_arguments() {
         let mut login = Captured::default();
         login.functions = "greet () { echo hi; }".into();
-        let command = find("bash").command("echo precious", &login);
+        let command = found("bash").command("echo precious", &login);
         let argv: Vec<_> = command.argv.iter().map(|arg| arg.to_string_lossy()).collect();
         assert!(!argv.join(" ").contains("precious") && !argv.join(" ").contains("greet"));
         let readable = readable_command(&argv.join(" "), "echo precious").unwrap();
@@ -202,15 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_script_travels_in_parts_and_one_too_long_is_refused() {
-        let script = "é".repeat(PART);
-        let command = find("sh").command(&script, &Captured::default());
-        let together: String = command.variables.iter().map(|(_, part)| part.to_string_lossy()).collect();
-        assert_eq!(together, script);
-        assert!(command.variables.iter().all(|(_, part)| part.len() <= PART));
-        let complaint = check_script("cmd", &"x".repeat(PART * MOST_PARTS + 1)).unwrap_err().to_string();
+    fn a_script_that_is_too_long_is_refused() {
+        let complaint = check_script("cmd", &"x".repeat(LONGEST_SCRIPT + 1)).unwrap_err().to_string();
         assert!(complaint.starts_with("cmd: has 1474561 bytes"), "{complaint}");
         assert!(check_script("cmd", "a\0b").is_err());
-        assert!(check_script("cmd", &script).is_ok());
+        assert!(check_script("cmd", &"x".repeat(LONGEST_SCRIPT)).is_ok());
     }
 }

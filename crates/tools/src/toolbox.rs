@@ -1,6 +1,6 @@
 //! One caller's view of an engine: its sessions under its numbers, and what it has not been told yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,9 +23,9 @@ use crate::ended::Shelf;
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number};
 use crate::keepers::{Keepers, Kept};
-use crate::login::{Captured, LoginEnvironments};
+use crate::login::{Captured, Login, LoginEnvironments};
 use crate::remembered::Remembered;
-use crate::shell::Shell;
+use crate::shell::{AllowedShells, Shell, ShellError};
 use crate::tool::{self, Refusal, Visit};
 use crate::{random, report};
 
@@ -109,7 +109,18 @@ struct Inner {
     kept: Kept,
     shelf: Shelf,
     events: broadcast::Sender<Event>,
+    remarks: Mutex<Remarks>,
 }
+
+/// Sentences about the sandbox. Each is said once, with the next reply.
+#[derive(Default)]
+struct Remarks {
+    said: HashSet<String>,
+    due: Vec<String>,
+}
+
+/// Remarks that are remembered as said; policies of calls may bring ever new ones.
+const MOST_REMARKS: usize = 64;
 
 /// Events that a listener may be late by.
 const EVENT_QUEUE: usize = 256;
@@ -134,9 +145,11 @@ impl Toolbox {
             logins: Arc::new(LoginEnvironments::new(
                 engine.clone(),
                 options.environment.clone(),
+                &options.policy,
                 options.login_bound,
             )),
             held: Mutex::default(),
+            remarks: Mutex::default(),
             kept: Kept::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
@@ -153,6 +166,7 @@ impl Toolbox {
             tools: self.inner.tools.clone(),
             logins: Arc::clone(&self.inner.logins),
             held: Mutex::default(),
+            remarks: Mutex::default(),
             kept: Kept::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
@@ -164,7 +178,8 @@ impl Toolbox {
 
     /// Logs in ahead of the first command, so that it need not wait.
     pub async fn prepare(&self) {
-        self.environment(&self.shell(None), true).await;
+        let (shell, _) = self.own_shell();
+        self.environment(&shell, None).await;
     }
 
     /// The tools, in the order they are listed in.
@@ -271,13 +286,29 @@ impl Toolbox {
         &self.inner.options.policy
     }
 
-    pub(crate) fn shell(&self, asked: Option<&str>) -> Shell {
-        let asked = asked.map_or(self.inner.options.shell.as_os_str(), AsRef::as_ref);
-        Shell::find(asked, &self.inner.options.environment)
+    /// The shell that a call asks for, and a note where another one is used in its place.
+    pub(crate) fn shell(&self, asked: Option<&str>) -> Result<(Shell, Option<String>), ShellError> {
+        let Some(asked) = asked else { return Ok(self.own_shell()) };
+        let listed = std::fs::read_to_string("/etc/shells").unwrap_or_default();
+        let allowed = AllowedShells { configured: &self.inner.options.shell, listed: &listed };
+        Shell::find(asked.as_ref(), &allowed, &self.inner.options.environment)
     }
 
-    pub(crate) async fn environment(&self, shell: &Shell, login: bool) -> Arc<Captured> {
-        if login { self.inner.logins.of(shell).await } else { Arc::clone(self.inner.logins.base()) }
+    /// The user's own.
+    pub(crate) fn own_shell(&self) -> (Shell, Option<String>) {
+        let options = &self.inner.options;
+        Shell::configured(&options.shell, &options.environment)
+    }
+
+    /// The environment after a login, under the policy of a call or that of the toolbox.
+    pub(crate) async fn environment(&self, shell: &Shell, policy: Option<&Policy>) -> Arc<Captured> {
+        let policy = policy.unwrap_or(&self.inner.options.sandbox);
+        self.inner.logins.of(Login { shell, policy }, || self.confine(policy)).await
+    }
+
+    /// The runtime's own environment, without a login.
+    pub(crate) fn bare_environment(&self) -> Arc<Captured> {
+        Arc::clone(self.inner.logins.base())
     }
 
     /// Starts a session and holds it.
@@ -332,9 +363,21 @@ impl Toolbox {
             home: variable("HOME"),
             kept: options.store.iter().map(|store| store.root().to_owned()).collect(),
             doors: options.doors.clone(),
+            ..Surroundings::default()
         };
         let plan = self.inner.engine.confine(policy, &surroundings);
-        plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })
+        let plan = plan.map_err(|error| StartError::Sandbox { reason: error.to_string() })?;
+        self.remark(plan.iter().flat_map(|plan| &plan.remarks));
+        Ok(plan)
+    }
+
+    fn remark<'a>(&self, remarks: impl Iterator<Item = &'a String>) {
+        let mut known = self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        for remark in remarks {
+            if known.said.len() < MOST_REMARKS && known.said.insert(remark.clone()) {
+                known.due.push(remark.clone());
+            }
+        }
     }
 
     /// All sessions, oldest first.
@@ -385,6 +428,8 @@ impl Toolbox {
         due.sort_by_key(|held| held.session.id());
         let mut announcements: Vec<String> = due.iter().filter_map(announce).collect();
         announcements.extend(self.kept_announcements());
+        let mut remarks = self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        announcements.append(&mut remarks.due);
         announcements
     }
 

@@ -2,16 +2,17 @@
 //! somebody ends it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use windlass_engine::sandbox::{Base, Confined, Policy};
+use windlass_engine::sandbox::{Base, Confined, Grounds, Policy};
 use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 
-use crate::args::{AppServe, LayersName, SandboxName, ServerLimitWords};
+use crate::args::{AppServe, SandboxName, ServerLimitWords};
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
@@ -42,7 +43,7 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     dump_no_cores();
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, &order.limits, order.sandbox_layers)?;
+    let engine = engine(store, &order.limits, confinement::grounds(order.sandbox_layers, &config))?;
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();
@@ -72,8 +73,8 @@ fn policy(name: Option<SandboxName>) -> Policy {
     }
 }
 
-fn engine(store: Option<Store>, words: &ServerLimitWords, layers: LayersName) -> Result<Engine> {
-    let grounds = Some(confinement::grounds(layers));
+fn engine(store: Option<Store>, words: &ServerLimitWords, grounds: Arc<Grounds>) -> Result<Engine> {
+    let grounds = Some(grounds);
     let ahead = Ahead::OneHelper;
     let (each, together) = (words.each(), words.together());
     let drain = Drain { silence: DRAIN, ceiling: DRAIN };

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use windlass_engine::sandbox::{HelperProgram, helper};
 
-use crate::config::Config;
+use crate::config::ITSELF;
 
 const VERB: &str = "confine";
 const NAME: &str = "windlass-sandbox";
@@ -35,12 +35,12 @@ pub(crate) fn program() -> HelperProgram {
 /// How to start this same program under another name.
 pub(super) fn itself_as(name: &str, verb: &str) -> HelperProgram {
     HelperProgram {
-        program: c_string(Config::own_program().as_os_str()),
+        program: ITSELF.into(),
         arguments: [name, verb].map(|word| c_string(OsStr::new(word))).into(),
     }
 }
 
-/// Neither a path of the kernel's nor a word of ours holds a NUL byte.
+/// No word of ours holds a NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

@@ -19,6 +19,7 @@ use windlass_output::{Offset, Pattern, Span, Tokenizer, Tokens, Utf8, settle};
 use self::stage::Stage;
 use crate::args::{LayersName, ServerLimitWords};
 use crate::config::Config;
+use crate::confinement;
 use crate::failure::Exit;
 use crate::report;
 
@@ -82,7 +83,8 @@ impl Theatre {
         // Nobody here deserves the usual two seconds before KILL.
         let patience = Patience { grace: Duration::from_millis(300), ..Patience::default() };
         let limits = ServerLimitWords::default();
-        let engine = super::run::engine(config.open_store(), patience, &limits, LayersName::All)?;
+        let grounds = confinement::grounds(LayersName::All, config);
+        let engine = super::run::engine(config.open_store(), patience, &limits, grounds)?;
         let mut environment = config.environment.clone();
         environment.retain(|(name, _)| name != "TERM" && name != "PYTHONSTARTUP");
         for (name, value) in [("TERM", "xterm-256color"), ("NO_COLOR", "1"), ("PYTHON_BASIC_REPL", "1")] {

@@ -35,7 +35,7 @@ fn checks(config: &Config) -> Vec<Check> {
     checks.extend(resources::checks(config));
     checks.extend(limits::checks());
     checks.extend(shell::checks(config));
-    checks.extend(sandbox::checks());
+    checks.extend(sandbox::checks(config));
     checks.extend(clients::checks(config));
     checks
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let listener = listening::bind(&order.listening, anywhere).await?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, &order)?;
+    let engine = engine(store, &order, &config)?;
     let server = ExecServer::new(engine.clone(), place(&config)?);
     if let Some(url) = listener.url() {
         printing::print(format!("{url}\n"))?;
@@ -42,12 +42,12 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-fn engine(store: Option<Store>, order: &ExecServe) -> Result<Engine> {
+fn engine(store: Option<Store>, order: &ExecServe, config: &Config) -> Result<Engine> {
     let (each, together) = (order.limits.each(), order.limits.together());
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    let grounds = Some(confinement::grounds(order.sandbox_layers));
+    let grounds = Some(confinement::grounds(order.sandbox_layers, config));
     let pruning = Pruning::NowAndThen(sessions::is_alive);
     let options =
         EngineOptions { store, pruning, guard, limits, each, together, grounds, ..EngineOptions::default() };

@@ -24,7 +24,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// How a server starts one: this same program under another name. It is started by the sandbox's helper, which is that program,
-/// too, in a tree of files in which its path may be hidden or lead to another version of it.
+/// too.
 pub(crate) fn program() -> HelperProgram {
-    HelperProgram { program: c"/proc/self/exe".into(), ..confine::itself_as(NAME, VERB) }
+    confine::itself_as(NAME, VERB)
 }

@@ -9,7 +9,7 @@ use windlass_engine::Patience;
 use windlass_sys::guardian::{self, GuardianProgram};
 use windlass_sys::mark::Brand;
 
-use crate::config::Config;
+use crate::config::ITSELF;
 
 const VERB: &str = "guardian";
 const NAME: &str = "windlass-guardian";
@@ -30,10 +30,10 @@ pub(crate) fn run(family: u32) -> ExitCode {
 /// How an engine starts one: this same program under another name.
 pub(crate) fn program(family: u32) -> GuardianProgram {
     let words = [NAME, VERB, &family.to_string()].map(|word| c_string(OsStr::new(word)));
-    GuardianProgram { program: c_string(Config::own_program().as_os_str()), arguments: words.into() }
+    GuardianProgram { program: ITSELF.into(), arguments: words.into() }
 }
 
-/// Neither a path of the kernel's nor a number holds a NUL byte.
+/// Neither a word of ours nor a number holds a NUL byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

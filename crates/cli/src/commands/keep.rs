@@ -19,7 +19,7 @@ use windlass_sys::process::{How, Pid, Process};
 
 use crate::args::{Run, ServerLimitWords};
 use crate::commands::run::{engine, forget_the_oldest, plan, refuse_taken_name};
-use crate::config::Config;
+use crate::config::{Config, ITSELF};
 use crate::confinement;
 use crate::failure::{Exit, Unremembered};
 use crate::printing::{print, write_all};
@@ -46,7 +46,7 @@ fn program(config: &Config) -> BackgroundProgram {
     let words = std::env::args_os().skip(2);
     let variable = |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
     BackgroundProgram {
-        program: c_string(Config::own_program().as_os_str()),
+        program: ITSELF.into(),
         arguments: [NAME.into(), VERB.into()].into_iter().chain(words).map(|word| c_string(&word)).collect(),
         environment: config
             .environment
@@ -98,7 +98,8 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     forget_the_oldest(Some(&store));
     let mut told_to_end = catch_signals()?;
     let limits = ServerLimitWords::default();
-    let engine = engine(Some(store), Patience::default(), &limits, sandbox.sandbox_layers)?;
+    let grounds = confinement::grounds(sandbox.sandbox_layers, &config);
+    let engine = engine(Some(store), Patience::default(), &limits, grounds)?;
     spec.sandbox = confinement::plan(&sandbox, &spec.directory, &config, &engine)?;
     let session = begin(&engine, spec).await?;
     tokio::select! {

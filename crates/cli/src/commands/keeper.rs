@@ -14,7 +14,8 @@ use windlass_tools::{Call, Keepers, Numbering, Pending, Reply, Started, Toolbox,
 use crate::args::{KeeperOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};
 use crate::commands::run::{engine, forget_the_oldest};
-use crate::config::Config;
+use crate::config::{Config, ITSELF};
+use crate::confinement;
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::toolbox;
@@ -59,7 +60,7 @@ impl Detached {
             |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
         let words = [NAME.into(), VERB.into()].into_iter().chain(self.arguments.iter().cloned());
         BackgroundProgram {
-            program: c_string(Config::own_program().as_os_str()),
+            program: ITSELF.into(),
             arguments: words.map(|word: OsString| c_string(&word)).collect(),
             environment: self
                 .environment
@@ -104,7 +105,8 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let layers = order.tools.sandbox.sandbox_layers;
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
-    let engine = engine(Some(store), Patience::default(), &order.tools.limits, layers)?;
+    let grounds = confinement::grounds(layers, &config);
+    let engine = engine(Some(store), Patience::default(), &order.tools.limits, grounds)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;
     background::go_silent().context("cannot let go of the starter's pipe")?;

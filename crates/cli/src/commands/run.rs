@@ -9,7 +9,10 @@ mod stream;
 mod telling;
 mod turn;
 
+use std::sync::Arc;
+
 use anyhow::Result;
+use windlass_engine::sandbox::Grounds;
 use windlass_engine::{Engine, EngineOptions, Guard, Patience, StartError, Store};
 use windlass_output::Tokenizer;
 
@@ -17,7 +20,7 @@ use self::front::Front;
 use self::plan::Plan;
 use self::signals::Signals;
 use self::telling::Telling;
-use crate::args::{LayersName, Run, ServerLimitWords};
+use crate::args::{Run, ServerLimitWords};
 use crate::commands::guardian;
 use crate::config::Config;
 use crate::confinement;
@@ -34,8 +37,12 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
     let limits = ServerLimitWords::default();
-    let engine = engine(store.clone(), Patience::default(), &limits, sandbox.sandbox_layers)?;
+    let grounds = confinement::grounds(sandbox.sandbox_layers, &config);
+    let engine = engine(store.clone(), Patience::default(), &limits, grounds)?;
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
+    for remark in plan.spec.sandbox.iter().flat_map(|sandbox| &sandbox.remarks) {
+        eprintln!("windlass: {remark}");
+    }
     let session = engine.start(plan.spec)?;
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;
@@ -53,10 +60,10 @@ pub(crate) fn engine(
     store: Option<Store>,
     patience: Patience,
     limits: &ServerLimitWords,
-    layers: LayersName,
+    grounds: Arc<Grounds>,
 ) -> Result<Engine> {
     let guard = Guard::Program(guardian::program);
-    let grounds = Some(confinement::grounds(layers));
+    let grounds = Some(grounds);
     let (each, together) = (limits.each(), limits.together());
     Ok(Engine::new(EngineOptions {
         store,

@@ -8,9 +8,11 @@ mod attempts;
 mod confinement;
 mod exhaustion;
 mod later;
+mod runtime;
 mod stage;
 mod tasks;
 mod terminals;
+mod traps;
 
 use std::collections::BTreeSet;
 

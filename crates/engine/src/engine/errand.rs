@@ -5,14 +5,14 @@ use super::Engine;
 use crate::Keeping;
 use crate::lifetime::Lifetime;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::sync::Arc;
 use windlass_sandbox::{Command, Plan, StartFailure};
 use windlass_sys::channel::{self, Waiting};
+use windlass_sys::descriptor;
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::process::{How, Process};
 use windlass_sys::spawn::Stdio;
@@ -61,8 +61,8 @@ impl Engine {
     /// Has something done under a plan. Blocks until it is done.
     pub fn run_errand(&self, plan: &Arc<Plan>, errand: Errand<'_>) -> Result<Brought, ErrandError> {
         let grounds = self.inner.grounds.as_deref().ok_or(StartFailure::NoHelper)?;
-        let input = file("input", errand.input)?;
-        let mut output = file("output", &[])?;
+        let input = descriptor::in_memory("input", errand.input)?;
+        let mut output = File::from(descriptor::in_memory("output", &[])?);
         let (ours, theirs) = channel::pair()?;
         let mark = self.inner.seat(Lifetime::Runtime, Keeping::Memory).mark;
         let roots = &self.inner.orphans.roots;
@@ -77,6 +77,7 @@ impl Engine {
             open_files: Some(self.inner.open_files),
             limits: ProcessLimits::default(),
             groups: &[],
+            inherited: &[],
             door: Vec::new(),
         };
         let started = match windlass_sandbox::launch(grounds, plan, command) {
@@ -109,12 +110,4 @@ impl Engine {
 /// Sends a descriptor to whoever started this process as an errand.
 pub fn hand_over(descriptor: impl AsFd) -> Result<(), Errno> {
     channel::send(io::stderr(), b"here", &[descriptor.as_fd()], Waiting::Yes)
-}
-
-/// A file in memory, to be read from its beginning.
-fn file(name: &str, bytes: &[u8]) -> io::Result<File> {
-    let mut file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file)
 }

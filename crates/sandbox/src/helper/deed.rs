@@ -11,10 +11,11 @@ pub(super) use self::opening::{Opened, Opening, Patience, What};
 
 use super::caller::Caller;
 use super::place::{Entry, Seen};
+use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, XattrFlags, chmodat, chownat,
-    ftruncate, linkat, mkdirat, mknodat, open, removexattr, renameat_with, setxattr, symlinkat, unlinkat,
-    utimensat,
+    fchmod, ftruncate, futimens, linkat, mkdirat, mknodat, open, openat, removexattr, renameat,
+    renameat_with, setxattr, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -22,11 +23,34 @@ use std::ffi::OsString;
 /// Something to be done, and what with.
 #[derive(Debug)]
 pub(super) enum Deed {
-    Make { entry: Entry, what: Made },
-    Remove { entry: Entry, flags: AtFlags },
-    Move { from: Entry, to: Entry, flags: RenameFlags },
-    Link { from: Seen, to: Entry },
-    Change { seen: Seen, how: Change },
+    Make {
+        entry: Entry,
+        what: Made,
+    },
+    Remove {
+        entry: Entry,
+        flags: AtFlags,
+    },
+    Move {
+        from: Entry,
+        to: Entry,
+        flags: RenameFlags,
+    },
+    /// The same with a copy of these bytes, which were judged: the caller may still write to the file that it moves.
+    Replace {
+        from: Entry,
+        to: Entry,
+        seen: Seen,
+        bytes: Vec<u8>,
+    },
+    Link {
+        from: Seen,
+        to: Entry,
+    },
+    Change {
+        seen: Seen,
+        how: Change,
+    },
     Open(Opening),
 }
 
@@ -70,6 +94,7 @@ impl Deed {
             Self::Move { from, to, flags } => {
                 renameat_with(from.directory.hold(), &from.given, to.directory.hold(), &to.given, *flags)
             }
+            Self::Replace { from, to, seen, bytes } => replace(from, to, seen, bytes),
             Self::Link { from, to } => {
                 linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
             }
@@ -77,6 +102,35 @@ impl Deed {
             Self::Open(_) => Ok(()),
         }
     }
+}
+
+/// Mode and times stay those of the file that is moved: git compares the time of an index with those of the files in it.
+fn replace(from: &Entry, to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
+    const COPY: &str = "index.windlass-copy";
+    let directory = to.directory.hold();
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // One that was left by a supervisor that was killed is nobody's any more.
+    let _ = unlinkat(directory, COPY, AtFlags::empty());
+    let copy = openat(directory, COPY, flags, Mode::RUSR | Mode::WUSR)?;
+    let written = write_all(&copy, bytes)
+        .and_then(|()| fchmod(&copy, Mode::from_raw_mode(seen.about.st_mode)))
+        .and_then(|()| futimens(&copy, &seen.times()))
+        .and_then(|()| renameat(directory, COPY, directory, &to.given));
+    match written {
+        Ok(()) => unlinkat(from.directory.hold(), &from.given, AtFlags::empty()),
+        Err(errno) => {
+            let _ = unlinkat(directory, COPY, AtFlags::empty());
+            Err(errno)
+        }
+    }
+}
+
+fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        rest = &rest[rustix::io::write(file, rest)?..];
+    }
+    Ok(())
 }
 
 fn make(entry: &Entry, what: &Made) -> Result<(), Errno> {

@@ -7,6 +7,9 @@
 
 mod network;
 mod opened;
+mod repositories;
+
+pub(super) use self::repositories::ReadIndexes;
 
 use super::deed::{Change, Deed, Made, wish};
 use super::memory::Missing;
@@ -17,7 +20,7 @@ use crate::denial::{Denial, Operation};
 use crate::order::Order;
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
-use crate::protect::Unborn;
+use crate::protect::{self, Unborn};
 use rustix::io::Errno;
 use std::path::Path;
 use windlass_sys::lockdown::notice::Notice;
@@ -49,6 +52,7 @@ pub(super) struct Judge<'a> {
     pub(super) order: &'a Order,
     /// The number of the command, where it has one in a world of its own.
     pub(super) first: Pid,
+    pub(super) indexes: ReadIndexes,
 }
 
 const AT_NO_FOLLOW: u64 = 0x100;
@@ -92,8 +96,9 @@ impl Judge<'_> {
     fn carries(&self, notice: &Notice, told: &Told) -> bool {
         match told.subject {
             Subject::Opened { .. } => self.carries_open(wish::opening(notice).0),
-            Subject::Object { .. } | Subject::Descriptor { .. } => self.is_alone(),
-            Subject::NewEntry { .. }
+            Subject::Object { .. }
+            | Subject::Descriptor { .. }
+            | Subject::NewEntry { .. }
             | Subject::OldEntry { .. }
             | Subject::Linked { .. }
             | Subject::Moved { .. } => self.carries_names(),
@@ -131,14 +136,15 @@ impl Judge<'_> {
         // What has no path, such as a pipe, belongs to whoever holds it.
         let kept = if self.is_alone() {
             let ruling = ruling_at(&self.order.rulings, &seen.path);
-            seen.path.is_absolute() && ruling.is_some_and(|ruling| ruling.access != Access::Write)
+            let is_ruled = ruling.is_some_and(|ruling| ruling.access != Access::Write);
+            seen.path.is_absolute() && (is_ruled || self.sealed(&seen.path).is_some())
         } else {
             self.is_kept(&seen)
         };
         match (kept, owner_refuses(operation, &seen)) {
             (true, Some(errno)) => Ok(Answer::Fail(errno)),
             (true, None) => Ok(self.refused(operation, &seen.path)),
-            (false, _) if !self.is_alone() => Ok(Answer::GoOn),
+            (false, _) if !self.carries_names() => Ok(Answer::GoOn),
             (false, _) => Ok(Answer::carry_out(Deed::Change { how: Change::of(notice)?, seen })),
         }
     }
@@ -163,7 +169,26 @@ impl Judge<'_> {
         let unborn = self.order.unborn.iter().find(barred);
         unborn
             .map(|unborn| refused_birth(operation, entry, unborn))
+            .or_else(|| self.sealed_entry(operation, &path))
             .or_else(|| self.kept_entry(operation, entry))
+    }
+
+    /// An index comes by renaming, which is judged by what is in it.
+    fn sealed_entry(&self, operation: Operation, path: &Path) -> Option<Answer> {
+        let is_sealed = match operation {
+            Operation::Rename => self.sealed_in_place(path).is_some(),
+            _ => self.sealed(path).is_some(),
+        };
+        is_sealed.then(|| self.refused(operation, path))
+    }
+
+    /// Why a path in a writable place must stay as it is, although no ruling is about it.
+    fn sealed(&self, path: &Path) -> Option<String> {
+        self.sealed_in_place(path).or_else(|| self.written_index(path))
+    }
+
+    fn sealed_in_place(&self, path: &Path) -> Option<String> {
+        protect::sealed_by_name(&self.order.rulings, path).or_else(|| self.order_in_gitlink(path))
     }
 
     fn unborn(&self, entry: &Entry) -> Option<&Unborn> {
@@ -204,7 +229,11 @@ impl Judge<'_> {
         }
         let path = entry.path();
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path);
-        if fixed { Some(self.refused(operation, &path)) } else { self.kept_entry(operation, entry) }
+        if fixed || self.sealed_in_place(&path).is_some() {
+            Some(self.refused(operation, &path))
+        } else {
+            self.kept_entry(operation, entry)
+        }
     }
 
     /// Under another name a file could be changed that must not be, or read.
@@ -232,8 +261,11 @@ impl Judge<'_> {
             true => self.gone(Operation::Rename, entry).or_else(|| self.held_in_place(entry)),
             false => self.made(Operation::Rename, entry),
         };
-        match check(&from).or_else(|| check(&to)) {
-            Some(refused) => Ok(refused),
+        if let Some(refused) = check(&from).or_else(|| check(&to)) {
+            return Ok(refused);
+        }
+        match self.replaced_index(&from, &to, wish::renaming(notice)) {
+            Some(judged) => judged,
             None => self.carry_names(|| Ok(Deed::Move { flags: wish::renaming(notice), from, to })),
         }
     }
@@ -260,8 +292,9 @@ impl Judge<'_> {
         let shared = ["/dev", "/proc"];
         let exempt: &[&str] = if self.order.namespaces { &own } else { &shared };
         let exempt = exempt.iter().any(|place| seen.path.starts_with(place));
-        let ruled =
-            ruling_at(&self.order.rulings, &seen.path).is_some_and(|ruling| ruling.access != Access::Write);
+        let ruled = ruling_at(&self.order.rulings, &seen.path)
+            .is_some_and(|ruling| ruling.access != Access::Write)
+            || self.sealed(&seen.path).is_some();
         !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
     }
 
@@ -272,8 +305,9 @@ impl Judge<'_> {
     }
 
     fn refused(&self, operation: Operation, path: &Path) -> Answer {
-        let rule =
-            ruling_at(&self.order.rulings, path).map_or_else(String::new, |ruling| ruling.origin.clone());
+        let ruling = ruling_at(&self.order.rulings, path);
+        let rule = self.sealed(path).or_else(|| ruling.map(|ruling| ruling.origin.clone()));
+        let rule = rule.unwrap_or_default();
         let target = path.display().to_string();
         Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
     }

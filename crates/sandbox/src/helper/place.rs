@@ -7,12 +7,13 @@ use crate::calls::Place;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     Access, AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, Stat, StatVfsMountFlags,
-    accessat, fstat, fstatfs, fstatvfs, open, openat2, readlinkat, statat,
+    Timespec, Timestamps, accessat, fstat, fstatfs, fstatvfs, open, openat2, readlinkat, statat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use windlass_sys::lockdown::notice::Notice;
 
 /// A path, and where it begins for the caller.
@@ -25,15 +26,15 @@ pub(super) struct Located {
 }
 
 /// Something that is there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Seen {
-    hold: OwnedFd,
+    hold: Rc<OwnedFd>,
     pub(super) path: PathBuf,
     pub(super) about: Stat,
 }
 
 /// A name in a directory, whether or not there is something of that name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) directory: Seen,
     pub(super) name: OsString,
@@ -216,7 +217,7 @@ impl Seen {
         let (Ok(about), Ok(path)) = (fstat(&hold), std::fs::read_link(own_link(&hold))) else {
             return Err(Missing::Hidden);
         };
-        Ok(Self { hold, path, about })
+        Ok(Self { hold: Rc::new(hold), path, about })
     }
 
     pub(super) fn kind(&self) -> FileType {
@@ -266,6 +267,15 @@ impl Seen {
     /// A name by which we reach exactly this.
     pub(super) fn link(&self) -> String {
         own_link(&self.hold)
+    }
+
+    /// When it was last read and changed.
+    pub(super) fn times(&self) -> Timestamps {
+        let Stat { st_atime, st_atime_nsec, st_mtime, st_mtime_nsec, .. } = self.about;
+        Timestamps {
+            last_access: Timespec { tv_sec: st_atime, tv_nsec: st_atime_nsec as i64 },
+            last_modification: Timespec { tv_sec: st_mtime, tv_nsec: st_mtime_nsec as i64 },
+        }
     }
 
     pub(super) fn hold(&self) -> &OwnedFd {

@@ -16,7 +16,7 @@ pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
         supervised: order.supervisor,
         namespaces: order.namespaces,
         names_kept: order.keeps_names(),
-        reads: order.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+        reads: order.denies(),
     })
 }
 

@@ -12,7 +12,7 @@ use super::World;
 use super::at;
 use super::caller::Caller;
 use super::deed::{Deed, Opened};
-use super::judge::{Answer, Judge};
+use super::judge::{Answer, Judge, ReadIndexes};
 use crate::denial::{Denial, Operation};
 use crate::order::{Failure, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -52,7 +52,7 @@ pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, from: Origin) -> ! {
     let Some(Task::Confine(order)) = descriptors.next().and_then(super::read_task) else { exit(1) };
     match descriptors.next() {
         Some(listener) => {
-            let judge = Judge { order: &order, first };
+            let judge = Judge { order: &order, first, indexes: ReadIndexes::default() };
             Watch::new(judge, channel, listener.into()).run();
         }
         // Nobody asks: there is nothing to do but to be there until somebody ends us.

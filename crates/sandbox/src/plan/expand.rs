@@ -4,31 +4,50 @@ use super::{PlanError, Ruling, Rulings, Surroundings};
 use crate::files::{Files, Kind};
 use crate::pattern::Step;
 use crate::policy::{Access, Confined};
-use crate::protect::Unborn;
+use crate::protect::{self, Unborn};
 use crate::way::Way;
 use std::path::{Path, PathBuf};
 
 /// More than any tree that is walked in a moment.
 const MOST_FILES: usize = 200_000;
 
-/// Adds rulings for what is there, and returns what must neither come nor go.
+/// What rules come to, beside rulings.
+#[derive(Default)]
+pub(super) struct Ruled {
+    /// What must neither come nor go.
+    pub(super) unborn: Vec<Unborn>,
+    /// Rules that have no effect, in sentences.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Adds rulings for what is there.
 pub(super) fn add_rules(
     confined: &Confined,
     surroundings: &Surroundings,
     files: &dyn Files,
     rulings: &mut Rulings,
-) -> Result<Vec<Unborn>, PlanError> {
-    let (mut unborn, mut found) = (Vec::new(), Vec::new());
+) -> Result<Ruled, PlanError> {
+    let (Ruled { mut unborn, mut remarks }, mut found) = (Ruled::default(), Vec::new());
     for rule in &confined.rules {
         if rule.place.needs_home() && surroundings.home.is_none() || rule.place.is_of_another_home() {
             return Err(PlanError::NoHome { pattern: rule.place.text().to_owned() });
         }
-        let (start, steps) = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
+        let split = rule.place.split(&surroundings.workspace, surroundings.home.as_deref());
+        let (start, steps) = split.map_err(|reason| PlanError::BadPattern {
+            pattern: rule.place.text().chars().take(100).collect(),
+            reason,
+        })?;
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         let way = Way::of(&start, files);
-        if steps.is_empty() && rule.access == Access::Write && !way.leads_somewhere() {
-            // That it should be writable is a mistake of whoever wrote the policy.
-            return Err(PlanError::NoSuchPlace { path: start });
+        if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
+            // Where a command can make it, it must not come as a link, nor bring protected names with it.
+            unborn.extend(protect::not_yet(&missing, &way.end));
+            remarks.push(format!(
+                "`{}` was to be writable, but there is no {}; make the directory first",
+                rule.place.text(),
+                start.display()
+            ));
+            continue;
         }
         let ways = match (steps.is_empty(), way.leads_somewhere()) {
             (true, _) => vec![way],
@@ -64,7 +83,7 @@ pub(super) fn add_rules(
     for (way, ruling) in found {
         add_found(way, ruling, rulings, &mut unborn);
     }
-    Ok(unborn)
+    Ok(Ruled { unborn, remarks })
 }
 
 /// A link that fits a pattern. Whoever works here can make such links, and they must open nothing: they make nothing writable,
@@ -108,7 +127,8 @@ impl Search<'_> {
             self.found.extend(self.files.kind(at).map(|_| at.to_owned()));
             return Ok(());
         };
-        if *step == Step::AnyDepth {
+        let is_any_depth = matches!(step, Step::AnyDepth);
+        if is_any_depth {
             self.walk(at, rest)?;
         }
         if self.files.kind(at) != Some(Kind::Directory) {
@@ -117,7 +137,7 @@ impl Search<'_> {
         for name in self.files.names(at) {
             self.left = self.left.checked_sub(1).ok_or(TooMany)?;
             let path = at.join(&name);
-            if *step != Step::AnyDepth {
+            if !is_any_depth {
                 if step.fits(&name) {
                     self.walk(&path, rest)?;
                 }

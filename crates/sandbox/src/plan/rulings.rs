@@ -29,6 +29,16 @@ impl Rulings {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Takes back what was added about places of which nothing was known before.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.all.truncate(length);
+        self.places.retain(|_, place| *place < length);
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Ruling> {
         self.all.iter()
     }
@@ -39,7 +49,7 @@ impl Rulings {
     }
 
     /// The most specific ruling over a path.
-    pub(super) fn over(&self, path: &Path) -> Option<&Ruling> {
+    pub(crate) fn over(&self, path: &Path) -> Option<&Ruling> {
         path.ancestors().find_map(|above| self.about(above))
     }
 

@@ -189,11 +189,82 @@ fn a_rule_over_a_link_is_about_where_it_leads() {
 }
 
 #[test]
-fn what_is_to_be_writable_must_be_there() {
+fn a_writable_place_that_is_missing_is_left_out_with_a_remark() {
     let tree = Tree::of(&["/w/"]);
-    let confined = write().with(Pattern::new("/nowhere"), Write);
-    let error = plan(&confined, &surroundings(), &machine(), &tree).unwrap_err();
-    assert_eq!(error, PlanError::NoSuchPlace { path: "/nowhere".into() });
+    let plan =
+        planned(&write().with(Pattern::new("/nowhere"), Write).with(Pattern::new("later"), Write), &tree);
+    check(&plan, &[("/nowhere", Read), ("/w/later", Write)]);
+    let remark = "`/nowhere` was to be writable, but there is no /nowhere; make the directory first";
+    assert_eq!(plan.remarks[0], remark);
+    // A command can make it, but not with a repository in it that the next plan would take for the user's.
+    assert!(unborn(&plan).contains(&"/w/later/.git".to_owned()), "{:?}", plan.unborn);
+}
+
+#[test]
+fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
+    let lines = ["/w/", "/h/.bashrc", "/h/.profile -> /h/dot/profile", "/h/dot/profile", "/h/bin/windlass"];
+    let own_files = OwnFiles {
+        program: Some("/h/bin/windlass".into()),
+        configuration: vec!["/h/.config/windlass".into()],
+        startup: vec!["/h".into()],
+    };
+    let surroundings = Surroundings { own_files, ..surroundings() };
+    let home = write().with(Pattern::new("/h"), Write);
+    let made = plan(&home, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    let kept = ["/h/.bashrc", "/h/dot/profile", "/h/bin/windlass"];
+    check(&made, &kept.map(|path| (path, Read)));
+    check(&made, &[("/h/bin/other", Write)]);
+    for path in ["/h/.profile", "/h/.bash_profile", "/h/.zshenv", "/h/.config/windlass"] {
+        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+    }
+    // A rule that names the file itself is the exception.
+    let named = home.with(Pattern::new("/h/.bashrc"), Write);
+    let made = plan(&named, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&made, &[("/h/.bashrc", Write), ("/h/bin/windlass", Read)]);
+    // A program that was built in the workspace may be built again.
+    let own_files = OwnFiles { program: Some("/w/target/windlass".into()), ..OwnFiles::default() };
+    let surroundings = Surroundings { own_files, ..surroundings };
+    let made = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/target/windlass"])).unwrap();
+    check(&made, &[("/w/target/windlass", Write)]);
+}
+
+#[test]
+fn what_a_repositorys_configuration_makes_git_obey_stays_as_it_is() {
+    let config = "[core]\n\thooksPath = .husky\n\tfsmonitor = tools/watch\n[include]\n\tpath = ../shared.cfg\n\
+                  [filter \"x\"]\n\tclean = python3 clean.py\n";
+    let tree = Tree::of(&[
+        "/w/.git/HEAD",
+        &format!("/w/.git/config = {config}"),
+        "/w/.husky/pre-commit",
+        "/w/shared.cfg = [core]\n\tsshCommand = ./deploy/ssh\n",
+        "/w/clean.py",
+        "/h/.gitconfig = [core]\n\thooksPath = .githooks\n",
+        "/w/.githooks/",
+    ]);
+    let plan = planned(&write(), &tree);
+    let kept = ["/w/.husky/pre-commit", "/w/shared.cfg", "/w/clean.py", "/w/.githooks/pre-push"];
+    check(&plan, &kept.map(|path| (path, Read)));
+    check(&plan, &[("/w/src/main.rs", Write), ("/w/.git/objects/x", Write)]);
+    for missing in ["/w/tools/watch", "/w/deploy/ssh"] {
+        assert!(unborn(&plan).contains(&missing.to_owned()), "{missing}: {:?}", plan.unborn);
+    }
+    assert_eq!(plan.repositories, [Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }]);
+}
+
+#[test]
+fn repositories_that_are_too_many_to_look_through_are_kept_as_they_are() {
+    let lines: Vec<String> = (0..3000).map(|number| format!("/w/.git/modules/m{number}/HEAD")).collect();
+    let lines: Vec<&str> = ["/w/.git/HEAD"].into_iter().chain(lines.iter().map(String::as_str)).collect();
+    let plan = planned(&write(), &Tree::of(&lines));
+    check(&plan, &[("/w/.git/modules/1/config", Read), ("/w/.git/objects", Write)]);
+    assert!(plan.remarks[0].starts_with("/w/.git/modules has more than"), "{:?}", plan.remarks);
+}
+
+#[test]
+fn a_machine_without_namespaces_says_so_with_every_plan() {
+    let made = plan(&write(), &surroundings(), &without_namespaces(), &Tree::of(&["/w/"])).unwrap();
+    assert!(made.remarks[0].contains("without namespaces (not permitted)"), "{:?}", made.remarks);
+    assert!(planned(&write(), &Tree::of(&["/w/"])).remarks.is_empty());
 }
 
 #[test]
@@ -381,14 +452,6 @@ fn repositories_within_a_repository_are_looked_at_once_however_they_are_linked()
     let plan = planned(&write(), &Tree::of(&lines));
     let pinned: Vec<_> = plan.rulings.iter().filter(|ruling| ruling.pinned).map(|it| &it.path).collect();
     assert_eq!(pinned, ["/w/.git", "/w/.git/modules", "/w/.git/modules/real"].map(Path::new));
-}
-
-#[test]
-fn more_repositories_within_a_repository_than_can_be_protected_are_an_error_that_says_where() {
-    let lines: Vec<String> = (0..3000).map(|number| format!("/w/.git/modules/m{number}/HEAD")).collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let error = plan(&write(), &surroundings(), &machine(), &Tree::of(&lines)).unwrap_err();
-    assert!(error.to_string().contains("/w/.git/modules: there are more than 2048 directories"), "{error}");
 }
 
 /// A command made such links, and the next one could read and change what they led to.

@@ -50,6 +50,7 @@ impl Permissions {
             home: path("HOME"),
             kept: vec![options.state_directory.clone()],
             doors: vec![options.state_directory.join(crate::keeper::DOORS)],
+            ..Surroundings::default()
         };
         engine.confine(&self.policy, &surroundings).map_err(|error| error.to_string())
     }

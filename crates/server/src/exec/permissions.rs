@@ -61,6 +61,7 @@ fn surroundings(directory: &Path, place: &Place) -> Surroundings {
         home: place.home.clone(),
         kept: vec![place.state_directory.clone()],
         doors: vec![place.state_directory.join(crate::keeper::DOORS)],
+        ..Surroundings::default()
     }
 }
 
@@ -138,23 +139,14 @@ impl Roots<'_> {
         Ok(places.fold(confined, |confined, path| confined.with(Pattern::plain(&path), access)))
     }
 
-    /// A pattern as it is understood here: without alternatives, and below each project if it is about them.
+    /// A pattern, below each project if it is about them.
     fn patterns(&self, pattern: &str) -> Result<Vec<String>, String> {
-        if pattern.contains('\\') {
-            return Err(format!(
-                "the pattern `{pattern}` has a backslash: write `[*]` for a star, and so on"
-            ));
-        }
         let plain = |root: &Path| match root.to_str() {
-            Some(root) if !root.contains(['*', '?', '[', '{', '}']) => Ok(root.to_owned()),
+            Some(root) if !root.contains(['*', '?', '[', '{', '}', '\\']) => Ok(root.to_owned()),
             _ => Err(format!("the pattern `{pattern}` cannot be put below `{}`", root.display())),
         };
-        let Some(below) = pattern.strip_prefix(PROJECT_ROOTS) else { return alternatives(pattern) };
-        let mut all = Vec::new();
-        for root in self.project() {
-            all.extend(alternatives(&format!("{}/{below}", plain(&root)?))?);
-        }
-        Ok(all)
+        let Some(below) = pattern.strip_prefix(PROJECT_ROOTS) else { return Ok(vec![pattern.to_owned()]) };
+        self.project().iter().map(|root| Ok(format!("{}/{below}", plain(root)?))).collect()
     }
 
     fn places(&self, path: &PermissionPath) -> Result<Vec<PathBuf>, String> {
@@ -190,61 +182,3 @@ impl Roots<'_> {
 
 /// What a pattern begins with that is about the folders of the project.
 const PROJECT_ROOTS: &str = "codex-project-roots://";
-
-/// More than anybody writes down.
-const MOST_ALTERNATIVES: usize = 1024;
-
-/// No path is longer.
-const LONGEST_PATTERN: usize = 4096;
-
-/// `a{b,c}` is `ab` and `ac`.
-fn alternatives(pattern: &str) -> Result<Vec<String>, String> {
-    let refused = |why: &str| Err(format!("the pattern `{pattern}` {why}"));
-    if pattern.len() > LONGEST_PATTERN {
-        let beginning = &pattern[..pattern.floor_char_boundary(100)];
-        return Err(format!("the pattern `{beginning}…` is longer than any path"));
-    }
-    let (mut done, mut left) = (Vec::new(), vec![pattern.to_owned()]);
-    while let Some(next) = left.pop() {
-        // The innermost ones first: in them there are only names.
-        let Some(end) = next.find('}') else {
-            if next.contains('{') {
-                return refused("has a brace that is not closed");
-            }
-            done.push(next);
-            continue;
-        };
-        let Some(start) = next[..end].rfind('{') else { return refused("closes a brace that is not open") };
-        let (before, after) = (&next[..start], &next[end + 1..]);
-        let names: Vec<&str> = next[start + 1..end].split(',').collect();
-        if left.len() + done.len() + names.len() > MOST_ALTERNATIVES {
-            return refused("has too many alternatives");
-        }
-        left.extend(names.iter().map(|one| format!("{before}{one}{after}")));
-    }
-    done.sort();
-    done.dedup();
-    Ok(done)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alternatives_are_patterns_of_their_own() {
-        let check = |pattern: &str, expected: &[&str]| {
-            assert_eq!(alternatives(pattern).expect("it is understood"), expected, "{pattern}");
-        };
-        check("/p/*.pem", &["/p/*.pem"]);
-        check("*.{pem,key}", &["*.key", "*.pem"]);
-        check("{a,b{c,d}}/{e,}", &["a/", "a/e", "bc/", "bc/e", "bd/", "bd/e"]);
-        for odd in ["{a", "a}", "}{", &"{a,b}".repeat(20), &format!("{{{}}}", ",".repeat(2000))] {
-            alternatives(odd).expect_err("it is not understood");
-        }
-        // Each of them was made before they were counted, which took all memory there was.
-        let many = format!("{{{}}}{}", ",".repeat(200_000), "x".repeat(200_000));
-        let refused = alternatives(&many).expect_err("it is not understood");
-        assert!(refused.len() < 300, "{} bytes", refused.len());
-    }
-}

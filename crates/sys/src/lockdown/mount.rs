@@ -87,13 +87,14 @@ pub fn terminals() -> Result<Piece, Errno> {
 }
 
 impl Piece {
-    /// Whether what is in it can be changed. Devices in it are none, and setuid bits mean nothing.
+    /// Whether what is in it can be changed, as far as it could be where it was copied. Devices in it are none, and setuid bits mean nothing.
     pub fn set_writing(&self, writing: Writing) -> Result<(), Errno> {
-        let (set, clear) = match writing {
-            Writing::Allowed => (NODEV | NOSUID, RDONLY),
-            Writing::Refused => (RDONLY | NODEV | NOSUID, 0),
+        // What is mounted read-only in it stays so: the kernel refuses to change that for a mount of another user namespace.
+        let set = match writing {
+            Writing::Allowed => NODEV | NOSUID,
+            Writing::Refused => RDONLY | NODEV | NOSUID,
         };
-        let attributes = Attributes { set, clear, propagation: 0, user_space: 0 };
+        let attributes = Attributes { set, clear: 0, propagation: 0, user_space: 0 };
         set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
     }
 

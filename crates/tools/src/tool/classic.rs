@@ -74,8 +74,8 @@ pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let bounds = Bounds::read(&mut visit)?;
     let shown = argv.join(" ");
     let spec = CommandSpec::new(argv, "/");
-    let shell = visit.toolbox.shell(None);
-    let login = visit.toolbox.environment(&shell, true).await;
+    let (shell, _) = visit.toolbox.own_shell();
+    let login = visit.toolbox.environment(&shell, visit.call.sandbox.as_ref()).await;
     run(visit, Job { spec, shown, bounds, login }).await
 }
 
@@ -87,8 +87,11 @@ pub(super) async fn call_shell_command(mut visit: Visit<'_>) -> Result<Reply, Re
     check_script("command", &script)?;
     let login = visit.arguments.flag("login")?.unwrap_or(true);
     let bounds = Bounds::read(&mut visit)?;
-    let shell = visit.toolbox.shell(None);
-    let login = visit.toolbox.environment(&shell, login).await;
+    let (shell, _) = visit.toolbox.own_shell();
+    let login = match login {
+        true => visit.toolbox.environment(&shell, visit.call.sandbox.as_ref()).await,
+        false => visit.toolbox.bare_environment(),
+    };
     let spec = command(&shell, &script, &login);
     run(visit, Job { spec, shown: script, bounds, login }).await
 }
@@ -118,8 +121,8 @@ struct Job {
 async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     let Job { mut spec, shown, bounds, login } = job;
     let policy = visit.toolbox.policy();
-    let Composed { variables, removed } = policy.compose(&login.variables, Connection::Pipes, &[]);
-    spec.environment.extend(variables);
+    let Composed { variables, removed } = login.compose(policy, Connection::Pipes, &[]);
+    spec.environment = variables;
     spec.directory = directory(visit.toolbox.directory(), bounds.workdir.as_deref());
     spec.io = Io::Pipes(Stdin::Closed);
     spec.timeout = Some(bounds.timeout);

@@ -119,6 +119,7 @@ impl Order {
             showing: visit.showing()?,
         };
         check_script("cmd", &order.cmd)?;
+        check_names(&order.env)?;
         order.check().map(|()| order)
     }
 
@@ -138,6 +139,26 @@ impl Order {
             return Ok(());
         };
         Err(BadArgument::new(complaint.0, complaint.1))
+    }
+}
+
+/// Variables by which windlass tells a command about its session, and those in which earlier versions passed scripts: a session
+/// that such a version keeps may still run, and would obey them.
+pub(crate) const RESERVED: [&str; 4] =
+    ["WINDLASS_SESSION", "WINDLASS_SCRIPT", "WINDLASS_FUNCTIONS", "WINDLASS_CAPTURE"];
+
+fn check_names(env: &[(String, Option<String>)]) -> Result<(), BadArgument> {
+    let is_reserved = |name: &str| {
+        RESERVED.iter().any(|reserved| {
+            name.strip_prefix(reserved).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    match env.iter().find(|(name, _)| is_reserved(name)) {
+        Some((name, _)) => {
+            let complaint = format!("`{name}` is reserved for windlass itself; choose another name");
+            Err(BadArgument::new("env", complaint))
+        }
+        None => Ok(()),
     }
 }
 
@@ -169,13 +190,19 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
 
 async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Result<Arc<Held>, Refusal> {
     let toolbox = visit.toolbox;
-    let shell = toolbox.shell(order.shell.as_deref());
-    let login = toolbox.environment(&shell, order.login).await;
+    let (shell, note) = toolbox
+        .shell(order.shell.as_deref())
+        .map_err(|error| BadArgument::new("shell", error.to_string()))?;
+    // A user whose own shell is of no known kind needs no word about it with every command.
+    notes.extend(note.filter(|_| order.shell.is_some()));
+    let login = match order.login {
+        true => toolbox.environment(&shell, visit.call.sandbox.as_ref()).await,
+        false => toolbox.bare_environment(),
+    };
     notes.extend(login.remark().map(str::to_owned));
-    let Composed { variables, removed } =
-        toolbox.policy().compose(&login.variables, order.connection, &order.env);
+    let Composed { variables, removed } = login.compose(toolbox.policy(), order.connection, &order.env);
     let mut spec = command(&shell, &order.cmd, &login);
-    spec.environment.extend(variables);
+    spec.environment = variables;
     spec.directory = directory(toolbox.directory(), order.workdir.as_deref());
     spec.io = match (order.connection, &order.stdin) {
         (Connection::Terminal, _) => Io::Terminal(Terminal::default()),
@@ -199,7 +226,7 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
 pub(super) fn command(shell: &Shell, script: &str, login: &Captured) -> CommandSpec {
     let command = shell.command(script, login);
     let mut spec = CommandSpec::new(command.argv, "/");
-    spec.environment = command.variables;
+    spec.memory_files = command.memory_files;
     spec
 }
 

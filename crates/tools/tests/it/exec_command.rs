@@ -137,7 +137,6 @@ fn shells_are_taken_by_name_or_path_and_unknown_ones_fall_back_to_bin_sh() {
             ("sh", sh.clone()),
             ("/bin/sh", sh.clone()),
             ("fish", sh.clone()),
-            ("/no/such/bash", sh.clone()),
             ("powershell", sh.clone()),
         ] {
             let cmd = "cat /proc/$$/comm; readlink /proc/$$/exe";
@@ -147,6 +146,54 @@ fn shells_are_taken_by_name_or_path_and_unknown_ones_fall_back_to_bin_sh() {
         }
         let reply = bench.exec("readlink /proc/$$/exe").await;
         assert_eq!(real(output(&reply).trim()), real("/bin/bash"));
+        let reply = bench.run(json!({ "cmd": "true", "shell": "fish" })).await;
+        assert!(reply.text.contains("the shell `fish` is not available here"), "{}", reply.text);
+    });
+}
+
+#[test]
+fn a_shell_at_a_path_that_is_not_a_login_shell_is_refused_and_not_run() {
+    bench(async |bench| {
+        let (shell, trace) = (bench.home().join("bash"), bench.home().join("ran"));
+        std::fs::write(&shell, format!("#!/bin/sh\ntouch '{}'\n", trace.display())).unwrap();
+        std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        for shell in [shell.to_str().unwrap(), "./bash", "/no/such/bash"] {
+            let refusal = bench.refused("exec_command", json!({ "cmd": "true", "shell": shell })).await;
+            assert!(refusal.contains("/etc/shells"), "{refusal}");
+        }
+        assert!(!trace.exists());
+    });
+}
+
+#[test]
+fn no_variable_of_a_caller_reaches_the_shell_as_a_script() {
+    bench(async |bench| {
+        for name in ["WINDLASS_SCRIPT", "WINDLASS_SCRIPT_1", "WINDLASS_FUNCTIONS", "WINDLASS_SESSION"] {
+            let arguments = json!({ "cmd": "cd .", "env": { name: "echo exchanged" } });
+            let refusal = bench.refused("exec_command", arguments).await;
+            assert!(refusal.contains("reserved"), "{name}: {refusal}");
+        }
+        // The name of the shell's own variable, which is not exported, is the caller's to use.
+        for shell in ["bash", "zsh", "sh"] {
+            let arguments = json!({
+                "cmd": "echo as judged; true", "shell": shell, "env": { "windlass_script": "echo exchanged" },
+            });
+            assert_eq!(output(&bench.run(arguments).await), "as judged\n", "{shell}");
+            let public = json!({
+                "cmd": "echo $WINDLASS_STATE_DIR; true", "shell": shell, "env": { "WINDLASS_STATE_DIR": "/x" },
+            });
+            assert_eq!(output(&bench.run(public).await), "/x\n", "{shell}");
+        }
+    });
+}
+
+#[test]
+fn no_child_inherits_the_descriptor_of_the_script() {
+    bench(async |bench| {
+        for shell in ["bash", "zsh", "sh"] {
+            let arguments = json!({ "cmd": "ls /proc/self/fd; true", "shell": shell });
+            assert_eq!(output(&bench.run(arguments).await), "0\n1\n2\n3\n", "{shell}: ls opens one itself");
+        }
     });
 }
 

@@ -33,7 +33,7 @@ pub(super) fn engine(config: &Config) -> Result<Engine> {
     Ok(Engine::new(EngineOptions {
         store,
         guard: Guard::Program(guardian::program),
-        grounds: Some(confinement::grounds(LayersName::All)),
+        grounds: Some(confinement::grounds(LayersName::All, config)),
         ahead: Ahead::OneHelper,
         patience: Patience { grace: GRACE, ..Patience::default() },
         ..EngineOptions::default()

@@ -7,16 +7,17 @@ use windlass_sys::probe;
 
 use super::{Check, kernel_file};
 use crate::args::LayersName;
+use crate::config::Config;
 use crate::confinement;
 
-pub(super) fn checks() -> Vec<Check> {
-    vec![sandbox(), user_namespaces(), landlock(), seccomp(), cgroup()]
+pub(super) fn checks(config: &Config) -> Vec<Check> {
+    vec![sandbox(config), user_namespaces(), landlock(), seccomp(), cgroup()]
 }
 
 /// What a confined command would be kept by.
-fn sandbox() -> Check {
+fn sandbox(config: &Config) -> Check {
     const NAME: &str = "sandbox";
-    let grounds = confinement::grounds(LayersName::All);
+    let grounds = confinement::grounds(LayersName::All, config);
     let machine = grounds.machine();
     let supervised = if machine.supervisor { " with a supervisor" } else { "" };
     match (&machine.namespaces, machine.landlock, machine.filter) {

@@ -9,6 +9,7 @@ use crate::helper::memory::Missing;
 use crate::helper::place::{End, Entry, Located, Seen};
 use rustix::fs::{FileType, Mode, OFlags, makedev};
 use rustix::io::Errno;
+use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::notice::Notice;
 
 /// An open that is asked about.
@@ -21,11 +22,13 @@ struct Wish<'a> {
 
 impl Judge<'_> {
     /// Whether an open is carried out here. One without a name (`O_PATH`, `O_TMPFILE`) makes none and writes nowhere.
+    ///
+    /// Mounts keep what is protected and denied, but a process outside that replaces such a file takes its mount away. From then
+    /// on only this judge keeps the new file, so the kernel must not look the path up again.
     pub(super) fn carries_open(&self, flags: OFlags) -> bool {
         let nameless = flags.contains(OFlags::PATH) || flags.bits() & UNNAMED != 0;
-        !nameless
-            && (flags.contains(OFlags::CREATE) && self.carries_names()
-                || flags.bits() & WRITING != 0 && self.is_alone())
+        let writes = flags.bits() & WRITING != 0;
+        !nameless && (writes && self.carries_names() || self.order.denies() && self.order.namespaces)
     }
 
     pub(super) fn opened(&self, notice: &Notice, place: Place) -> Judged {
@@ -121,8 +124,12 @@ impl Judge<'_> {
         let reachable = if self.is_alone() {
             self.is_common(seen, wish)
         } else {
-            let own = format!("/proc/{}", std::process::id());
-            !seen.is_of_processes() || !(seen.path.starts_with(own) || seen.path.ends_with("mem"))
+            // The kernel would let us look into ourselves, which the caller cannot.
+            let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+            let is_shown = |path: &Path| {
+                is_reading(wish.flags) && SHOWN_TO_ALL.iter().any(|name| path == own.join(name))
+            };
+            !seen.is_of_processes() || !seen.path.starts_with(&own) || is_shown(&seen.path)
         };
         (!reachable).then_some(Answer::Fail(Errno::ACCESS))
     }
@@ -131,8 +138,7 @@ impl Judge<'_> {
         if seen.is_of_processes() {
             return false;
         }
-        let reads = flags & OFlags::RWMODE == OFlags::RDONLY && !flags.contains(OFlags::TRUNC);
-        let harmless = reads && (seen.is_regular() || seen.is_directory());
+        let harmless = is_reading(flags) && (seen.is_regular() || seen.is_directory());
         // A pipe, or something else that never had a path, belongs to whoever holds it.
         let has_path = seen.path.is_absolute();
         let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal(self.first));
@@ -147,6 +153,13 @@ impl Wish<'_> {
     fn carried_out(self, what: What) -> Answer {
         Answer::carry_out(Deed::Open(Opening { what, flags: self.flags, mode: self.mode }))
     }
+}
+
+/// Files in the table of processes that every process may read of every other one, as `ps` does.
+const SHOWN_TO_ALL: [&str; 6] = ["stat", "status", "statm", "comm", "cmdline", "cgroup"];
+
+fn is_reading(flags: OFlags) -> bool {
+    flags & OFlags::RWMODE == OFlags::RDONLY && !flags.contains(OFlags::TRUNC)
 }
 
 /// What tells `O_TMPFILE` from `O_DIRECTORY`.

@@ -1,0 +1,179 @@
+//! Traps: a confined command leaves something behind, and then the user does what users do, without a sandbox. Nothing that the
+//! command left may run then.
+
+use std::process::Output;
+
+use super::stage::{Owner, Stage};
+
+/// What the user has, what the command does, and what the user does next.
+struct Trap {
+    name: &'static str,
+    /// A script of the user's, before the command runs.
+    before: &'static str,
+    /// Words for `windlass run`, beside the policy.
+    rules: &'static [&'static str],
+    /// The command. Where it gets through, `$EVIL` runs in what comes after.
+    command: &'static str,
+    /// A script of the user's, after the command has run.
+    after: &'static str,
+}
+
+/// A repository with a submodule, as `git submodule add` makes one.
+const WITH_SUBMODULE: &str = "git init -q sub-origin; git -C sub-origin commit -q --allow-empty -m x; git init -q; \
+     git -c protocol.file.allow=always submodule --quiet add ./sub-origin sub; git commit -q -m x";
+
+const TRAPS: &[Trap] = &[
+    Trap {
+        name: "a gitlink to a repository with a file system monitor",
+        before: "git init -q; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "git init -q evil; git -C evil commit -q --allow-empty -m x; git -C evil config core.fsmonitor \"$EVIL\"; \
+                  git add evil || git update-index --add --cacheinfo 160000,$(git -C evil rev-parse HEAD),evil",
+        after: "git status",
+    },
+    Trap {
+        name: "a gitlink first, the repository behind it",
+        before: "git init -q; git commit -q --allow-empty -m x; mkdir evil",
+        rules: &[],
+        command: "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),evil; git init -q evil; \
+                  git -C evil commit -q --allow-empty -m x; git -C evil config core.fsmonitor \"$EVIL\"",
+        after: "git status",
+    },
+    Trap {
+        name: "an index that is written after it was moved",
+        before: "git init -q; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "git init -q evil; git -C evil commit -q --allow-empty -m x; git -C evil config core.fsmonitor \"$EVIL\"; \
+                  cp -r .git other; GIT_DIR=$PWD/other git update-index --add --cacheinfo \
+                  160000,$(git -C evil rev-parse HEAD),evil; \
+                  echo x > x; GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/plain git add x; \
+                  exec 9<> plain; mv plain .git/index; cat other/index >&9; cp other/index .git/index; \
+                  ln other/index .git/index.2; mv .git/index.2 .git/index",
+        after: "git status",
+    },
+    Trap {
+        name: "the .git file of a submodule leads elsewhere",
+        before: WITH_SUBMODULE,
+        rules: &[],
+        command: "cp -r .git/modules/sub elsewhere; git config -f elsewhere/config core.fsmonitor \"$EVIL\"; \
+                  git config -f elsewhere/config core.worktree ../sub; \
+                  echo 'gitdir: ../elsewhere' > sub/.git; echo 'gitdir: ../elsewhere' > g; mv g sub/.git",
+        after: "git status",
+    },
+    Trap {
+        name: "hooks of the work tree",
+        before: "git init -q; git config core.hooksPath .husky; mkdir .husky; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > .husky/pre-commit; chmod +x .husky/pre-commit; \
+                  mkdir h; cp .husky/pre-commit h 2>/dev/null; mv .husky gone; mv h .husky",
+        after: "git commit --allow-empty -m y",
+    },
+    Trap {
+        name: "hooks that are not there yet",
+        before: "git init -q; git config core.hooksPath .husky; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "mkdir .husky h; printf '#!/bin/sh\\n%s\\n' \"$EVIL\" | tee h/pre-commit > .husky/pre-commit; \
+                  chmod +x h/pre-commit .husky/pre-commit; mv h .husky",
+        after: "git commit --allow-empty -m y",
+    },
+    Trap {
+        name: "an included configuration",
+        before: "git init -q; git config include.path ../team.cfg; touch team.cfg; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "git config -f team.cfg core.fsmonitor \"$EVIL\"; \
+                  git config -f t2.cfg core.fsmonitor \"$EVIL\"; mv t2.cfg team.cfg",
+        after: "git status",
+    },
+    Trap {
+        name: "the configuration of windlass in a subdirectory",
+        before: "mkdir src",
+        rules: &[],
+        command: "mkdir -p src/.windlass; echo \"$EVIL\" > src/.windlass/config.toml; \
+                  mkdir w; echo \"$EVIL\" > w/config.toml; mv w src/.windlass; \
+                  mkdir -p a/.WINDLASS; mv a/.WINDLASS src/.windlass",
+        after: "sh src/.windlass/config.toml",
+    },
+    Trap {
+        name: "a configuration of windlass that is there",
+        before: "mkdir -p src/.windlass; touch src/.windlass/config.toml",
+        rules: &[],
+        command: "echo \"$EVIL\" > c; cat c > src/.windlass/config.toml; cp c src/.windlass/config.toml; \
+                  mv c src/.windlass/config.toml; ln src/.windlass/config.toml l && echo \"$EVIL\" > l; \
+                  mv src/.windlass x; mkdir src/.windlass; echo \"$EVIL\" > src/.windlass/config.toml",
+        after: "sh src/.windlass/config.toml",
+    },
+    Trap {
+        name: "start-up files of shells in a home that can be written",
+        before: "touch \"$HOME/.bashrc\"",
+        rules: &["--writable", "~"],
+        command: "for file in .bash_profile .bashrc .profile .zshenv; do echo \"$EVIL\" >> ~/$file; done; \
+                  echo \"$EVIL\" > ~/f; mv ~/f ~/.bash_profile",
+        after: "cat ~/.bash_profile ~/.bashrc ~/.profile ~/.zshenv | sh",
+    },
+    Trap {
+        name: "the configuration of windlass in a home that can be written",
+        before: "mkdir -p \"$HOME/.config/windlass\"; touch \"$HOME/.config/windlass/rules.toml\"",
+        rules: &["--writable", "~"],
+        command: "echo \"$EVIL\" > ~/.config/windlass/rules.toml; echo \"$EVIL\" > ~/.config/windlass/config.toml; \
+                  mv ~/.config/windlass ~/.config/w; mkdir ~/.config/windlass; echo \"$EVIL\" > ~/.config/windlass/rules.toml",
+        after: "cat ~/.config/windlass/* | sh",
+    },
+];
+
+impl Trap {
+    /// Whether what the command left was run.
+    fn springs(&self, stage: &Stage, confined: Option<&str>) -> bool {
+        let work = stage.directory(&["traps"]);
+        let evidence = stage.path("sprung");
+        let evil = format!("touch {evidence}");
+        let run = |words: &[String]| -> Output {
+            let mut command = stage.command(words);
+            for variable in
+                ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"]
+            {
+                command.env(variable, "stage@example.invalid");
+            }
+            command.current_dir(&work).env("EVIL", &evil).output().expect("it starts")
+        };
+        let plainly = |script: &str| run(&["sh", "-c", script].map(str::to_owned));
+        let before = plainly(&format!("set -e; {}", self.before));
+        assert!(before.status.success(), "{}: {before:?}", self.name);
+        match confined {
+            None => plainly(self.command),
+            Some(layers) => {
+                let policy = ["run", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+                let words = [&policy[..], self.rules, &["--", "sh", "-c", self.command]].concat();
+                let words = words.into_iter().map(str::to_owned);
+                run(&[stage.windlass()].into_iter().chain(words).collect::<Vec<_>>())
+            }
+        };
+        plainly(self.after);
+        let sprung = std::fs::remove_file(&evidence).is_ok();
+        let cleaned = plainly(
+            "chmod -R u+rwx .; find . -mindepth 1 -delete; \
+             cd ~ && rm -rf .bashrc .bash_profile .profile .zshenv f .config",
+        );
+        assert!(cleaned.status.success(), "{}: {cleaned:?}", self.name);
+        sprung
+    }
+}
+
+#[test]
+fn nothing_that_a_command_leaves_behind_runs_when_the_user_goes_on() {
+    check(&Stage::new("traps", Owner::Myself));
+}
+
+#[test]
+fn nothing_that_a_command_of_an_ordinary_user_leaves_behind_runs_when_the_user_goes_on() {
+    check(&Stage::new("traps-user", Owner::ordinary()));
+}
+
+fn check(stage: &Stage) {
+    for trap in TRAPS {
+        for layers in ["all", "landlock"] {
+            assert!(!trap.springs(stage, Some(layers)), "{} ({layers})", trap.name);
+        }
+        // The same command does it where nothing confines it.
+        assert!(trap.springs(stage, None), "{} is no trap", trap.name);
+    }
+}

@@ -1,0 +1,194 @@
+//! The part of git's index that decides where git goes: entries that stand for another repository (*gitlinks*). `git status`
+//! runs git in each of them, with the configuration that it finds there. Pure; any bytes can be read.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// What an index says about other repositories and files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Index {
+    /// The paths of gitlinks, relative to the work tree.
+    pub(crate) gitlinks: BTreeSet<PathBuf>,
+    /// Whether more entries are in another file (a *split index*).
+    pub(crate) is_split: bool,
+}
+
+/// Lengths of the object names that an index can have. The file does not say which.
+const OBJECT_NAMES: [usize; 2] = [20, 32];
+const HEADER: usize = 12;
+/// Ten numbers of four bytes each: times, device, inode, mode, owner and size.
+const STATUS: usize = 40;
+const MODE_AT: usize = 24;
+const GITLINK: u32 = 0o160_000;
+const KIND: u32 = 0o170_000;
+const EXTENDED: u16 = 0x4000;
+const LENGTH: u16 = 0x0fff;
+
+impl Index {
+    /// Reads an index with either length of object names, and answers with everything that either finds. `None`: it is an
+    /// index with neither, and git may understand what this does not.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let found: Vec<Self> = OBJECT_NAMES.iter().filter_map(|name| read_with(bytes, *name)).collect();
+        found.into_iter().reduce(|mut all, other| {
+            all.gitlinks.extend(other.gitlinks);
+            all.is_split |= other.is_split;
+            all
+        })
+    }
+}
+
+fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
+    let (header, rest) = bytes.split_at_checked(HEADER)?;
+    let version = number(&header[4..8]);
+    if !header.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+        return None;
+    }
+    // The checksum at the end, which may be left out as zeros, has the length of an object's name.
+    let entries_end = rest.len().checked_sub(name_length)?;
+    let mut rest = &rest[..entries_end];
+    let mut index = Index::default();
+    let mut path = Vec::new();
+    for _ in 0..number(&header[8..12]) {
+        let entry = Entry::take(&mut rest, name_length)?;
+        entry.take_path(&mut rest, &mut path, version)?;
+        if entry.mode & KIND == GITLINK {
+            index.gitlinks.insert(PathBuf::from(OsStr::from_bytes(&path)));
+        }
+    }
+    while !rest.is_empty() {
+        let (extension, after) = rest.split_at_checked(8)?;
+        let length = usize::try_from(number(&extension[4..8])).ok()?;
+        index.is_split |= extension.starts_with(b"link");
+        rest = after.get(length..)?;
+    }
+    Some(index)
+}
+
+/// The fixed part of an entry.
+struct Entry {
+    mode: u32,
+    flags: u16,
+    /// How many bytes came before the path.
+    length: usize,
+}
+
+impl Entry {
+    fn take(rest: &mut &[u8], name_length: usize) -> Option<Self> {
+        let fixed = STATUS + name_length + 2;
+        let (entry, after) = rest.split_at_checked(fixed)?;
+        let flags = u16::from_be_bytes([entry[fixed - 2], entry[fixed - 1]]);
+        let extra = if flags & EXTENDED == 0 { 0 } else { 2 };
+        *rest = after.get(extra..)?;
+        Some(Self { mode: number(&entry[MODE_AT..MODE_AT + 4]), flags, length: fixed + extra })
+    }
+
+    /// Versions 2 and 3 pad every entry with zeros to a multiple of eight; version 4 says how much of the path before is kept.
+    fn take_path(&self, rest: &mut &[u8], path: &mut Vec<u8>, version: u32) -> Option<()> {
+        if version == 4 {
+            let removed = usize::try_from(variable_number(rest)?).ok()?;
+            path.truncate(path.len().checked_sub(removed)?);
+        } else {
+            path.clear();
+        }
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        path.extend_from_slice(&rest[..end]);
+        let taken = if version == 4 { end + 1 } else { (self.length + end) / 8 * 8 + 8 - self.length };
+        *rest = rest.get(taken..)?;
+        let stated = usize::from(self.flags & LENGTH);
+        (stated == usize::from(LENGTH) || stated == path.len()).then_some(())
+    }
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+/// Git's encoding of offsets: seven bits a byte, and one is added for every further byte.
+fn variable_number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number: u64 = 0;
+    loop {
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
+        number = number.checked_shl(7)?.checked_add(u64::from(byte & 0x7f))?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+        number = number.checked_add(1).filter(|number| *number < 1 << 50)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::Path;
+    use std::process::Command;
+    use windlass_testkit::Scratch;
+
+    fn git(directory: &Path, words: &[&str]) {
+        let output = Command::new("git")
+            .args(["-c", "user.name=x", "-c", "user.email=x@example.invalid"])
+            .args(words)
+            .current_dir(directory)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", directory)
+            .output()
+            .expect("git runs");
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+
+    /// An index as git itself writes it, with two files of long names and a gitlink between them.
+    fn written_by_git(format: &str, version: &str) -> Vec<u8> {
+        let scratch = Scratch::new("git-index");
+        let path = scratch.path();
+        git(path, &["init", "-q", &format!("--object-format={format}")]);
+        std::fs::write(path.join("a-file-with-a-name"), "1").unwrap();
+        std::fs::write(path.join("a-file-with-another-name"), "2").unwrap();
+        git(path, &["add", "a-file-with-a-name", "a-file-with-another-name"]);
+        let name = "1".repeat(if format == "sha1" { 40 } else { 64 });
+        git(path, &["update-index", "--add", "--cacheinfo", &format!("160000,{name},a-file-link/sub")]);
+        git(path, &["update-index", "--index-version", version]);
+        std::fs::read(path.join(".git/index")).unwrap()
+    }
+
+    #[test]
+    fn gitlinks_are_found_in_every_version_that_git_writes() {
+        for format in ["sha1", "sha256"] {
+            for version in ["2", "3", "4"] {
+                let bytes = written_by_git(format, version);
+                let expected = Index { gitlinks: ["a-file-link/sub".into()].into(), is_split: false };
+                assert_eq!(Index::read(&bytes), Some(expected), "{format} {version}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_that_is_split_is_known_as_one() {
+        let scratch = Scratch::new("git-index-split");
+        git(scratch.path(), &["init", "-q"]);
+        std::fs::write(scratch.path().join("file"), "1").unwrap();
+        git(scratch.path(), &["add", "file"]);
+        git(scratch.path(), &["update-index", "--split-index"]);
+        let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
+        assert!(Index::read(&bytes).is_some_and(|index| index.is_split));
+    }
+
+    #[test]
+    fn what_is_no_index_is_not_taken_for_an_empty_one() {
+        let whole = written_by_git("sha1", "2");
+        for bytes in [&b""[..], b"DIRC", b"not an index at all, but long enough", &whole[..whole.len() - 30]]
+        {
+            assert_eq!(Index::read(bytes), None, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..256), entries in 0_u8..4, version in 0_u8..6) {
+            let header = [b"DIRC", &[0, 0, 0, version][..], &[0, 0, 0, entries]].concat();
+            let _ = Index::read(&[header, bytes].concat());
+        }
+    }
+}

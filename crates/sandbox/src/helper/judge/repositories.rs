@@ -1,0 +1,183 @@
+//! Git repositories in writable places: a command may commit, but must not make the user's next `git status` run programs.
+//!
+//! `git status` goes into every gitlink of the index, a path that stands for another repository, and obeys the configuration
+//! there. So two things never come together by a command's doing: an index that names a gitlink, and a repository at its path
+//! that a command wrote. An index is only ever replaced, never written in place, so each one is looked at before it counts;
+//! and what comes into its place is a copy that no process has open.
+
+use super::{Answer, Judge, Judged};
+use crate::denial::{Denial, Operation};
+use crate::git_index::Index;
+use crate::helper::deed::Deed;
+use crate::helper::place::{Entry, Seen};
+use crate::protect::{ORDERS, Repository};
+use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+const REPOSITORY: &str = ".git";
+const INDEX: &str = "index";
+const SHARED_INDEX: &str = "sharedindex.";
+/// More than any index has: a million files take about a hundred bytes each.
+const LARGEST_INDEX: u64 = 256 << 20;
+
+/// Indexes that were read, by their paths, with what told that they had not changed since.
+#[derive(Default)]
+pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, (Stamp, Rc<Option<Index>>)>>);
+
+/// Inode, size, and times of the last change of content and of status.
+type Stamp = (u64, i64, i64, i64, i64, i64);
+
+impl ReadIndexes {
+    /// What is in an index; `None`: it is there and cannot be understood.
+    fn at(&self, path: &Path) -> Rc<Option<Index>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match open(path, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Rc::new(Some(Index::default())),
+            Err(_) => return Rc::new(None),
+        };
+        let Ok(about) = fstat(&file) else { return Rc::new(None) };
+        let stamp = (
+            about.st_ino,
+            about.st_size,
+            about.st_mtime,
+            about.st_mtime_nsec as i64,
+            about.st_ctime,
+            about.st_ctime_nsec as i64,
+        );
+        let mut read = self.0.borrow_mut();
+        if let Some((_, index)) = read.get(path).filter(|(known, _)| *known == stamp) {
+            return Rc::clone(index);
+        }
+        let index = Rc::new(bytes_of(file).and_then(|bytes| Index::read(&bytes)));
+        read.insert(path.to_owned(), (stamp, Rc::clone(&index)));
+        index
+    }
+}
+
+fn bytes_of(file: File) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let about = file.metadata().ok().filter(|about| about.is_file() && about.len() <= LARGEST_INDEX)?;
+    bytes.reserve(usize::try_from(about.len()).ok()?);
+    file.take(LARGEST_INDEX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+impl Judge<'_> {
+    /// An index is replaced by renaming; in its place it is not written.
+    pub(super) fn written_index(&self, path: &Path) -> Option<String> {
+        self.repository_of_index(path)
+            .map(|_| "protected: git's index is replaced, not written in place".to_owned())
+    }
+
+    /// The repository whose index, or shared part of one, this path is.
+    fn repository_of_index(&self, path: &Path) -> Option<Repository> {
+        let name = path.file_name()?;
+        let is_index = name == INDEX || name.as_bytes().starts_with(SHARED_INDEX.as_bytes());
+        if !is_index { None } else { self.repository_at(path.parent()?) }
+    }
+
+    /// A repository that git enters without being told to: one of the plan's, or one at the path of a gitlink.
+    fn repository_at(&self, git_dir: &Path) -> Option<Repository> {
+        let known = self.order.repositories.iter().find(|repository| repository.git_dir == git_dir);
+        known.cloned().or_else(|| {
+            let work_tree = git_dir.parent().filter(|_| is_repository_name(git_dir.file_name()))?;
+            self.is_gitlink(work_tree)
+                .then(|| Repository { git_dir: git_dir.to_owned(), work_tree: work_tree.to_owned() })
+        })
+    }
+
+    /// What gives orders in a repository at the path of a gitlink, or names that repository.
+    pub(super) fn order_in_gitlink(&self, path: &Path) -> Option<String> {
+        let (git_dir, work_tree) = path.ancestors().find_map(|above| {
+            Some((above, above.parent().filter(|_| is_repository_name(above.file_name()))?))
+        })?;
+        let rest = path.strip_prefix(git_dir).ok()?;
+        let is_order = rest.iter().next().is_none_or(|first| {
+            let inner = ["modules", "worktrees"];
+            ORDERS.iter().chain(&inner).any(|order| first.eq_ignore_ascii_case(order))
+        });
+        let is_of_plan = self.order.repositories.iter().any(|repository| repository.git_dir == git_dir);
+        (is_order && !is_of_plan && self.is_gitlink(work_tree))
+            .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
+    }
+
+    /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
+    fn is_gitlink(&self, directory: &Path) -> bool {
+        let around = directory.ancestors().skip(1).find_map(|above| {
+            let of_plan = self.order.repositories.iter().find(|repository| repository.work_tree == above);
+            of_plan.cloned().or_else(|| {
+                let git_dir = above.join(REPOSITORY);
+                let is_inside = self.order.repositories.iter().any(|it| above.starts_with(&it.work_tree));
+                (is_inside && git_dir.is_dir() && self.is_gitlink(above))
+                    .then(|| Repository { git_dir, work_tree: above.to_owned() })
+            })
+        });
+        let Some(Repository { git_dir, work_tree }) = around else { return false };
+        let Ok(relative) = directory.strip_prefix(&work_tree) else { return false };
+        match &*self.indexes.at(&git_dir.join(INDEX)) {
+            Some(index) => index.is_split || index.gitlinks.contains(relative),
+            None => true,
+        }
+    }
+
+    /// Replacing an index by renaming another file. `None`: it is about no index.
+    pub(super) fn replaced_index(&self, from: &Entry, to: &Entry, flags: RenameFlags) -> Option<Judged> {
+        let (source, target) = (from.path(), to.path());
+        if flags.contains(RenameFlags::EXCHANGE) && self.repository_of_index(&source).is_some() {
+            return Some(Ok(self.refused(Operation::Rename, &source)));
+        }
+        let repository = self.repository_of_index(&target)?;
+        if !flags.is_empty() {
+            return Some(Ok(self.refused(Operation::Rename, &target)));
+        }
+        Some(from.look().map(|seen| match self.checked_index(&seen, &repository, &target) {
+            Ok(bytes) => Answer::carry_out(Deed::Replace { from: from.clone(), to: to.clone(), seen, bytes }),
+            Err(rule) => {
+                let target = target.display().to_string();
+                let denial = Denial { operation: Operation::Rename, target, rule, times: 1 };
+                Answer::Refuse(Errno::PERM, denial)
+            }
+        }))
+    }
+
+    /// The bytes of a new index, or the rule that refuses it.
+    fn checked_index(&self, seen: &Seen, repository: &Repository, target: &Path) -> Result<Vec<u8>, String> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let bytes = open(seen.link(), flags, Mode::empty()).ok().and_then(|file| bytes_of(file.into()));
+        let unclear = || "protected: this is no index that can be read".to_owned();
+        let bytes = bytes.ok_or_else(unclear)?;
+        let new = Index::read(&bytes).ok_or_else(unclear)?;
+        let old = self.indexes.at(&repository.git_dir.join(INDEX));
+        let old = old.as_ref().as_ref();
+        if new.is_split && !old.is_some_and(|old| old.is_split) {
+            return Err("protected: a split index hides what is in it; `git update-index --no-split-index`"
+                .to_owned());
+        }
+        let is_new =
+            |path: &&PathBuf| !target.ends_with(INDEX) || old.is_none_or(|old| !old.gitlinks.contains(*path));
+        let brings = |path: &&PathBuf| {
+            let inside = repository.work_tree.join(path).join(REPOSITORY);
+            inside.symlink_metadata().is_ok()
+        };
+        match new.gitlinks.iter().filter(is_new).find(brings) {
+            Some(path) => Err(format!(
+                "protected: git would run programs of the repository at {}, which becomes a submodule",
+                path.display()
+            )),
+            None => Ok(bytes),
+        }
+    }
+}
+
+fn is_repository_name(name: Option<&OsStr>) -> bool {
+    name.is_some_and(|name| name.eq_ignore_ascii_case(REPOSITORY))
+}
