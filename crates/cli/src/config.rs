@@ -16,6 +16,9 @@ use crate::clients::Places;
 /// path there may be another file by now, put there by a command that can write to that place.
 pub(crate) const ITSELF: &CStr = c"/proc/self/exe";
 
+/// The variable that says where the state directory is.
+pub(crate) const STATE_DIRECTORY: &str = "WINDLASS_STATE_DIR";
+
 /// Everything Windlass takes from outside its command line.
 #[derive(Debug)]
 pub(crate) struct Config {
@@ -142,7 +145,7 @@ pub(crate) fn own_size() -> Size {
 
 /// `$WINDLASS_STATE_DIR`, else `$XDG_STATE_HOME/windlass`, else `~/.local/state/windlass`.
 fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    if let Some(own) = variable("WINDLASS_STATE_DIR") {
+    if let Some(own) = variable(STATE_DIRECTORY) {
         return Some(own.into());
     }
     // The XDG rules: a relative path there is to be ignored.

@@ -7,12 +7,13 @@ use anyhow::{Context, Result, bail};
 use toml_edit::{DocumentMut, Item};
 use windlass_engine::Engine;
 use windlass_engine::sandbox::{
-    Access, Base, Confined, Grounds, Means, Network, OwnFiles, Pattern, Plan, Policy, Rule, Surroundings,
+    Access, Base, Confined, Grounds, Means, Network, OwnFiles, Pattern, Plan, Policy, Rule, StateInside,
+    Surroundings,
 };
 
 use crate::args::{LayersName, SandboxWords};
 use crate::commands::confine;
-use crate::config::Config;
+use crate::config::{Config, STATE_DIRECTORY};
 use crate::failure::Usage;
 
 /// What an engine needs for confined commands; nothing is done before the first.
@@ -33,6 +34,10 @@ fn own_files(config: &Config) -> OwnFiles {
         program: Some(Config::own_program()).filter(|program| program.is_absolute()),
         configuration: configuration.iter().map(|directory| directory.join("windlass")).collect(),
         startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
+        state_inside: Some(StateInside {
+            variable: STATE_DIRECTORY.to_owned(),
+            directory: format!("/tmp/windlass-inside-{}", rustix::process::getuid().as_raw()).into(),
+        }),
     }
 }
 

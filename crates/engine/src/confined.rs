@@ -7,19 +7,19 @@ use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_sys::tree;
 
-/// The watchers of one runtime: members of its sessions that nobody asked for, and that are named nowhere.
+/// The watchers and helpers of one runtime's sandboxes: members of its sessions that no caller asked for, and that no receipt names.
+/// A helper exits when its command runs, but on a busy machine the command may end first.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
     numbers: Mutex<Vec<Pid>>,
 }
 
 impl Watchers {
-    /// Takes note of one. Those that are gone are forgotten on the way.
-    pub(crate) fn add(&self, watcher: Option<Pid>, brand: Brand) {
-        let Some(watcher) = watcher else { return };
+    /// Takes note of the processes of one sandbox. Those that are gone are forgotten on the way.
+    pub(crate) fn add(&self, processes: impl IntoIterator<Item = Pid>, brand: Brand) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         numbers.retain(|number| brand.on(*number).is_some());
-        numbers.push(watcher);
+        numbers.extend(processes);
     }
 
     pub(crate) fn contains(&self, pid: Pid) -> bool {
@@ -34,6 +34,7 @@ const MOST_REFUSALS: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Confined {
     watcher: Option<Pid>,
+    helper: Option<Pid>,
     rest: Mutex<Rest>,
 }
 
@@ -70,9 +71,18 @@ impl Rest {
 
 impl Confined {
     /// A command that runs, with who watches it and where that one tells of refusals.
-    pub(crate) fn new(watcher: Option<Process>, line: Line) -> Self {
+    pub(crate) fn new(watcher: Option<Process>, helper: Pid, line: Line) -> Self {
         let rest = Rest { line: Some(line), ..Rest::default() };
-        Self { watcher: watcher.as_ref().map(Process::pid), rest: Mutex::new(Rest { hold: watcher, ..rest }) }
+        Self {
+            watcher: watcher.as_ref().map(Process::pid),
+            helper: Some(helper),
+            rest: Mutex::new(Rest { hold: watcher, ..rest }),
+        }
+    }
+
+    /// The processes of the sandbox itself.
+    pub(crate) fn own_processes(&self) -> impl Iterator<Item = Pid> {
+        self.watcher.into_iter().chain(self.helper)
     }
 
     /// The process that watches: it belongs to the session, but nobody asked for it.

@@ -253,7 +253,7 @@ impl Engine {
             .fence
             .launch(limits, |held| start::launch(&spec, &Placement { mark, open_files, grounds, held }))?;
         let Launched { process, ends, confined, door } = launched;
-        self.inner.watchers.add(confined.watcher(), self.inner.brand);
+        self.inner.watchers.add(confined.own_processes(), self.inner.brand);
         let unborn = Unborn(Some(Arc::new(process)));
         let not_watched = |errno| StartError::system("watch the process", errno);
         let Watched { outputs, mut input } = Watched::new(ends, &spec.io).map_err(not_watched)?;

@@ -292,7 +292,11 @@ impl Call {
         };
         let started = windlass_sandbox::launch(grounds, plan, command)?;
         let door = door_of(plan, &started.watcher, started.door);
-        Ok(Begun { process: started.process, confined: Confined::new(started.watcher, started.line), door })
+        Ok(Begun {
+            process: started.process,
+            confined: Confined::new(started.watcher, started.helper, started.line),
+            door,
+        })
     }
 
     /// What goes wrong with the command itself is said as it would be without a sandbox.

@@ -4,11 +4,13 @@
 use crate::machine::Machine;
 use crate::order::{Failure, NetworkKind, Report, Stage, Task};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
-use crate::policy::Network;
+use crate::policy::{Access, Network};
 use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use std::path::PathBuf;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use windlass_sys::lockdown::namespace::{self, Users};
 
@@ -86,6 +88,38 @@ pub struct OwnFiles {
     pub configuration: Vec<PathBuf>,
     /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
     pub startup: Vec<PathBuf>,
+    /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
+    pub state_inside: Option<StateInside>,
+}
+
+/// A variable for confined commands.
+#[derive(Clone, Debug)]
+pub struct StateInside {
+    /// Its name.
+    pub variable: String,
+    /// The directory that it names.
+    pub directory: PathBuf,
+}
+
+impl StateInside {
+    /// Sets the variable, unless it names a place already that the command may write to.
+    pub(crate) fn set(&self, environment: &mut Vec<CString>, plan: &Plan) {
+        let is_writable =
+            |path: &Path| plan.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
+        if !is_writable(&self.directory) {
+            return;
+        }
+        let prefix = format!("{}=", self.variable);
+        let value = |text: &CString| {
+            let value = text.to_bytes().strip_prefix(prefix.as_bytes())?;
+            Some(PathBuf::from(OsStr::from_bytes(value)))
+        };
+        if environment.iter().filter_map(value).next_back().is_some_and(|path| is_writable(&path)) {
+            return;
+        }
+        environment.retain(|text| !text.to_bytes().starts_with(prefix.as_bytes()));
+        environment.extend(CString::new([prefix.as_bytes(), self.directory.as_os_str().as_bytes()].concat()));
+    }
 }
 
 impl OwnFiles {

@@ -91,7 +91,7 @@ pub(crate) fn add_own_files(
     rulings: &mut Rulings,
 ) -> Vec<Unborn> {
     const ORIGIN: &str = "windlass and your shells obey it";
-    let OwnFiles { program, configuration, startup } = &surroundings.own_files;
+    let OwnFiles { program, configuration, startup, .. } = &surroundings.own_files;
     let mut ways: Vec<Way> = configuration.iter().map(|path| Way::of(path, files)).collect();
     for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
         ways.extend(OwnFiles::STARTUP.map(|name| Way::to(name, &directory.end, files)));

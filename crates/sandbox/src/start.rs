@@ -61,6 +61,8 @@ pub struct Started {
     pub process: Process,
     /// Who watches it: ends with the command and all that it started, or when it is killed, and they with it.
     pub watcher: Option<Process>,
+    /// The helper that confined it, which is about to exit.
+    pub helper: Pid,
     /// Where the watcher tells what was refused.
     pub line: Line,
     /// A listening socket on its loopback device, behind which somebody has to stand who lets the listed hosts through.
@@ -94,7 +96,10 @@ impl From<Failure> for StartFailure {
 }
 
 /// Starts a command under a plan.
-pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<Started, StartFailure> {
+pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Result<Started, StartFailure> {
+    if let Some(state) = &grounds.own_files().state_inside {
+        state.set(&mut command.environment, plan);
+    }
     grounds.collect();
     let namespaces = plan.has(Layer::Namespaces);
     let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
@@ -125,9 +130,10 @@ pub fn launch(grounds: &Grounds, plan: &Plan, command: Command<'_>) -> Result<St
                 let watcher = if watcher == 0 { None } else { held(watcher) };
                 let door = if door { holds.next() } else { None };
                 let (end, helper) = talk.finish();
+                let number = helper.pid();
                 grounds.collect_later(helper);
                 let line = Line { end, first: denials };
-                return Ok(Started { process, watcher, line, door });
+                return Ok(Started { process, watcher, helper: number, line, door });
             }
             (report, _) => return Err(talk.unexpected(report)),
         }
@@ -207,6 +213,10 @@ pub(crate) struct Talk {
 pub(crate) struct Helper(Process);
 
 impl Helper {
+    fn pid(&self) -> Pid {
+        self.0.pid()
+    }
+
     /// Whether it has exited and was collected.
     pub(crate) fn is_collected(&self) -> bool {
         !matches!(self.0.reap(), Ok(None))

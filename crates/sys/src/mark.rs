@@ -23,6 +23,9 @@ enum Place {
     Both,
     /// The hard half carries the mark of the session this runtime itself runs in, which must stay.
     SoftOnly { hard: u64 },
+    /// A sandbox of another runtime keeps that runtime's mark on every process. It ends all of them, so sessions inside go
+    /// without marks: their processes are found by their leader and their parent alone.
+    Sandboxed,
     /// The hard half was lowered too far to hold a mark: nothing can be marked, and an engine says so.
     Nowhere,
 }
@@ -80,7 +83,12 @@ const DETACHED: u64 = 1;
 impl Brand {
     /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
     pub fn forge() -> Self {
-        let hard = read_halves(None).map_or(u64::MAX, |halves| halves.hard);
+        let halves = read_halves(None);
+        // Inside a sandbox of another runtime no process may change the mark that it bears.
+        if halves.is_some_and(|halves| halves.take_on().is_err()) {
+            return Self { family: random_below(1 << FAMILY_BITS), place: Place::Sandboxed };
+        }
+        let hard = halves.map_or(u64::MAX, |halves| halves.hard);
         if hard == u64::MAX {
             return Self { family: random_below(1 << FAMILY_BITS), place: Place::Both };
         }
@@ -101,7 +109,7 @@ impl Brand {
         self.family
     }
 
-    /// Whether sessions can be marked here at all.
+    /// Whether sessions can be marked here, or need not be.
     pub fn can_mark(self) -> bool {
         self.place != Place::Nowhere
     }
@@ -127,7 +135,7 @@ impl Brand {
         match self.place {
             Place::Both => Some(Halves { soft: mark.0, hard: mark.0 }),
             Place::SoftOnly { hard } => Some(Halves { soft: mark.0, hard }),
-            Place::Nowhere => None,
+            Place::Sandboxed | Place::Nowhere => None,
         }
     }
 }

@@ -4,15 +4,18 @@
 //! every one must succeed or say that it cannot be tried, which shows that the attempts are real; and behind the
 //! sandbox, where none may. The tasks are scripts with a check of what they really did.
 
+mod adversary;
 mod attempts;
 mod confinement;
 mod exhaustion;
 mod later;
+mod replaced;
 mod runtime;
 mod stage;
 mod tasks;
 mod terminals;
 mod traps;
+mod workspaces;
 
 use std::collections::BTreeSet;
 

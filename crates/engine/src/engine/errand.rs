@@ -87,7 +87,8 @@ impl Engine {
                 return Err(failure.into());
             }
         };
-        self.inner.watchers.add(started.watcher.as_ref().map(Process::pid), self.inner.brand);
+        let watcher = started.watcher.as_ref().map(Process::pid);
+        self.inner.watchers.add(watcher.into_iter().chain([started.helper]), self.inner.brand);
         roots.started(mark, started.process.pid());
         drop(theirs);
         let ended = started.process.reap_blocking();

@@ -207,6 +207,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
         program: Some("/h/bin/windlass".into()),
         configuration: vec!["/h/.config/windlass".into()],
         startup: vec!["/h".into()],
+        state_inside: None,
     };
     let surroundings = Surroundings { own_files, ..surroundings() };
     let home = write().with(Pattern::new("/h"), Write);

@@ -207,6 +207,15 @@ impl Stage {
         all
     }
 
+    /// One more program, from a single source.
+    pub(crate) fn compile_also(&self, name: &str, source: &str) {
+        let file = self.path(&format!("source/{name}.c"));
+        std::fs::write(&file, source).expect("the source can be written");
+        let words = ["-Wall", "-Wextra", "-Werror", "-pthread", "-o", &self.path(name), &file];
+        let output = Command::new("cc").args(words).output().expect("cc starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// Puts the Rust toolchain where an ordinary user finds it, if it lies in a home directory that is closed to others.
     pub(crate) fn bring_toolchain(&mut self) {
         if self.owner == Owner::Myself {

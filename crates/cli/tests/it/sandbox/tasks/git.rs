@@ -1,6 +1,6 @@
 //! Work with git in the workspace's own repository. Objects, references and the index must stay writable.
 
-use super::{Task, task};
+use super::{Reach, Task, task};
 
 pub(super) const TASKS: &[Task] = &[
     task(
@@ -74,6 +74,19 @@ pub(super) const TASKS: &[Task] = &[
            git commit -q -m 'in a tree'; cd "$WORK"; git worktree remove "$here/tree""#,
         r#"cd "$WORK"; test "$(git log -1 --format=%s tree)" = 'in a tree'; test "$(git worktree list | wc -l)" = 1"#,
     ),
+    Task {
+        name: "git_commit_in_a_submodule",
+        needs: &["git"],
+        reach: Reach::Nobody,
+        before: r#"git init -q -b main origin; cd origin; git config user.name o; git config user.email o@example.invalid
+           git commit -q --allow-empty -m first; cd "$WORK"
+           git -c protocol.file.allow=always submodule --quiet add "$OLDPWD" tasks-submodule; git commit -q -m 'a submodule'
+           git -C tasks-submodule config user.name s; git -C tasks-submodule config user.email s@example.invalid"#,
+        script: r#"cd "$WORK/tasks-submodule"; echo s > s.txt; git add s.txt; git commit -q -m 'in a submodule'; cd ..
+           git add tasks-submodule; git commit -q -m 'a newer submodule'; git status --porcelain > /dev/null"#,
+        check: r#"cd "$WORK"; test "$(git log -1 --format=%s)" = 'a newer submodule'
+           test "$(git -C tasks-submodule log -1 --format=%s)" = 'in a submodule'"#,
+    },
     task(
         "git_collect_garbage",
         &["git"],

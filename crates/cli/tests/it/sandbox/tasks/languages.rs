@@ -103,6 +103,14 @@ pub(super) const TASKS: &[Task] = &[
         "grep -q 'pass 1' said",
     ),
     task(
+        "npm_run_scripts_one_after_the_other",
+        &["npm"],
+        r#"export npm_config_update_notifier=false npm_config_cache=$PWD/cache
+           echo '{"name":"r","version":"1.0.0","scripts":{"prebuild":"mkdir -p out","build":"node build.js","all":"npm run build"}}' > package.json
+           echo 'require("fs").writeFileSync("out/said", "built\n")' > build.js; npm run all > log 2>&1"#,
+        "grep -qx built out/said",
+    ),
+    task(
         "npm_with_a_cache_that_cannot_be_written",
         &["npm"],
         // What must be set is the place for its logs; a cache that nobody writes to is no obstacle then.
@@ -125,6 +133,16 @@ pub(super) const TASKS: &[Task] = &[
         script: r#"printf 'import http.server, threading, urllib.request\nclass H(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(200); self.end_headers(); self.wfile.write(b"served\\n")\n    def log_message(self, *a): pass\ns = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H)\nthreading.Thread(target=s.serve_forever, daemon=True).start()\nprint(urllib.request.urlopen("http://127.0.0.1:%%d" %% s.server_port).read().decode(), end="")\n' > serve.py
            env -u http_proxy -u HTTP_PROXY python3 serve.py > said"#,
         check: "grep -qx served said",
+    },
+    Task {
+        name: "database_on_loopback",
+        needs: &["redis-server", "redis-cli"],
+        reach: Reach::Loopback,
+        before: "",
+        script: r#"mkfifo log; redis-server --port 7379 --bind 127.0.0.1 --dir "$PWD" --appendonly yes > log & server=$!
+           grep -q 'Ready to accept connections' log; cat log > /dev/null & redis-cli -p 7379 set key kept > /dev/null
+           redis-cli -p 7379 get key > said; redis-cli -p 7379 shutdown nosave || true; wait $server || true"#,
+        check: "grep -qx kept said; ls appendonlydir > /dev/null",
     },
     Task {
         name: "node_server_and_shell_client",

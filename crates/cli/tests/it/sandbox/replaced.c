@@ -1,0 +1,42 @@
+// Opens a path again and again while another thread exchanges the path in memory, from a harmless one to a wanted one and back.
+// Says GOT when it has the wanted file open. usage: replaced r|w HARMLESS WANTED GO
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[4096];
+static const char *harmless, *wanted;
+static volatile int over;
+
+static void *flip(void *unused) {
+    while (!over) {
+        memcpy(path, wanted, strlen(wanted) + 1);
+        memcpy(path, harmless, strlen(harmless) + 1);
+    }
+    return unused;
+}
+
+int main(int count, char **words) {
+    if (count < 5) return 2;
+    int flags = words[1][0] == 'w' ? O_RDWR : O_RDONLY;
+    harmless = words[2], wanted = words[3];
+    puts("ready");
+    fflush(stdout);
+    // Until the other end of the pipe is opened: then the wanted file has been replaced.
+    close(open(words[4], O_RDONLY));
+    pthread_t thread;
+    pthread_create(&thread, NULL, flip, NULL);
+    for (int round = 0; round < 20000 && !over; round++) {
+        char start[8] = "";
+        int file = open(path, flags);
+        if (file < 0) continue;
+        if (read(file, start, sizeof start) > 0 && memcmp(start, "harmless", 8)) over = 1;
+        close(file);
+    }
+    puts(over ? "GOT" : "nothing");
+    over = 1;
+    pthread_join(thread, NULL);
+    return 0;
+}

@@ -1,0 +1,76 @@
+//! A process outside replaces a file that is protected or denied, as `git config` and every editor do, while a command runs. The
+//! mount over the file goes away with it, and the command then races for the new file.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use super::stage::{Owner, Stage};
+
+const PROGRAM: &str = include_str!("replaced.c");
+
+/// What is replaced, by which script of the user's, and what the command may not do with it.
+struct Case {
+    mode: &'static str,
+    wanted: &'static str,
+    rules: &'static [&'static str],
+    replace: &'static str,
+}
+
+const CASES: [Case; 2] = [
+    Case { mode: "w", wanted: ".git/config", rules: &[], replace: "git config replaced.by user" },
+    Case {
+        mode: "r",
+        wanted: "denied",
+        rules: &["--deny-read", "denied"],
+        replace: "echo 'a new secret' > new; mv new denied",
+    },
+];
+
+impl Case {
+    /// Whether the command got hold of the file.
+    fn is_got(&self, stage: &Stage, confined: Option<&str>) -> bool {
+        let plainly = |script: &str| {
+            let status =
+                stage.command(&["sh", "-ec", script].map(str::to_owned)).status().expect("it starts");
+            assert!(status.success(), "{script}");
+        };
+        plainly("rm -f go denied; mkfifo go; echo harmless > harmless; echo secret > denied");
+        let program = stage.path("replaced");
+        let words = [program.as_str(), self.mode, "harmless", self.wanted, "go"];
+        let windlass = stage.windlass();
+        let words = match confined {
+            None => words.to_vec(),
+            Some(layers) => {
+                let policy = [&windlass, "run", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+                [&policy[..], self.rules, &["--"], &words].concat()
+            }
+        };
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        let mut child = stage.command(&words).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("it can be read");
+        assert_eq!(line, "ready\n", "{} {confined:?}", self.wanted);
+        plainly(self.replace);
+        plainly(": > go");
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).expect("it can be read");
+        child.wait().expect("it ends");
+        assert!(["GOT\n", "nothing\n"].contains(&rest.as_str()), "{rest:?}");
+        rest == "GOT\n"
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_outside_stays_protected_against_races() {
+    for (name, owner) in [("replaced", Owner::Myself), ("replaced-user", Owner::ordinary())] {
+        let stage = Stage::new(name, owner);
+        stage.compile_also("replaced", PROGRAM);
+        for case in CASES {
+            for layers in ["all", "landlock"] {
+                assert!(!case.is_got(&stage, Some(layers)), "{} {layers} {owner:?}", case.wanted);
+            }
+            assert!(case.is_got(&stage, None), "{} is no race", case.wanted);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Workspaces of every shape: commands start in each of them and do what they should.
+
+use std::process::Output;
+
+use super::stage::{Owner, Stage};
+
+const LAYERS: [&str; 2] = ["all", "landlock"];
+
+/// A workspace and a command in it.
+struct Shape {
+    name: &'static str,
+    /// A script of the user's that makes it, in an empty directory.
+    before: &'static str,
+    /// Where the command runs, below that directory.
+    workspace: &'static str,
+    /// Words for `windlass run`, beside the policy.
+    rules: &'static [&'static str],
+    /// The command, which must succeed.
+    command: &'static str,
+    /// What `windlass run` says about it.
+    remark: &'static str,
+    /// A script of the user's that succeeds if the command did what it should.
+    check: &'static str,
+}
+
+const SHAPES: &[Shape] = &[
+    Shape {
+        name: "a subdirectory of a repository",
+        before: "git init -q -b main .; mkdir sub; git commit -q --allow-empty -m first",
+        workspace: "sub",
+        rules: &[],
+        command: "echo x > x; git add x; git commit -q -m inside; ! touch ../outside 2>/dev/null; \
+                  ! touch ../.git/hooks/pre-commit 2>/dev/null; ! echo x >> ../.git/config",
+        remark: "",
+        check: "test \"$(git log -1 --format=%s)\" = inside; ! test -e outside",
+    },
+    Shape {
+        name: "a linked worktree",
+        before: "git init -q -b main main; cd main; git commit -q --allow-empty -m first; git worktree add -q -b tree ../tree",
+        workspace: "tree",
+        rules: &[],
+        command: "echo x > x; git add x; git commit -q -m 'in a tree'; git stash list; git branch other; \
+                  ! touch ../main/file 2>/dev/null; ! touch ../main/.git/hooks/pre-commit 2>/dev/null",
+        remark: "",
+        check: "test \"$(git -C main log -1 --format=%s tree)\" = 'in a tree'; ! test -e main/file",
+    },
+    Shape {
+        name: "a .git file of a command's own opens nothing",
+        before: "mkdir -p work other/objects; printf 'gitdir: ../other\\n' > work/.git",
+        workspace: "work",
+        rules: &[],
+        command: "! touch ../other/file 2>/dev/null",
+        remark: "",
+        check: "! test -e other/file",
+    },
+    Shape {
+        name: "a writable root that is missing",
+        before: "mkdir work",
+        workspace: "work",
+        rules: &["--writable", "../not-there-yet"],
+        command: "echo x > x",
+        remark: "`../not-there-yet` was to be writable, but there is no",
+        check: "test -e work/x",
+    },
+    Shape {
+        name: "thousands of directories where submodules are",
+        before: "git init -q; mkdir -p .git/modules; cd .git/modules; seq -f 'm%g' 3000 | xargs mkdir; \
+                 seq -f 'm%g/HEAD' 3000 | xargs touch",
+        workspace: "",
+        rules: &[],
+        command: "echo x > x; git add x; git commit -q -m x; ! touch .git/modules/m1/config 2>/dev/null",
+        remark: ".git/modules has more than",
+        check: "git log -1 > /dev/null",
+    },
+];
+
+struct Scene<'a> {
+    stage: &'a Stage,
+    directory: String,
+}
+
+impl Scene<'_> {
+    fn run(&self, below: &str, words: &[String]) -> Output {
+        let mut command = self.stage.command(words);
+        for variable in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+            command.env(variable, "stage@example.invalid");
+        }
+        command.current_dir(format!("{}/{below}", self.directory)).output().expect("it starts")
+    }
+
+    fn plainly(&self, script: &str) {
+        let output = self.run("", &["sh", "-ec", script].map(str::to_owned));
+        assert!(output.status.success(), "{script}: {output:?}");
+    }
+
+    fn confined(&self, below: &str, words: &[&str], script: &str) -> Output {
+        let policy = ["run", "--sandbox", "workspace-write"];
+        let words = [&policy[..], words, &["--", "sh", "-ec", script]].concat();
+        let words = words.into_iter().map(str::to_owned);
+        self.run(below, &[self.stage.windlass()].into_iter().chain(words).collect::<Vec<_>>())
+    }
+
+    fn clear(&self) {
+        self.plainly("chmod -R u+rwx .; find . -mindepth 1 -delete");
+    }
+}
+
+fn both(name: &str, check: impl Fn(&Scene<'_>, &str)) {
+    for (owner, whose) in [(Owner::Myself, ""), (Owner::ordinary(), "-user")] {
+        let stage = Stage::new(&format!("{name}{whose}"), owner);
+        let directory = stage.directory(&["shapes"]);
+        let scene = Scene { stage: &stage, directory };
+        for layers in LAYERS {
+            check(&scene, layers);
+            scene.clear();
+        }
+    }
+}
+
+#[test]
+fn commands_work_in_workspaces_of_every_shape() {
+    both("shapes", |scene, layers| {
+        for shape in SHAPES {
+            scene.plainly(shape.before);
+            let words = [&["--sandbox-layers", layers], shape.rules].concat();
+            let output = scene.confined(shape.workspace, &words, shape.command);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{} ({layers}): {output:?}", shape.name);
+            assert!(said.contains(shape.remark), "{} ({layers}): {said}", shape.name);
+            scene.plainly(shape.check);
+            scene.clear();
+        }
+    });
+}
+
+/// Root reads it all the same, and finds everything protected as ever.
+#[test]
+fn a_repository_that_is_shut_keeps_no_command_from_starting() {
+    both("shut", |scene, layers| {
+        scene.plainly("git init -q; chmod 000 .git");
+        let script = "echo ran; chmod 755 .git 2>/dev/null; touch .git/hooks/pre-commit 2>/dev/null && echo PLANTED; true";
+        let output = scene.confined("", &["--sandbox-layers", layers], script);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{layers}: {output:?}");
+    });
+}
+
+#[test]
+fn a_read_only_mount_in_the_workspace_keeps_no_command_from_starting() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can mount something there to begin with.
+        return;
+    }
+    let stage = Stage::new("mounted", Owner::Myself);
+    let directory = stage.directory(&["shapes"]);
+    let scene = Scene { stage: &stage, directory };
+    scene.plainly("mkdir mounted");
+    for layers in LAYERS {
+        let script = format!(
+            "mount -t tmpfs none mounted; echo kept > mounted/file; mount -o remount,ro mounted; \
+             '{}' run --sandbox workspace-write --sandbox-layers {layers} -- \
+             sh -c 'cat mounted/file; echo x > mounted/new; echo x > beside && echo written'",
+            stage.windlass()
+        );
+        let output = scene.run("", &["unshare", "--mount", "sh", "-ec", &script].map(str::to_owned));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\nwritten\n", "{layers}: {output:?}");
+    }
+}
+
+#[test]
+fn a_sandbox_without_namespaces_says_so() {
+    let stage = Stage::new("fallback", Owner::Myself);
+    let scene = Scene { stage: &stage, directory: stage.directory(&["shapes"]) };
+    let output = scene.confined("", &["--sandbox-layers", "landlock"], "true");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("this sandbox works without namespaces"), "{said}");
+    let output = scene.confined("", &[], "true");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// It cannot write where the one outside keeps its records.
+#[test]
+fn a_second_windlass_inside_has_a_state_directory_of_its_own() {
+    both("second", |scene, layers| {
+        let inner = scene.stage.windlass();
+        let script = format!(
+            "'{inner}' run -- echo inside; '{inner}' ps --all; '{inner}' run --detach --name web -- sleep 600; '{inner}' stop web"
+        );
+        let output = scene.confined("", &["--sandbox-layers", layers], &script);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{layers}: {output:?}");
+        assert!(said.starts_with("inside\n") && said.contains("echo inside"), "{layers}: {output:?}");
+        scene.plainly("rm -rf /tmp/windlass-inside-$(id -u)");
+    });
+}
