@@ -64,6 +64,8 @@ mod tests {
             network: Network::Off,
             layers: Vec::new(),
             differences: Vec::new(),
+            remarks: Vec::new(),
+            repositories: Vec::new(),
         };
         let reach = Reach(Some(Arc::new(plan)));
         assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
