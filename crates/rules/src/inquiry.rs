@@ -1,11 +1,16 @@
 //! The walk from a script to the verdicts of everything it can run: scripts hold commands, commands carry commands and
 //! scripts. Bounded in depth, in the number of commands and in the text it reads; beyond a bound, the answer is to ask.
 
+use std::rc::Rc;
+
+use crate::functions::Functions;
+use crate::hiding;
+use crate::numbers::{self, Numbers};
 use crate::rules::Rules;
 use crate::script::{self, Parsed, ShellKind, Simple};
 use crate::variables::{self, Effect};
 use crate::verdict::{Judgement, Part, Reason, Verdict};
-use crate::word::{Word, line, shown};
+use crate::word::{Split, Word, line, shown};
 use crate::wrapper::{self, Carried, Given, Look};
 
 /// How deeply scripts may be nested, in all.
@@ -21,10 +26,14 @@ const MOST_COMMANDS: usize = 3000;
 pub(crate) struct Inquiry<'r> {
     rules: &'r Rules,
     parts: Vec<Part>,
-    /// Functions that the scripts define: they are judged where they are defined.
-    functions: Vec<String>,
     text_left: usize,
     commands_left: usize,
+    /// Whether functions stay defined: none of the commands removes one.
+    functions_stay: bool,
+    /// Whether something is evaluated that is not known to be a number.
+    evaluates: bool,
+    /// Whether the text of a substitution stands where such a value may come from.
+    hides: bool,
 }
 
 /// Where on its walk an inquiry is.
@@ -34,18 +43,49 @@ struct Place {
     depth: usize,
     carriers: usize,
     shell: ShellKind,
+    scope: Rc<Scope>,
+    /// Whether the environment of the script is the user's: no script around it set a variable.
+    is_untouched: bool,
+    /// Whether the command stands in the script itself, and is not carried by another.
+    direct: bool,
+}
+
+/// What a script says of its commands' surroundings.
+#[derive(Debug)]
+struct Scope {
+    numbers: Numbers,
+    arrays: bool,
+    functions: Functions,
+    sets_variables: bool,
+}
+
+impl Scope {
+    fn unknown(shell: ShellKind) -> Rc<Self> {
+        let (numbers, functions) = (Numbers::unknown(shell), Functions::default());
+        Rc::new(Self { numbers, arrays: true, functions, sets_variables: false })
+    }
 }
 
 impl Place {
     fn start(shell: ShellKind) -> Self {
-        Self { within: Vec::new(), depth: DEEPEST, carriers: MOST_CARRIERS, shell }
+        Self {
+            within: Vec::new(),
+            depth: DEEPEST,
+            carriers: MOST_CARRIERS,
+            shell,
+            scope: Scope::unknown(shell),
+            is_untouched: true,
+            direct: true,
+        }
     }
 
     fn inside(&self, carrier: &str) -> Self {
-        let mut within = self.within.clone();
-        within.push(carrier.to_owned());
-        let (depth, carriers) = (self.depth.saturating_sub(1), self.carriers.saturating_sub(1));
-        Self { within, depth, carriers, shell: self.shell }
+        let mut inside = self.clone();
+        inside.within.push(carrier.to_owned());
+        inside.depth = self.depth.saturating_sub(1);
+        inside.carriers = self.carriers.saturating_sub(1);
+        inside.direct = false;
+        inside
     }
 }
 
@@ -54,9 +94,11 @@ impl<'r> Inquiry<'r> {
         Self {
             rules,
             parts: Vec::new(),
-            functions: Vec::new(),
             text_left: MOST_TEXT,
             commands_left: MOST_COMMANDS,
+            functions_stay: true,
+            evaluates: false,
+            hides: false,
         }
     }
 
@@ -67,12 +109,19 @@ impl<'r> Inquiry<'r> {
     /// Judges a script.
     pub(crate) fn script(&mut self, text: &str, shell: ShellKind) {
         self.script_at(text, &Place::start(shell));
+        if !self.functions_stay {
+            // Now that a function may be removed, no command is taken for one.
+            *self = Self { functions_stay: false, ..Self::new(self.rules) };
+            self.script_at(text, &Place::start(shell));
+        }
+        self.compare_evaluations(text);
     }
 
     /// Judges a program with its arguments.
     pub(crate) fn argv(&mut self, words: &[Word]) {
         let simple = Simple { words: words.to_vec(), ..Simple::default() };
         self.simple(&simple, &Place::start(ShellKind::Posix));
+        self.compare_evaluations(&line(words));
     }
 
     /// Judges a variable that a command is given.
@@ -81,6 +130,13 @@ impl<'r> Inquiry<'r> {
         self.setting(name, &Word::literal(value), &place);
         if value.contains("$(") || value.contains('`') {
             self.doubt(name, &place, "a shell may run what stands in the variable's value");
+        }
+    }
+
+    fn compare_evaluations(&mut self, text: &str) {
+        if self.evaluates && self.hides {
+            let why = "a variable that is evaluated may hold the text of a substitution";
+            self.doubt(text, &Place::start(ShellKind::Bash), why);
         }
     }
 
@@ -93,55 +149,132 @@ impl<'r> Inquiry<'r> {
         };
         self.text_left = left;
         let parsed = script::parse(text, place.shell, place.depth);
-        self.functions.extend(parsed.functions.iter().cloned());
-        self.parsed(&parsed, text, place);
+        let numbers = if place.is_untouched {
+            Numbers::of(&parsed, place.shell)
+        } else {
+            Numbers::unknown(place.shell)
+        };
+        let scope = Scope {
+            numbers,
+            arrays: parsed.arrays || !place.is_untouched,
+            functions: Functions::of(&parsed),
+            sets_variables: numbers::sets_variables(&parsed),
+        };
+        let place = Place { scope: Rc::new(scope), direct: true, ..place.clone() };
+        self.parsed(&parsed, text, &place);
+    }
+
+    /// A script that runs in the shell of the one around it: its variables may be anything, its functions are there.
+    fn inline_at(&mut self, text: &str, place: &Place) {
+        if place.depth == 0 || place.carriers == 0 {
+            return self.doubt(text, place, "it is nested too deeply to be looked at");
+        }
+        let Some(left) = self.text_left.checked_sub(text.len()) else {
+            return self.doubt(text, place, "there is too much of it to be looked at");
+        };
+        self.text_left = left;
+        let parsed = script::parse(text, place.shell, place.depth);
+        let scope = Scope {
+            numbers: Numbers::unknown(place.shell),
+            arrays: true,
+            functions: Functions::of(&parsed).inheriting(&place.scope.functions),
+            sets_variables: true,
+        };
+        let place = Place { scope: Rc::new(scope), direct: true, ..place.clone() };
+        self.parsed(&parsed, text, &place);
     }
 
     fn parsed(&mut self, parsed: &Parsed, text: &str, place: &Place) {
-        for simple in &parsed.simples {
-            self.simple(simple, place);
+        self.hides |= hiding::hides_substitution(parsed);
+        for (index, simple) in parsed.simples.iter().enumerate() {
+            let name = simple.words.first().and_then(Word::text).unwrap_or_default();
+            if self.functions_stay && simple.writes.is_none() && place.scope.functions.are_called(name, index)
+            {
+                self.function(simple, place);
+            } else {
+                self.simple(simple, place);
+            }
         }
-        for name in &parsed.assigned {
-            self.setting(name, &Word::unknown(name, crate::word::Split::Never), place);
+        for (name, value) in &parsed.assigned {
+            let value = value.clone().unwrap_or_else(|| Word::unknown(name, Split::Never));
+            self.setting(name, &value, place);
+        }
+        for redirection in &parsed.redirections {
+            self.unnamed(redirection, place, "it writes a file or opens a connection");
         }
         for doubt in parsed.doubts.iter().chain(&parsed.broken) {
             let why = format!("not understood at line {}: {}", doubt.line, doubt.what);
             self.doubt(text, place, &why);
         }
-        if parsed.evaluates && parsed.simples.iter().any(hides_substitution) {
-            self.doubt(text, place, "a variable that is evaluated holds the text of a substitution");
+        for word in &parsed.evaluated {
+            self.evaluation(word, place);
         }
     }
 
     fn simple(&mut self, simple: &Simple, place: &Place) {
+        self.assignments(simple, place);
+        if !simple.words.is_empty() {
+            let look = self.given(simple, place, None);
+            self.carry(&look, place);
+        } else if let Some(redirection) = &simple.writes {
+            self.unnamed(redirection, place, "it writes a file or opens a connection");
+        }
+    }
+
+    /// A call of one of the script's own functions, which is judged where it is defined.
+    fn function(&mut self, simple: &Simple, place: &Place) {
+        self.assignments(simple, place);
+        self.given(simple, place, Some("a function of this script"));
+    }
+
+    fn assignments(&mut self, simple: &Simple, place: &Place) {
         for word in &simple.assignments {
             if let Some((name, value)) = word.assignment() {
                 self.setting(name, &value, place);
             }
         }
-        if simple.words.is_empty() {
-            return;
-        }
-        let given = Given { words: &simple.words, input: simple.input.as_ref(), writes: simple.writes };
-        self.command(&given, place);
     }
 
-    /// One command, and everything it carries.
-    fn command(&mut self, given: &Given<'_>, place: &Place) {
+    /// Judges one command. `harmless`: why it is, if that is known already.
+    fn given(&mut self, simple: &Simple, place: &Place, harmless: Option<&'static str>) -> Look {
+        let given = Given {
+            words: &simple.words,
+            input: simple.input.as_ref(),
+            writes: simple.writes.as_deref(),
+            shell: place.shell,
+            direct: place.direct,
+            arrays: place.scope.arrays,
+        };
+        let mut look = wrapper::look(&given);
+        look.harmless = harmless.or(look.harmless);
+        self.functions_stay &= !place.scope.functions.are_removed_by(given.words);
         self.commands_left = self.commands_left.saturating_sub(1);
         if self.commands_left <= 1 {
             if self.commands_left == 1 {
                 self.doubt("…", place, "there are too many commands to look at them all");
             }
-            return;
+            look.settings.clear();
+            look.carried.clear();
+            return look;
         }
-        let look = wrapper::look(given, place.shell);
-        self.judge(given, &look, place);
+        for word in std::mem::take(&mut look.evaluated) {
+            if !place.scope.numbers.is_number(&word) {
+                look.harmless = None;
+                self.unproven(&word, place);
+            }
+        }
+        self.judge(&given, &look, place);
+        look
+    }
+
+    /// Everything that a command sets and carries.
+    fn carry(&mut self, look: &Look, place: &Place) {
         for (name, value) in &look.settings {
             self.setting(name, value, place);
         }
         let carrier = look.carrier.clone().unwrap_or_default();
-        let inside = place.inside(&carrier);
+        let mut inside = place.inside(&carrier);
+        inside.is_untouched &= look.settings.is_empty();
         for carried in &look.carried {
             self.carried(carried, &inside);
         }
@@ -157,14 +290,21 @@ impl<'r> Inquiry<'r> {
                 self.simple(&simple, place);
             }
             Carried::Script(word, shell) => match word.text() {
-                Some(text) => self.script_at(text, &Place { shell: *shell, ..place.clone() }),
+                Some(text) => {
+                    let is_untouched = place.is_untouched && !place.scope.sets_variables;
+                    self.script_at(text, &Place { shell: *shell, is_untouched, ..place.clone() });
+                }
+                None => self.doubt(word.source(), place, "a script that is known only when it runs"),
+            },
+            Carried::Inline(word) => match word.text() {
+                Some(text) => self.inline_at(text, place),
                 None => self.doubt(word.source(), place, "a script that is known only when it runs"),
             },
             Carried::Perhaps(words) => self.perhaps(words, place),
         }
     }
 
-    /// A command that somebody may run: only what rules or doubts say of it counts.
+    /// A command that may be run: only what rules or doubts say of it counts.
     fn perhaps(&mut self, words: &[Word], place: &Place) {
         let before = self.parts.len();
         let simple = Simple { words: words.to_vec(), ..Simple::default() };
@@ -178,10 +318,7 @@ impl<'r> Inquiry<'r> {
     }
 
     fn judge(&mut self, given: &Given<'_>, look: &Look, place: &Place) {
-        let name = given.words[0].text();
-        let is_function = name.is_some_and(|name| self.functions.iter().any(|function| function == name));
-        let harmless = look.harmless.or(is_function.then_some("a function of this script"));
-        let said = self.rules.say(&look.readings, harmless);
+        let said = self.rules.say(&look.readings, look.harmless);
         let lifted = said.named || self.rules.allow_everything();
         let floor = look.floors.iter().find(|floor| floor.firm || !lifted);
         let outcome = match floor {
@@ -191,36 +328,59 @@ impl<'r> Inquiry<'r> {
         self.parts.push(Part::new(&line(given.words), &place.within, outcome));
     }
 
+    /// A word that the shell evaluates as an expression.
+    fn evaluation(&mut self, word: &Word, place: &Place) {
+        if place.scope.numbers.is_number(word) {
+            return;
+        }
+        self.unproven(word, place);
+        self.unnamed(word.source(), place, "it evaluates a text that is not known to be a number");
+    }
+
+    /// A word that is evaluated and may hold a command. If one stands in it, it is judged.
+    fn unproven(&mut self, word: &Word, place: &Place) {
+        self.evaluates = true;
+        if !word.texts().any(hiding::holds_substitution) {
+            return;
+        }
+        self.doubt(word.source(), place, "a text that is evaluated holds a substitution");
+        if let Some(text) = word.text().filter(|_| place.depth > 1) {
+            let parsed = script::parse_expression(text, place.shell, place.depth - 1);
+            let inside = Place { depth: place.depth - 1, ..place.clone() };
+            self.parsed(&parsed, text, &inside);
+        }
+    }
+
     /// A variable that is set.
     fn setting(&mut self, name: &str, value: &Word, place: &Place) {
         let Some(effect) = variables::effect(name) else { return };
+        if effect == Effect::Integer {
+            return self.evaluation(value, place);
+        }
         if effect == Effect::Command && variables::is_harmless(value) {
             return;
         }
         let text = format!("{name}={}", value.text().map_or_else(|| "…".to_owned(), shown));
         let why = match effect {
             Effect::Command => "it makes programs run a command",
-            Effect::Code => "it changes what programs run",
+            Effect::Code | Effect::Integer => "it changes what programs run",
         };
         self.doubt(&text, place, why);
         if let (Effect::Command, Some(script)) = (effect, value.text()) {
-            let place = Place { shell: ShellKind::Posix, ..place.inside(name) };
+            let place = Place { shell: ShellKind::Posix, is_untouched: false, ..place.inside(name) };
             self.script_at(script, &place);
+        }
+    }
+
+    /// Something that is no command, so that no rule can name it: the default holds.
+    fn unnamed(&mut self, text: &str, place: &Place, why: &str) {
+        let verdict = self.rules.say(&[], None).verdict;
+        if verdict > Verdict::Allow {
+            self.parts.push(Part::new(text, &place.within, (verdict, Reason::Doubt(why.to_owned()))));
         }
     }
 
     fn doubt(&mut self, text: &str, place: &Place, why: &str) {
         self.parts.push(Part::new(text, &place.within, (Verdict::Ask, Reason::Doubt(why.to_owned()))));
     }
-}
-
-/// Whether a text that is assigned, or given to a builtin that assigns, holds what would run if it were expanded.
-fn hides_substitution(simple: &Simple) -> bool {
-    const ASSIGN: [&str; 11] =
-        ["declare", "typeset", "local", "export", "readonly", "read", "printf", "let", "unset", "test", "["];
-    let assigned = simple.assignments.iter().flat_map(Word::texts);
-    let name = simple.words.first().and_then(Word::text).unwrap_or_default();
-    let arguments = simple.words.iter().filter(|_| ASSIGN.contains(&name)).flat_map(Word::texts);
-    let input = simple.input.iter().filter(|_| ASSIGN.contains(&name)).flat_map(Word::texts);
-    assigned.chain(arguments).chain(input).any(|text| text.contains(['$', '`']))
 }

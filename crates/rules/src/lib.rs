@@ -8,9 +8,12 @@
 
 mod examples;
 mod file;
+mod functions;
 #[doc(hidden)]
 pub mod fuzzing;
+mod hiding;
 mod inquiry;
+mod numbers;
 mod rule;
 mod rules;
 mod script;

@@ -54,13 +54,17 @@ pub(crate) struct Parsed {
     /// Every simple command in it.
     pub(crate) simples: Vec<Simple>,
     /// Functions it defines.
-    pub(crate) functions: Vec<String>,
-    /// Variables it sets otherwise than by assignments: in loops and expansions.
-    pub(crate) assigned: Vec<String>,
+    pub(crate) functions: Vec<Function>,
+    /// Variables it sets otherwise than by assignments: in loops, arrays and expansions. Without a value, it is unknown.
+    pub(crate) assigned: Vec<(String, Option<Word>)>,
+    /// Texts that the shell evaluates as expressions: that runs commands which stand in them or in variables they name.
+    pub(crate) evaluated: Vec<Word>,
+    /// Whether it has variables that are arrays.
+    pub(crate) arrays: bool,
+    /// Redirections that write a file, or open a connection, and belong to no command.
+    pub(crate) redirections: Vec<String>,
     /// What is understood, and yet can hide a command.
     pub(crate) doubts: Vec<Unparsable>,
-    /// Whether it evaluates the values of variables as expressions, which can run commands that stand in them.
-    pub(crate) evaluates: bool,
     /// Where it was not understood any more.
     pub(crate) broken: Option<Unparsable>,
 }
@@ -73,8 +77,18 @@ pub(crate) struct Simple {
     pub(crate) assignments: Vec<Word>,
     /// What a here-document or here-string gives it to read.
     pub(crate) input: Option<Word>,
-    /// Whether its output goes into a file.
-    pub(crate) writes: bool,
+    /// The redirection by which it writes a file or opens a connection.
+    pub(crate) writes: Option<String>,
+}
+
+/// A function that a script defines.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The commands of its body, by their places among those of the script.
+    pub(crate) body: std::ops::Range<usize>,
+    /// Whether it is defined whenever the script gets past the definition.
+    pub(crate) certain: bool,
 }
 
 /// Something that is not understood, and where.
@@ -82,6 +96,15 @@ pub(crate) struct Simple {
 pub(crate) struct Unparsable {
     pub(crate) line: usize,
     pub(crate) what: String,
+}
+
+/// Finds what the evaluation of a text as an expression can run.
+pub(crate) fn parse_expression(text: &str, shell: ShellKind, depth: usize) -> Parsed {
+    let mut parser = Parser::new(text, shell, depth);
+    let outcome = parser.expression();
+    let mut found = parser.into_found();
+    found.broken = outcome.err();
+    found
 }
 
 /// Splits a script. `depth`: how deeply it may be nested.

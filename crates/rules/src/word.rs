@@ -20,7 +20,18 @@ pub(crate) enum Piece {
     /// This text, with its quotes taken off.
     Text(String),
     /// Whatever an expansion leaves.
-    Unknown(Split),
+    Unknown(Split, Origin),
+}
+
+/// Where the text of an expansion comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Anywhere: it may be any text.
+    Anywhere,
+    /// The shell computes it, and it is a number: `$?`, `$#`, `$((…))`.
+    Number,
+    /// The value of this variable.
+    Variable(String),
 }
 
 /// What an expansion may become.
@@ -44,7 +55,34 @@ impl Word {
 
     /// A word, or words, of which nothing is known.
     pub(crate) fn unknown(source: &str, split: Split) -> Self {
-        Self { pieces: vec![Piece::Unknown(split)], source: source.to_owned(), bare: 0, plain: false }
+        Self {
+            pieces: vec![Piece::Unknown(split, Origin::Anywhere)],
+            source: source.to_owned(),
+            bare: 0,
+            plain: false,
+        }
+    }
+
+    /// The value of a variable.
+    pub(crate) fn variable(name: &str) -> Self {
+        let pieces = vec![Piece::Unknown(Split::Never, Origin::Variable(name.to_owned()))];
+        Self { pieces, source: name.to_owned(), bare: 0, plain: false }
+    }
+
+    /// Its pieces, in order.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Whether it names a variable, or an element of an array by a plain number. Such a name is looked up, not evaluated.
+    pub(crate) fn is_reference(&self) -> bool {
+        let Some(text) = self.text() else { return false };
+        let name = variable_name(text).unwrap_or_default();
+        let key = text[name.len()..].strip_prefix('[').and_then(|key| key.strip_suffix(']'));
+        let is_plain = |key: &str| {
+            key == "@" || key == "*" || !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        !name.is_empty() && (name.len() == text.len() || key.is_some_and(is_plain))
     }
 
     /// The whole word, if it is known.
@@ -78,7 +116,7 @@ impl Word {
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(text) => Some(text.as_str()),
-            Piece::Unknown(_) => None,
+            Piece::Unknown(..) => None,
         })
     }
 
@@ -117,7 +155,7 @@ impl Word {
                 Piece::Text(whole) if !text.is_empty() && whole.contains(text) => {
                     for (place, part) in whole.split(text).enumerate() {
                         if place > 0 {
-                            pieces.push(Piece::Unknown(Split::Never));
+                            pieces.push(Piece::Unknown(Split::Never, Origin::Anywhere));
                         }
                         if !part.is_empty() {
                             pieces.push(Piece::Text(part.to_owned()));
@@ -138,7 +176,7 @@ impl Word {
     /// Whether it may become no word or several, and of which kind then.
     pub(crate) fn split(&self) -> Split {
         let kinds = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Unknown(split) => Some(*split),
+            Piece::Unknown(split, _) => Some(*split),
             Piece::Text(_) => None,
         });
         kinds.fold(Split::Never, |most, split| match (most, split) {
@@ -166,7 +204,7 @@ impl Word {
             let Some(at) = found else { return false };
             rest = &rest[at + part.len()..];
         }
-        last > 0 || rest.is_empty() || matches!(self.pieces.first(), Some(Piece::Unknown(_)))
+        last > 0 || rest.is_empty() || matches!(self.pieces.first(), Some(Piece::Unknown(..)))
     }
 
     /// The program's file name, if that much is known: what follows the last slash.
@@ -203,10 +241,15 @@ impl WordBuilder {
         self.push_text(text);
     }
 
-    /// An expansion.
+    /// An expansion that may leave any text.
     pub(crate) fn unknown(&mut self, split: Split) {
+        self.expansion(split, Origin::Anywhere);
+    }
+
+    /// An expansion.
+    pub(crate) fn expansion(&mut self, split: Split, origin: Origin) {
         self.end_bare();
-        self.pieces.push(Piece::Unknown(split));
+        self.pieces.push(Piece::Unknown(split, origin));
     }
 
     /// The whole word may be anything.
@@ -221,7 +264,7 @@ impl WordBuilder {
         let bare = self.bare.unwrap_or_default();
         let source = source.trim().to_owned();
         let pieces = match self.anything {
-            Some(split) => vec![Piece::Unknown(split)],
+            Some(split) => vec![Piece::Unknown(split, Origin::Anywhere)],
             None => self.pieces,
         };
         Word { pieces, source, bare, plain }
@@ -280,7 +323,7 @@ mod tests {
 
     #[test]
     fn an_unknown_word_may_be_whatever_fits_around_its_text() {
-        let any = Piece::Unknown(Split::Never);
+        let any = Piece::Unknown(Split::Never, Origin::Anywhere);
         for (pieces, candidate, expected) in [
             (vec![text("push")], "push", true),
             (vec![text("pull")], "push", false),
@@ -290,8 +333,8 @@ mod tests {
             (vec![text("pu"), any.clone(), text("x")], "push", false),
             (vec![any.clone(), text("us"), any.clone()], "push", true),
             (vec![any.clone(), text("xx"), any.clone()], "push", false),
-            (vec![text("pu"), Piece::Unknown(Split::Words), text("x")], "push", true),
-            (vec![text("a"), Piece::Unknown(Split::Words)], "push", false),
+            (vec![text("pu"), Piece::Unknown(Split::Words, Origin::Anywhere), text("x")], "push", true),
+            (vec![text("a"), Piece::Unknown(Split::Words, Origin::Anywhere)], "push", false),
         ] {
             assert_eq!(word(&pieces).may_be(candidate), expected, "{pieces:?}");
         }
@@ -299,9 +342,9 @@ mod tests {
 
     #[test]
     fn a_file_name_is_known_behind_an_unknown_directory() {
-        let home = word(&[Piece::Unknown(Split::Never), text("/bin/git")]);
+        let home = word(&[Piece::Unknown(Split::Never, Origin::Anywhere), text("/bin/git")]);
         assert_eq!(home.file_name(), Some("git"));
         assert_eq!(word(&[text("/usr/bin/git")]).file_name(), Some("git"));
-        assert_eq!(word(&[text("/bin/g"), Piece::Unknown(Split::Never)]).file_name(), None);
+        assert_eq!(word(&[text("/bin/g"), Piece::Unknown(Split::Never, Origin::Anywhere)]).file_name(), None);
     }
 }

@@ -5,6 +5,7 @@
 
 mod builtins;
 mod git;
+mod harmless;
 mod interpreters;
 mod options;
 mod prefixes;
@@ -22,8 +23,14 @@ pub(crate) struct Given<'a> {
     pub(crate) words: &'a [Word],
     /// What it is given to read, if that stands in the script.
     pub(crate) input: Option<&'a Word>,
-    /// Whether its output goes into a file.
-    pub(crate) writes: bool,
+    /// The redirection by which it writes a file or opens a connection.
+    pub(crate) writes: Option<&'a str>,
+    /// The shell that runs it.
+    pub(crate) shell: ShellKind,
+    /// Whether it stands in the script itself, and is not carried by another command.
+    pub(crate) direct: bool,
+    /// Whether the script has arrays.
+    pub(crate) arrays: bool,
 }
 
 /// What is known of a command beyond its words.
@@ -39,6 +46,8 @@ pub(crate) struct Look {
     pub(crate) floors: Vec<Floor>,
     /// Variables it sets.
     pub(crate) settings: Vec<(String, Word)>,
+    /// Words that the shell evaluates as expressions. It is harmless only if they are numbers.
+    pub(crate) evaluated: Vec<Word>,
     /// Why it needs no rule of its own.
     pub(crate) harmless: Option<&'static str>,
 }
@@ -50,6 +59,8 @@ pub(crate) enum Carried {
     Command(Vec<Word>),
     /// A script for a shell.
     Script(Word, ShellKind),
+    /// A script that runs in the same shell.
+    Inline(Word),
     /// A program with its arguments, if these words are one.
     Perhaps(Vec<Word>),
 }
@@ -63,7 +74,7 @@ pub(crate) struct Floor {
 }
 
 /// Looks at a command.
-pub(crate) fn look(given: &Given<'_>, shell: ShellKind) -> Look {
+pub(crate) fn look(given: &Given<'_>) -> Look {
     let mut look = Look::plain(given.words);
     let Some(name) = given.words[0].file_name().map(str::to_owned) else {
         look.ask("its name is known only when it runs");
@@ -79,7 +90,7 @@ pub(crate) fn look(given: &Given<'_>, shell: ShellKind) -> Look {
     remote::look(&name, given, &mut look);
     interpreters::look(&name, given, &mut look);
     git::look(&name, given, &mut look);
-    if shell == ShellKind::Zsh {
+    if given.shell == ShellKind::Zsh {
         builtins::look_in_zsh(&name, given, &mut look);
     }
     look
@@ -93,6 +104,7 @@ impl Look {
             carrier: None,
             floors: Vec::new(),
             settings: Vec::new(),
+            evaluated: Vec::new(),
             harmless: None,
         }
     }
@@ -121,7 +133,7 @@ impl Look {
 
     /// It adds nothing to what it carries, if it is the program that it seems to be.
     fn is_transparent(&mut self, given: &Given<'_>) {
-        if given.words[0].text().is_some_and(is_usual_program) && !given.writes {
+        if given.words[0].text().is_some_and(is_usual_program) && given.writes.is_none() {
             self.harmless = Some("only what it runs counts");
         }
     }

@@ -3,6 +3,8 @@
 
 #[path = "it/bounds.rs"]
 mod bounds;
+#[path = "it/evaluation.rs"]
+mod evaluation;
 #[path = "it/examples.rs"]
 mod examples;
 #[path = "it/files.rs"]
@@ -19,3 +21,5 @@ mod quoting;
 mod slips;
 #[path = "it/verdicts.rs"]
 mod verdicts;
+#[path = "it/writing.rs"]
+mod writing;

@@ -2,7 +2,7 @@
 
 use super::cursor::{Parse, Parser};
 use super::list::is_closer;
-use super::{ShellKind, simple};
+use super::{Function, ShellKind, simple};
 use crate::word::Word;
 
 impl Parser<'_> {
@@ -15,7 +15,7 @@ impl Parser<'_> {
         self.blanks();
         let first = self.found.simples.len();
         if self.peek() == Some(b'(') {
-            self.parentheses()?;
+            self.nested(Self::parentheses)?;
             return self.compound_redirections(first);
         }
         if self.at_redirection() {
@@ -24,7 +24,9 @@ impl Parser<'_> {
         let Some(word) = self.word()? else { return Err(self.unexpected()) };
         match word.plain() {
             Some(keyword) if self.keyword(keyword)? => self.compound_redirections(first),
-            Some(prefix @ ("!" | "time" | "coproc")) => self.prefixed(prefix, word.clone()),
+            Some(prefix @ ("!" | "time" | "coproc")) => {
+                self.nested(|parser| parser.prefixed(prefix, word.clone()))
+            }
             Some(closer) if is_closer(closer) => Err(self.wrong(&format!("`{closer}` is not expected here"))),
             Some(name) if self.at_function() => self.function(name.to_owned()),
             _ => self.simple(Some(word)),
@@ -33,6 +35,20 @@ impl Parser<'_> {
 
     /// What a keyword begins; `false` if it is none.
     fn keyword(&mut self, keyword: &str) -> Parse<bool> {
+        if keyword == "function" {
+            self.blanks();
+            let name = self.word()?.and_then(|word| word.plain().map(str::to_owned));
+            let name = name.filter(|name| name != "{").ok_or_else(|| self.unexpected())?;
+            self.blanks();
+            self.at_function();
+            self.function(name)?;
+            return Ok(true);
+        }
+        self.nested(|parser| parser.holding(keyword))
+    }
+
+    /// What holds other commands, but is no function.
+    fn holding(&mut self, keyword: &str) -> Parse<bool> {
         match keyword {
             "{" => self.list_until("}")?,
             "if" => self.branches()?,
@@ -43,14 +59,6 @@ impl Parser<'_> {
             "for" | "select" => self.for_loop()?,
             "case" => self.cases()?,
             "[[" => self.conditional()?,
-            "function" => {
-                self.blanks();
-                let name = self.word()?.and_then(|word| word.plain().map(str::to_owned));
-                let name = name.filter(|name| name != "{").ok_or_else(|| self.unexpected())?;
-                self.blanks();
-                self.at_function();
-                self.function(name)?;
-            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -73,6 +81,7 @@ impl Parser<'_> {
                 if simple::ends_here(self.peek()) { Ok(()) } else { self.command() }
             }
             "coproc" => {
+                self.found.arrays = true;
                 self.skip_coproc_name();
                 self.command()
             }
@@ -138,14 +147,17 @@ impl Parser<'_> {
                 return Err(self.unexpected());
             };
             self.at += name.len();
-            self.found.assigned.push(name.to_owned());
             self.lines()?;
             if self.peek_plain() == "in" {
                 self.eat("in");
                 self.blanks();
-                while self.word()?.is_some() {
+                while let Some(word) = self.word()? {
+                    let word = if is_range(word.source()) { Word::literal("1") } else { word };
+                    self.found.assigned.push((name.to_owned(), Some(word)));
                     self.blanks();
                 }
+            } else {
+                self.found.assigned.push((name.to_owned(), None));
             }
         }
         self.blanks();
@@ -210,8 +222,21 @@ impl Parser<'_> {
     }
 
     fn function(&mut self, name: String) -> Parse<()> {
-        self.found.functions.push(name);
+        let (first, certain) = (self.found.simples.len(), self.nesting == 0);
         self.lines()?;
-        self.command()
+        let outcome = self.nested(Self::command);
+        let body = first..self.found.simples.len();
+        self.found.functions.push(Function { name, body, certain });
+        outcome
     }
+}
+
+/// Whether this is `{1..10}` or `{1..10..2}`, which stands for numbers only.
+fn is_range(source: &str) -> bool {
+    let inner = source.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let is_number = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    inner.is_some_and(|inner| inner.contains("..") && inner.split("..").all(is_number))
 }

@@ -1,8 +1,11 @@
-//! `[[ … ]]`: nothing runs in it but what is substituted.
+//! `[[ … ]]`: in it runs what is substituted, and what is evaluated as a number or as the name of a variable.
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
-use crate::word::{Split, WordBuilder};
+use crate::word::{Split, Word, WordBuilder};
+
+/// Operators whose operands are evaluated as expressions.
+const NUMERIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Parser<'_> {
     /// From behind `[[` to behind `]]`.
@@ -10,13 +13,13 @@ impl Parser<'_> {
         if self.shell == ShellKind::Posix {
             return Err(self.wrong("`[[` is a test to some shells and a program to others"));
         }
-        self.found.evaluates = true;
         let mut after_comparison = false;
+        let mut last: Option<Word> = None;
         loop {
             self.lines()?;
             if after_comparison {
                 self.pattern()?;
-                after_comparison = false;
+                (after_comparison, last) = (false, None);
                 continue;
             }
             if self.peek_plain() == "]]" {
@@ -24,10 +27,25 @@ impl Parser<'_> {
                 return Ok(());
             }
             if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| self.eat(operator)) {
+                last = None;
                 continue;
             }
             let Some(word) = self.word()? else { return Err(self.unexpected()) };
             after_comparison = matches!(word.plain(), Some("==" | "=" | "!=" | "=~"));
+            self.note_evaluated(&word, last.as_ref());
+            last = Some(word);
+        }
+    }
+
+    /// Operands of numeric comparisons are expressions; `-v` and `-R` evaluate the key of an array's element.
+    fn note_evaluated(&mut self, word: &Word, last: Option<&Word>) {
+        let before = last.and_then(Word::plain).unwrap_or_default();
+        if word.plain().is_some_and(|operator| NUMERIC.contains(&operator)) {
+            self.found.evaluated.extend(last.cloned());
+        }
+        let names = matches!(before, "-v" | "-R") && !word.is_reference();
+        if names || before == "-t" || NUMERIC.contains(&before) {
+            self.found.evaluated.push(word.clone());
         }
     }
 

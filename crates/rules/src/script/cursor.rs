@@ -12,6 +12,8 @@ pub(super) struct Parser<'t> {
     /// Here-documents whose text begins after the next newline.
     pub(super) pending: Vec<HereDocument>,
     pub(super) depth: usize,
+    /// In how many commands, branches or substitutions this place is: what stands there may not be reached.
+    pub(super) nesting: usize,
     /// The line of some earlier place, so that lines need not be counted from the start each time.
     counted: (usize, usize),
 }
@@ -20,7 +22,16 @@ pub(super) type Parse<T> = Result<T, Unparsable>;
 
 impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str, shell: ShellKind, depth: usize) -> Self {
-        Self { text, at: 0, shell, found: Parsed::default(), pending: Vec::new(), depth, counted: (0, 1) }
+        Self {
+            text,
+            at: 0,
+            shell,
+            found: Parsed::default(),
+            pending: Vec::new(),
+            depth,
+            nesting: 0,
+            counted: (0, 1),
+        }
     }
 
     pub(super) fn into_found(self) -> Parsed {
@@ -51,6 +62,7 @@ impl<'t> Parser<'t> {
         let line = self.line();
         let mut inner = Parser::new(text, self.shell, self.depth.saturating_sub(1));
         inner.counted = (0, line);
+        inner.nesting = self.nesting + 1;
         inner.found = std::mem::take(&mut self.found);
         let outcome =
             if self.depth == 0 { Err(self.wrong("it is nested too deeply")) } else { parse(&mut inner) };
@@ -69,6 +81,14 @@ impl<'t> Parser<'t> {
         self.depth -= 1;
         let outcome = parse(self);
         self.depth += 1;
+        outcome
+    }
+
+    /// Parses what may not be reached, or is reached in another shell.
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        self.nesting += 1;
+        let outcome = parse(self);
+        self.nesting -= 1;
         outcome
     }
 

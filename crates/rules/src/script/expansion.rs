@@ -2,7 +2,7 @@
 
 use super::ShellKind;
 use super::cursor::{Parse, Parser};
-use crate::word::{Split, WordBuilder, variable_name};
+use crate::word::{Origin, Split, Word, WordBuilder, variable_name};
 
 impl Parser<'_> {
     /// Whatever a dollar sign begins.
@@ -21,12 +21,15 @@ impl Parser<'_> {
                 builder.unknown(Split::Never);
             }
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
+                let start = self.at;
                 self.variable();
-                builder.unknown(split);
+                builder.expansion(split, origin(&self.text[start..self.at]));
+                self.subscript_of_zsh(split)?;
             }
             Some(byte) if b"@*#?-$!0123456789".contains(&byte) => {
                 self.at += 1;
-                builder.unknown(if byte == b'@' { Split::Words } else { split });
+                let origin = if b"#?$!".contains(&byte) { Origin::Number } else { Origin::Anywhere };
+                builder.expansion(if byte == b'@' { Split::Words } else { split }, origin);
             }
             Some(b'^' | b'=' | b'~' | b'+') if self.shell == ShellKind::Zsh => {
                 self.at += 1;
@@ -34,6 +37,17 @@ impl Parser<'_> {
             }
             _ => builder.quoted("$"),
         }
+        Ok(())
+    }
+
+    /// In zsh a key may stand behind a variable without braces. Only its expression is noted here.
+    fn subscript_of_zsh(&mut self, split: Split) -> Parse<()> {
+        if self.shell != ShellKind::Zsh || self.peek() != Some(b'[') {
+            return Ok(());
+        }
+        let start = self.at;
+        self.subscript(split)?;
+        self.at = start;
         Ok(())
     }
 
@@ -54,10 +68,11 @@ impl Parser<'_> {
         self.ends_operator(b"(")?;
         if self.eat("(") {
             self.arithmetic()?;
+            builder.expansion(split, Origin::Number);
         } else {
-            self.substitution()?;
+            self.nested(Self::substitution)?;
+            builder.unknown(split);
         }
-        builder.unknown(split);
         Ok(())
     }
 
@@ -80,35 +95,47 @@ impl Parser<'_> {
     /// An expression, from behind `((` to behind `))`.
     pub(super) fn arithmetic(&mut self) -> Parse<()> {
         self.deeper(|parser| {
-            let (mut open, mut ignored) = (0_usize, WordBuilder::default());
-            loop {
-                match parser.peek() {
-                    None => return Err(parser.wrong("arithmetic is not closed")),
-                    Some(b'(') => open += 1,
-                    Some(b')') if open == 0 && parser.eat("))") => return Ok(()),
-                    Some(b')') if open == 0 => {
-                        return Err(parser.wrong("this is arithmetic or a subshell, it cannot be told which"));
-                    }
-                    Some(b')') => open -= 1,
-                    Some(b'\'' | b'\\') => return Err(parser.unexpected()),
-                    Some(b'"') => {
-                        parser.double_quoted(&mut ignored)?;
-                        continue;
-                    }
-                    Some(b'$') => {
-                        parser.found.evaluates = true;
-                        parser.dollar(&mut ignored, Split::Never)?;
-                        continue;
-                    }
-                    Some(b'`') => {
-                        parser.backquotes(&mut ignored, Split::Never)?;
-                        continue;
-                    }
-                    Some(byte) => parser.found.evaluates |= byte.is_ascii_alphabetic() || byte == b'_',
-                }
-                parser.bump();
-            }
+            let (start, mut builder) = (parser.at, WordBuilder::default());
+            parser.until_arithmetic_ends(&mut builder)?;
+            let expression = builder.finish(&parser.text[start..parser.at - 2]);
+            parser.found.evaluated.push(expression);
+            Ok(())
         })
+    }
+
+    fn until_arithmetic_ends(&mut self, builder: &mut WordBuilder) -> Parse<()> {
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                None => return Err(self.wrong("arithmetic is not closed")),
+                Some(b'(') => open += 1,
+                Some(b')') if open == 0 && self.eat("))") => return Ok(()),
+                Some(b')') if open == 0 => {
+                    return Err(self.wrong("this is arithmetic or a subshell, it cannot be told which"));
+                }
+                Some(b')') => open -= 1,
+                Some(b'\'' | b'\\') => return Err(self.unexpected()),
+                Some(b'"') => {
+                    self.double_quoted(builder)?;
+                    continue;
+                }
+                Some(b'$') => {
+                    self.dollar(builder, Split::Never)?;
+                    continue;
+                }
+                Some(b'`') => {
+                    self.backquotes(builder, Split::Never)?;
+                    continue;
+                }
+                Some(_) => {}
+            }
+            builder.bare(self.bump().unwrap_or_default());
+        }
+    }
+
+    /// A whole text that a shell evaluates: substitutions count in it, whatever is quoted around them.
+    pub(super) fn expression(&mut self) -> Parse<()> {
+        self.expanded_text(&mut WordBuilder::default())
     }
 
     /// `` `…` ``: a script with one level of backslashes taken off.
@@ -146,30 +173,103 @@ impl Parser<'_> {
         if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|' | b'(' | b'\\')) {
             return Err(self.wrong("this kind of `${` is not understood"));
         }
-        self.found.evaluates |= self.peek() == Some(b'!');
-        self.note_assignment();
-        self.deeper(|parser| parser.parameter_body(split))?;
+        let assigned = self.assigned_name();
+        let mut default = WordBuilder::default();
+        self.deeper(|parser| {
+            parser.parameter_head(split)?;
+            parser.parameter_body(&mut default, split)
+        })?;
         let body = &self.text[start..self.at - 1];
-        self.found.evaluates |= body.contains('[');
+        let default = default.finish(body);
+        self.found.assigned.extend(assigned.map(|name| (name, Some(default))));
         if body.ends_with("@P") {
             let doubt = self.wrong("`@P` runs what stands in a variable's value");
             self.found.doubts.push(doubt);
         }
-        builder.unknown(if body.contains('@') { Split::Words } else { split });
+        builder.expansion(if body.contains('@') { Split::Words } else { split }, origin(body));
+        Ok(())
+    }
+
+    /// The name in `${…}` with its key, and the expressions of `${name:offset:length}`.
+    fn parameter_head(&mut self, split: Split) -> Parse<()> {
+        let is_indirect = self.peek() == Some(b'!') && self.peek_at(1) != Some(b'}') && self.eat("!");
+        if !is_indirect && self.peek() == Some(b'#') && self.peek_at(1) != Some(b'}') {
+            self.at += 1;
+        }
+        let name = variable_name(self.rest()).unwrap_or_default();
+        self.at += name.len();
+        if name.is_empty() {
+            let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+            let is_special = self.peek().is_some_and(|byte| b"@*?-$!#".contains(&byte));
+            self.at += if is_special { 1 } else { digits };
+        }
+        let lists = ["*}", "@}", "[@]}", "[*]}"].iter().any(|end| self.starts_with(end));
+        if is_indirect && !lists {
+            self.found.evaluated.push(Word::variable(name));
+        }
+        if self.peek() == Some(b'[') {
+            self.subscript(split)?;
+        }
+        if self.begins_offset() {
+            self.at += 1;
+            self.evaluated_until(b'}', split)?;
+        }
+        Ok(())
+    }
+
+    /// `[…]` behind a name.
+    fn subscript(&mut self, split: Split) -> Parse<()> {
+        self.at += 1;
+        if !self.eat("@]") && !self.eat("*]") {
+            self.evaluated_until(b']', split)?;
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether `:` stands here and an offset follows, not a default value and not one of the modifiers of zsh.
+    fn begins_offset(&self) -> bool {
+        let is_modifier = |byte: u8| byte.is_ascii_alphabetic() || b"#^|*&".contains(&byte);
+        self.peek() == Some(b':')
+            && match self.peek_at(1) {
+                None | Some(b'-' | b'=' | b'?' | b'+' | b'}') => false,
+                Some(byte) => self.shell != ShellKind::Zsh || !is_modifier(byte),
+            }
+    }
+
+    /// An expression up to where it is closed.
+    fn evaluated_until(&mut self, close: u8, split: Split) -> Parse<()> {
+        let (start, mut open) = (self.at, 0_usize);
+        let mut builder = WordBuilder::default();
+        loop {
+            match self.peek() {
+                None => return Err(self.wrong("`${` is not closed")),
+                Some(byte) if byte == close && open == 0 => break,
+                Some(b'{' | b'}') => return Err(self.unexpected()),
+                Some(b'\'') if split == Split::Never => self.doubtful_quote()?,
+                Some(b'$' | b'`' | b'"' | b'\'' | b'\\') => self.word_piece(&mut builder, Split::Never)?,
+                Some(byte) => {
+                    open = match byte {
+                        b'[' => open + 1,
+                        b']' => open.saturating_sub(1),
+                        _ => open,
+                    };
+                    builder.bare(self.bump().unwrap_or_default());
+                }
+            }
+        }
+        self.found.evaluated.push(builder.finish(&self.text[start..self.at]));
         Ok(())
     }
 
     /// `${name=value}` and `${name:=value}` set a variable.
-    fn note_assignment(&mut self) {
-        let Some(name) = variable_name(self.rest()) else { return };
+    fn assigned_name(&self) -> Option<String> {
+        let name = variable_name(self.rest())?;
         let after = &self.rest()[name.len()..];
-        if after.starts_with('=') || after.starts_with(":=") {
-            self.found.assigned.push(name.to_owned());
-        }
+        (after.starts_with('=') || after.starts_with(":=")).then(|| name.to_owned())
     }
 
-    fn parameter_body(&mut self, split: Split) -> Parse<()> {
-        let mut ignored = WordBuilder::default();
+    fn parameter_body(&mut self, body: &mut WordBuilder, split: Split) -> Parse<()> {
         loop {
             match self.peek() {
                 None => return Err(self.wrong("`${` is not closed")),
@@ -179,7 +279,7 @@ impl Parser<'_> {
                 }
                 Some(b'{') => return Err(self.unexpected()),
                 Some(b'\'') if split == Split::Never => self.doubtful_quote()?,
-                _ => self.word_piece(&mut ignored, split)?,
+                _ => self.word_piece(body, split)?,
             }
         }
     }
@@ -195,6 +295,17 @@ impl Parser<'_> {
         self.at += end;
         self.eat("'");
         Ok(())
+    }
+}
+
+/// Where the text of `${…}` or `$name` comes from, by what stands between the braces.
+fn origin(body: &str) -> Origin {
+    let is_name = |text: &str| variable_name(text) == Some(text);
+    match body.strip_prefix('#') {
+        Some(counted) if is_name(counted.trim_end_matches("[@]")) || counted.is_empty() => Origin::Number,
+        None if is_name(body) => Origin::Variable(body.to_owned()),
+        None if matches!(body, "?" | "$" | "!") => Origin::Number,
+        _ => Origin::Anywhere,
     }
 }
 

@@ -87,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// Text in which expansions count and quotes do not.
-    fn expanded_text(&mut self, builder: &mut WordBuilder) -> Parse<()> {
+    pub(super) fn expanded_text(&mut self, builder: &mut WordBuilder) -> Parse<()> {
         builder.quoted("");
         while let Some(byte) = self.peek() {
             match byte {

@@ -9,17 +9,34 @@ impl Parser<'_> {
     /// Commands until something closes the list.
     pub(super) fn list(&mut self) -> Parse<()> {
         self.deeper(|parser| {
+            let mut depends = false;
             loop {
                 parser.lines()?;
                 if parser.at_closer() {
                     return Ok(());
                 }
-                parser.pipeline()?;
+                let first = parser.found.functions.len();
+                let is_piped = parser.pipeline()?;
+                let joins = parser.joins();
+                if depends || is_piped || parser.is_in_background() {
+                    parser.found.functions[first..].iter_mut().for_each(|function| function.certain = false);
+                }
+                depends = joins;
                 if !parser.separator()? {
                     return Ok(());
                 }
             }
         })
+    }
+
+    /// Whether `&&` or `||` follows: what comes then may not run.
+    fn joins(&mut self) -> bool {
+        self.blanks();
+        self.starts_with("&&") || self.starts_with("||")
+    }
+
+    fn is_in_background(&self) -> bool {
+        self.starts_with("&") && !self.starts_with("&&")
     }
 
     /// A list that must not be empty, and what closes it.
@@ -65,13 +82,16 @@ impl Parser<'_> {
         }
     }
 
-    fn pipeline(&mut self) -> Parse<()> {
+    /// Commands with bars between them. Says whether there are several.
+    fn pipeline(&mut self) -> Parse<bool> {
+        let mut is_piped = false;
         loop {
             self.command()?;
             self.blanks();
             if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
-                return Ok(());
+                return Ok(is_piped);
             }
+            is_piped = true;
             self.at += 1;
             self.ends_operator(b"|&")?;
             self.eat("&");

@@ -39,7 +39,12 @@ impl Parser<'_> {
 
     fn take_word(&mut self, place: usize, word: Word) -> Parse<()> {
         let is_first = self.found.simples[place].words.is_empty();
+        let keeps_descriptor = word.source().starts_with('{') && word.source().contains('[');
+        if keeps_descriptor && matches!(self.peek(), Some(b'<' | b'>')) {
+            return Err(self.wrong("a descriptor is kept in an element of an array"));
+        }
         if is_first && word.assignment().is_some() {
+            self.note_key(&word);
             self.array_after(&word)?;
             self.found.simples[place].assignments.push(word);
             return Ok(());
@@ -55,21 +60,36 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// The key in `name[key]=value` or `[key]=value` is an expression, unless the array is known to have names for keys.
+    fn note_key(&mut self, word: &Word) {
+        let beginning = word.beginning();
+        let name = variable_name(beginning).unwrap_or_default();
+        let Some(rest) = beginning[name.len()..].strip_prefix('[') else { return };
+        self.found.arrays = true;
+        match rest.find("]=").or_else(|| rest.find("]+=")) {
+            Some(end) => self.found.evaluated.push(Word::literal(&rest[..end])),
+            None => self.found.evaluated.push(word.clone()),
+        }
+    }
+
     /// `(…)` right behind `name=`.
     fn array_after(&mut self, word: &Word) -> Parse<()> {
-        let is_empty = word.assignment().is_some_and(|(_, value)| value.is("") && word.plain().is_some());
-        if !is_empty || !self.eat("(") {
+        let assigned = word.assignment().filter(|(_, value)| value.is("") && word.plain().is_some());
+        let Some((name, _)) = assigned else { return Ok(()) };
+        if !self.eat("(") {
             return Ok(());
         }
+        self.found.arrays = true;
         loop {
             self.lines()?;
             if self.eat(")") {
                 return Ok(());
             }
-            match self.word()? {
-                Some(word) => self.found.evaluates |= word.beginning().starts_with('['),
-                None => return Err(self.unexpected()),
+            let Some(element) = self.word()? else { return Err(self.unexpected()) };
+            if element.beginning().starts_with('[') {
+                self.note_key(&element);
             }
+            self.found.assigned.push((name.to_owned(), Some(element)));
         }
     }
 
@@ -80,8 +100,12 @@ impl Parser<'_> {
             if !self.at_redirection() {
                 return Ok(());
             }
-            if self.redirection(None)? {
-                self.found.simples[first..].iter_mut().for_each(|simple| simple.writes = true);
+            let Some(writes) = self.redirection(None)? else { continue };
+            if self.found.simples.len() == first {
+                self.found.redirections.push(writes);
+            } else {
+                let inside = self.found.simples[first..].iter_mut();
+                inside.for_each(|simple| simple.writes = Some(writes.clone()));
             }
         }
     }
@@ -111,10 +135,11 @@ impl Parser<'_> {
         named.filter(|after| after.starts_with(['<', '>'])).unwrap_or(rest)
     }
 
-    /// One redirection. Says whether it writes into a file.
-    fn redirection(&mut self, owner: Option<usize>) -> Parse<bool> {
+    /// One redirection; how it is written, if it writes into a file or opens a connection.
+    fn redirection(&mut self, owner: Option<usize>) -> Parse<Option<String>> {
         const OPERATORS: [&str; 12] =
             ["&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">"];
+        let start = self.at;
         self.at += self.rest().len() - self.after_descriptor().len();
         let operator = OPERATORS.into_iter().find(|operator| self.eat(operator));
         let Some(operator) = operator else { return Err(self.unexpected()) };
@@ -141,16 +166,18 @@ impl Parser<'_> {
             _ => {}
         }
         let writes = operator.contains('>') && !is_harmless(operator, &target);
-        if let (true, Some(owner)) = (writes, owner) {
-            self.found.simples[owner].writes = true;
+        let connects = matches!(operator, "<" | "<>") && may_connect(&target);
+        let written = (writes || connects).then(|| self.text[start..self.at].to_owned());
+        if let (Some(written), Some(owner)) = (&written, owner) {
+            self.found.simples[owner].writes = Some(written.clone());
         }
-        Ok(writes)
+        Ok(written)
     }
 
     /// `<&-` is a whole operator to some shells, so that a command may follow it at once; to others it is not.
-    fn closed_descriptor(&mut self) -> Parse<bool> {
+    fn closed_descriptor(&mut self) -> Parse<Option<String>> {
         let ends = self.peek().is_none_or(|byte| b" \t\n;&|()<>".contains(&byte));
-        if ends { Ok(false) } else { Err(self.wrong("a descriptor is closed right before a word")) }
+        if ends { Ok(None) } else { Err(self.wrong("a descriptor is closed right before a word")) }
     }
 
     pub(super) fn give_input(&mut self, owner: Option<usize>, input: Word) {
@@ -172,5 +199,16 @@ fn hides_assignment(word: &Word) -> bool {
 fn is_harmless(operator: &str, target: &Word) -> bool {
     let Some(target) = target.text() else { return false };
     let copies = operator.ends_with('&') && target.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    copies || matches!(target, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+    let descriptor = target.strip_prefix("/dev/fd/").unwrap_or_default();
+    let is_open = !descriptor.is_empty() && descriptor.bytes().all(|byte| byte.is_ascii_digit());
+    copies || is_open || matches!(target, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+}
+
+/// Whether bash may open a connection for this path, though it is only read.
+fn may_connect(target: &Word) -> bool {
+    let (beginning, is_known) = (target.beginning(), target.text().is_some());
+    let is_file = target.source().starts_with(['~', '<']);
+    ["/dev/tcp/", "/dev/udp/"].iter().any(|network| {
+        beginning.starts_with(network) || !is_known && !is_file && network.starts_with(beginning)
+    })
 }

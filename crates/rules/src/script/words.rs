@@ -78,7 +78,7 @@ impl Parser<'_> {
             Some(b'`') => self.backquotes(builder, split)?,
             Some(b'<' | b'>') if self.peek_at(1) == Some(b'(') => {
                 self.at += 2;
-                self.substitution()?;
+                self.nested(Self::substitution)?;
                 builder.unknown(Split::Never);
             }
             Some(b'*' | b'?') => {

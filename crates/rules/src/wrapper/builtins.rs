@@ -1,65 +1,9 @@
 //! What shells do themselves: commands that run what they are given, set variables, or do nothing to the world.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, joined};
-use crate::script::ShellKind;
+use super::{Carried, Given, Look, harmless, joined};
 use crate::variables;
 use crate::word::{Split, Word};
-
-/// Commands that change nothing outside their shell. They need no rule, unless they write into a file.
-const HARMLESS: &[&str] = &[
-    ":",
-    "true",
-    "false",
-    "cd",
-    "pushd",
-    "popd",
-    "dirs",
-    "pwd",
-    "test",
-    "[",
-    "echo",
-    "printf",
-    "exit",
-    "return",
-    "break",
-    "continue",
-    "shift",
-    "wait",
-    "set",
-    "shopt",
-    "setopt",
-    "unsetopt",
-    "unset",
-    "local",
-    "declare",
-    "typeset",
-    "export",
-    "readonly",
-    "read",
-    "let",
-    "getopts",
-    "umask",
-    "times",
-    "type",
-    "which",
-    "jobs",
-    "disown",
-    "sleep",
-    "mapfile",
-    "readarray",
-    "trap",
-    "hash",
-    "ulimit",
-    "logout",
-    "suspend",
-    "fg",
-    "bg",
-    "help",
-    "history",
-    "caller",
-    "emulate",
-];
 
 /// Commands that set the variables which their arguments name.
 const SETTING: &[&str] = &[
@@ -99,9 +43,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     if !given.words[0].is(name) {
         return;
     }
-    if HARMLESS.contains(&name) && !given.writes {
-        look.harmless = Some("it changes nothing outside the shell");
-    }
+    harmless::look(name, given, look);
     if SETTING.contains(&name) {
         settings(name, given.words, look);
     }
@@ -111,20 +53,25 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     let arguments = &given.words[1..];
     match name {
         "eval" => {
-            look.carry("eval", Carried::Script(joined(without_dashes(arguments)), ShellKind::Bash));
+            look.carry("eval", Carried::Inline(joined(without_dashes(arguments))));
             look.is_transparent(given);
         }
         "." | "source" => source(arguments, look),
         "trap" => trap(arguments, look),
         "command" | "builtin" | "exec" => prefix(name, given, look),
-        "hash"
-            if arguments.iter().any(|word| word.beginning().starts_with("-p") || word.text().is_none()) =>
-        {
+        "hash" if arguments.iter().any(changes_hash) => {
             look.ask("it changes what later commands mean");
         }
         "mapfile" | "readarray" => callback(given.words, look),
         "jobs" if arguments.first().is_some_and(|word| word.is("-x")) => {
             look.carry_command("jobs -x", &arguments[1..]);
+        }
+        "set" if arguments.iter().any(|word| word.beginning().starts_with("-k")) => {
+            look.ask("it changes what later commands mean");
+        }
+        "emulate" => emulate(given.words, look),
+        "integer" | "float" => {
+            look.evaluated.extend(arguments.iter().filter_map(Word::setting).map(|it| it.1));
         }
         "shopt" | "set" | "setopt" if arguments.iter().any(|word| word.beginning().contains("alias")) => {
             look.ask("it changes what later commands mean");
@@ -133,11 +80,28 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     }
 }
 
+/// `hash -p file name`, in any order of its options, and `hash name=file` of zsh.
+fn changes_hash(word: &Word) -> bool {
+    let text = word.beginning();
+    word.text().is_none() || text.contains('=') || text.starts_with('-') && text.contains('p')
+}
+
+/// `emulate shell -c script` of zsh.
+fn emulate(words: &[Word], look: &mut Look) {
+    let script = words.iter().position(|word| word.is("-c")).and_then(|at| words.get(at + 1));
+    if let Some(script) = script {
+        look.carry("emulate -c", Carried::Inline(script.clone()));
+    }
+}
+
 /// Words that stand before commands in zsh alone.
 pub(super) fn look_in_zsh(name: &str, given: &Given<'_>, look: &mut Look) {
     match name {
         "noglob" | "nocorrect" | "-" => look.carry_command(name, &given.words[1..]),
-        "repeat" => look.carry_command(name, given.words.get(2..).unwrap_or_default()),
+        "repeat" => {
+            look.evaluated.extend(given.words.get(1).cloned());
+            look.carry_command(name, given.words.get(2..).unwrap_or_default());
+        }
         _ => return,
     }
     look.is_transparent(given);
@@ -171,7 +135,7 @@ fn trap(arguments: &[Word], look: &mut Look) {
         [] => {}
         // A single argument only resets.
         [script, _, ..] if !script.is("-") && !script.is("") && !script.beginning().starts_with("-p") => {
-            look.carry("trap", Carried::Script(script.clone(), ShellKind::Bash));
+            look.carry("trap", Carried::Inline(script.clone()));
         }
         words if words.iter().any(|word| word.split() == Split::Words) => {
             look.ask("what it runs later is known only when it runs");
@@ -213,7 +177,7 @@ fn callback(words: &[Word], look: &mut Look) {
     while let Some(step) = walk.next(SPEC) {
         match step {
             Step::Option(option, Some(script)) if option == "C" => {
-                look.carry("mapfile -C", Carried::Script(script, ShellKind::Bash));
+                look.carry("mapfile -C", Carried::Inline(script));
             }
             Step::Strange(what) => look.ask(format!("{what} is not understood")),
             Step::Option(..) | Step::Operand(_) => {}

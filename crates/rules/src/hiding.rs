@@ -1,0 +1,77 @@
+//! Texts that hold a command substitution although they are quoted: harmless until something evaluates them.
+
+use crate::script::{Parsed, Simple};
+use crate::word::Word;
+
+/// Builtins that put their arguments or their input into variables.
+const ASSIGNING: [&str; 15] = [
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "read",
+    "printf",
+    "let",
+    "unset",
+    "test",
+    "[",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "set",
+];
+
+/// Whether a script puts the text of a substitution where a variable may get it from.
+pub(crate) fn hides_substitution(parsed: &Parsed) -> bool {
+    let assigned = parsed.assigned.iter().filter_map(|(_, value)| value.as_ref()).flat_map(Word::texts);
+    let hides = |simple: &Simple| simple_hides(simple, parsed);
+    assigned.into_iter().any(holds_substitution) || parsed.simples.iter().any(hides)
+}
+
+fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
+    let name = simple.words.first().and_then(Word::text).unwrap_or_default();
+    let is_function = parsed.functions.iter().any(|function| function.name == name);
+    let arguments = || simple.words.iter().skip(1).chain(&simple.input);
+    let mut assigned = simple.assignments.iter().flat_map(Word::texts);
+    if assigned.any(|text| text.contains(['$', '`'])) {
+        return true;
+    }
+    if ASSIGNING.contains(&name) {
+        return arguments()
+            .flat_map(Word::texts)
+            .any(|text| text.contains(['$', '`']) || holds_substitution(text));
+    }
+    match name.rsplit('/').next().unwrap_or_default() {
+        // What they print may be read into a variable; what a function is given, it may evaluate.
+        "echo" | "cat" | ":" | "env" => arguments().flat_map(Word::texts).any(holds_substitution),
+        // Behind the script stand its arguments.
+        "sh" | "bash" | "zsh" | "dash" | "ksh" => {
+            simple.words.iter().skip(3).flat_map(Word::texts).any(holds_substitution)
+        }
+        _ => is_function && arguments().flat_map(Word::texts).any(holds_substitution),
+    }
+}
+
+/// Whether a text runs a command when it is expanded or, being part of a larger text, may do so.
+pub(crate) fn holds_substitution(text: &str) -> bool {
+    ["$(", "${", "$[", "`"].iter().any(|opening| text.contains(opening))
+        || text.ends_with('$')
+        || text.contains('\\') && ESCAPES.iter().any(|escape| text.contains(escape))
+}
+
+/// How `printf` and `echo -e` write a dollar sign or a backquote.
+const ESCAPES: [&str; 12] = [
+    "\\44",
+    "\\044",
+    "\\0044",
+    "\\x24",
+    "\\u24",
+    "\\u0024",
+    "\\U00000024",
+    "\\140",
+    "\\0140",
+    "\\x60",
+    "\\u60",
+    "\\u0060",
+];
