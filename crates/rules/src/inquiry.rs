@@ -11,7 +11,7 @@ use crate::script::{self, Parsed, ShellKind, Simple};
 use crate::variables::{self, Effect};
 use crate::verdict::{Judgement, Part, Reason, Verdict};
 use crate::word::{Split, Word, line, shown};
-use crate::wrapper::{self, Carried, Given, Look};
+use crate::wrapper::{self, Carried, Given, Look, Strength};
 
 /// How deeply scripts may be nested, in all.
 const DEEPEST: usize = 64;
@@ -319,8 +319,15 @@ impl<'r> Inquiry<'r> {
 
     fn judge(&mut self, given: &Given<'_>, look: &Look, place: &Place) {
         let said = self.rules.say(&look.readings, look.harmless);
-        let lifted = said.named || self.rules.allow_everything();
-        let floor = look.floors.iter().find(|floor| floor.firm || !lifted);
+        let is_unrestricted = self.rules.allow_everything();
+        let floor = look.floors.iter().find(|floor| match floor.strength {
+            Strength::Always => true,
+            Strength::UnlessUnrestricted => !is_unrestricted,
+            Strength::UnlessNamed => !is_unrestricted && !said.named,
+            Strength::UnlessDefaultAllows => {
+                self.rules.default_verdict() > Verdict::Allow && !said.names_option
+            }
+        });
         let outcome = match floor {
             Some(floor) if said.verdict < Verdict::Ask => (Verdict::Ask, Reason::Doubt(floor.why.clone())),
             _ => (said.verdict, said.reason),
@@ -374,7 +381,7 @@ impl<'r> Inquiry<'r> {
 
     /// Something that is no command, so that no rule can name it: the default holds.
     fn unnamed(&mut self, text: &str, place: &Place, why: &str) {
-        let verdict = self.rules.say(&[], None).verdict;
+        let verdict = self.rules.default_verdict();
         if verdict > Verdict::Allow {
             self.parts.push(Part::new(text, &place.within, (verdict, Reason::Doubt(why.to_owned()))));
         }

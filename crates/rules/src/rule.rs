@@ -1,8 +1,10 @@
 //! One rule: the beginning of a command, and what may become of commands that begin so.
 //!
 //! A rule that allows must be met exactly. A rule that asks or forbids is met by everything that *may* be such a command:
-//! unknown words are anything, and options may stand before a word that the rule names.
+//! unknown words are anything, options may stand before a word that the rule names, and options that the rule names may
+//! stand anywhere, in any spelling.
 
+use crate::spelling::Options;
 use crate::verdict::{Speaker, Verdict};
 use crate::word::{Split, Word, shown};
 
@@ -77,6 +79,11 @@ impl Rule {
         }
     }
 
+    /// Whether one of its words is an option.
+    pub(crate) fn names_option(&self) -> bool {
+        self.command.iter().skip(1).flatten().any(|choice| choice.starts_with('-'))
+    }
+
     /// How many words it names.
     pub(crate) fn length(&self) -> usize {
         self.command.len()
@@ -99,8 +106,10 @@ impl Rule {
         if !self.may_be_program(name) {
             return false;
         }
+        let options = self.names_option().then(|| Options::of(reading));
         let mut met = vec![false; all + 1];
         met[1] = true;
+        self.meet_options(&mut met, options.as_ref());
         let mut after_option = false;
         for place in 1..reading.words.len().min(MOST_WORDS) {
             if met[all] || !met.contains(&true) {
@@ -111,9 +120,19 @@ impl Rule {
                 continue;
             }
             met = self.after(word, &met, after_option);
+            self.meet_options(&mut met, options.as_ref());
             after_option = is_option(word);
         }
         met[all] || reading.words.len() > MOST_WORDS && met.contains(&true)
+    }
+
+    /// Options that the rule names are met wherever they stand, so that no word is used up.
+    fn meet_options(&self, met: &mut [bool], options: Option<&Options>) {
+        let Some(options) = options else { return };
+        for count in 1..self.command.len() {
+            let is_there = || self.command[count].iter().any(|choice| options.may_have(choice));
+            met[count + 1] |= met[count] && is_there();
+        }
     }
 
     fn after(&self, word: &Word, met: &[bool], after_option: bool) -> Vec<bool> {

@@ -78,13 +78,20 @@ impl Rules {
         let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
         for other in said {
             let named = strictest.named && (other.named || other.silent);
+            let names_option = strictest.names_option && (other.names_option || other.silent);
             let spoken = |said: &Said| (said.verdict, matches!(said.reason, Reason::Rule(_)));
             if spoken(&other) > spoken(&strictest) {
                 strictest = other;
             }
             strictest.named = named;
+            strictest.names_option = names_option;
         }
         strictest
+    }
+
+    /// The verdict for what no rule speaks of.
+    pub(crate) fn default_verdict(&self) -> Verdict {
+        self.layers.iter().map(|layer| layer.default).max().unwrap_or_default()
     }
 
     /// Whether there is nothing that a command could slip past.
@@ -121,7 +128,9 @@ impl Layer {
     fn say(&self, readings: &[Reading], harmless: Option<&'static str>) -> Said {
         let speaks = |rule: &Rule| readings.iter().any(|reading| rule.speaks_of(reading));
         let speaking: Vec<&(String, Rule)> = self.rules.iter().filter(|(_, rule)| speaks(rule)).collect();
-        let named = speaking.iter().any(|(_, rule)| rule.verdict == Verdict::Allow && rule.length() > 1);
+        let allows = |rule: &Rule| rule.verdict == Verdict::Allow;
+        let named = speaking.iter().any(|(_, rule)| allows(rule) && rule.length() > 1);
+        let names_option = speaking.iter().any(|(_, rule)| allows(rule) && rule.names_option());
         // Of rules that say the same, the first is named.
         let strictest = speaking.into_iter().rev().max_by_key(|(_, rule)| rule.verdict);
         let (verdict, reason) = match (strictest, harmless) {
@@ -129,7 +138,7 @@ impl Layer {
             (None, Some(why)) => (Verdict::Allow, Reason::Harmless(why)),
             (None, None) => (self.default, Reason::Default(self.said_by.clone())),
         };
-        Said { verdict, reason, named, silent: self.is_silent() }
+        Said { verdict, reason, named, names_option, silent: self.is_silent() }
     }
 }
 
@@ -139,12 +148,14 @@ pub(crate) struct Said {
     pub(crate) reason: Reason,
     /// Whether a rule allows it that names more than the program.
     pub(crate) named: bool,
+    /// Whether a rule allows it that names an option.
+    pub(crate) names_option: bool,
     silent: bool,
 }
 
 impl Said {
     fn nothing(harmless: Option<&'static str>) -> Self {
         let reason = harmless.map_or(Reason::Default(None), Reason::Harmless);
-        Self { verdict: Verdict::Allow, reason, named: false, silent: true }
+        Self { verdict: Verdict::Allow, reason, named: false, names_option: false, silent: true }
     }
 }

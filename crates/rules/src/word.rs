@@ -168,6 +168,15 @@ impl Word {
         Self { pieces, ..self.clone() }
     }
 
+    /// Its text, with something in the place of what is unknown.
+    pub(crate) fn filled_with(&self, filling: &str) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Unknown(..) => filling.to_owned(),
+        };
+        self.pieces.iter().map(text).collect()
+    }
+
     /// As it stands in the script.
     pub(crate) fn source(&self) -> &str {
         &self.source

@@ -12,6 +12,7 @@ mod prefixes;
 mod remote;
 mod search;
 mod shells;
+mod tables;
 
 use crate::rule::{Reading, is_usual_program};
 use crate::script::ShellKind;
@@ -69,8 +70,20 @@ pub(crate) enum Carried {
 #[derive(Debug)]
 pub(crate) struct Floor {
     pub(crate) why: String,
-    /// Whether it also holds for what a rule allows by name.
-    pub(crate) firm: bool,
+    pub(crate) strength: Strength,
+}
+
+/// When a reason to ask holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strength {
+    /// Whatever rules allow.
+    Always,
+    /// Where some command is restricted.
+    UnlessUnrestricted,
+    /// Unless a rule allows the command by more than the program's name.
+    UnlessNamed,
+    /// Where commands need a rule, and the one that allows this names no option.
+    UnlessDefaultAllows,
 }
 
 /// Looks at a command.
@@ -90,6 +103,7 @@ pub(crate) fn look(given: &Given<'_>) -> Look {
     remote::look(&name, given, &mut look);
     interpreters::look(&name, given, &mut look);
     git::look(&name, given, &mut look);
+    tables::look(&name, given, &mut look);
     if given.shell == ShellKind::Zsh {
         builtins::look_in_zsh(&name, given, &mut look);
     }
@@ -111,12 +125,16 @@ impl Look {
 
     /// It is asked about, whatever rules allow.
     fn ask(&mut self, why: impl Into<String>) {
-        self.floors.push(Floor { why: why.into(), firm: true });
+        self.ask_at_least(Strength::Always, why);
     }
 
     /// It is asked about, unless a rule allows it by name.
     fn ask_unless_named(&mut self, why: impl Into<String>) {
-        self.floors.push(Floor { why: why.into(), firm: false });
+        self.ask_at_least(Strength::UnlessNamed, why);
+    }
+
+    fn ask_at_least(&mut self, strength: Strength, why: impl Into<String>) {
+        self.floors.push(Floor { why: why.into(), strength });
     }
 
     fn carry(&mut self, carrier: &str, carried: Carried) {

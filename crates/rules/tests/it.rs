@@ -13,6 +13,10 @@ mod files;
 mod guide;
 #[path = "it/layers.rs"]
 mod layers;
+#[path = "it/options.rs"]
+mod options;
+#[path = "it/ordinary.rs"]
+mod ordinary;
 #[path = "it/parts.rs"]
 mod parts;
 #[path = "it/quoting.rs"]

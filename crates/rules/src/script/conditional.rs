@@ -33,6 +33,9 @@ impl Parser<'_> {
             let Some(word) = self.word()? else { return Err(self.unexpected()) };
             after_comparison = matches!(word.plain(), Some("==" | "=" | "!=" | "=~"));
             self.note_evaluated(&word, last.as_ref());
+            if word.plain() == Some("=~") {
+                self.found.assigned.push(("BASH_REMATCH".to_owned(), last.clone()));
+            }
             last = Some(word);
         }
     }

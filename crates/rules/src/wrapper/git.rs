@@ -2,7 +2,8 @@
 //! that git does not bring may be an alias for anything.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, joined};
+use super::{Carried, Given, Look, joined, tables};
+use crate::programs::Role;
 use crate::rule::Reading;
 use crate::script::{self, ShellKind};
 use crate::variables;
@@ -103,24 +104,6 @@ const COMMAND_SETTINGS: &[&str] = &[
     "credential.helper",
     "core.hookspath",
     "pager.",
-];
-
-/// Options of subcommands whose value is a command.
-const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
-    ("rebase", &["-x", "--exec"]),
-    ("difftool", &["-x", "--extcmd"]),
-    ("grep", &["-O", "--open-files-in-pager"]),
-    ("clone", &["-u", "--upload-pack", "-c", "--config", "--template"]),
-    ("init", &["--template"]),
-    ("fetch", &["--upload-pack"]),
-    ("pull", &["--upload-pack"]),
-    ("fetch-pack", &["--upload-pack", "--exec"]),
-    ("ls-remote", &["--upload-pack", "--exec"]),
-    ("push", &["--receive-pack", "--exec"]),
-    ("send-pack", &["--receive-pack", "--exec"]),
-    ("archive", &["--exec"]),
-    ("send-email", &["--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd", "--smtp-server"]),
-    ("interpret-trailers", &[]),
 ];
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
@@ -236,9 +219,12 @@ fn subcommand_of(words: &[Word], place: usize, look: &mut Look) {
         "filter-branch" => look.ask("its filters are scripts"),
         _ => {}
     }
-    let options = COMMAND_OPTIONS.iter().find(|(known, _)| *known == subcommand);
-    for option in options.map(|(_, options)| *options).unwrap_or_default() {
-        option_values(subcommand, option, (arguments, look));
+    let found = tables::look_at_subcommand(&format!("git {subcommand}"), words, place, look);
+    for setting in found.options.iter().filter(|found| found.entry.role == Role::Text) {
+        match setting.value.as_ref().and_then(Word::setting) {
+            Some((key, value)) => self::setting(key, &value, look),
+            None => look.ask("which of its settings is changed is known only when it runs"),
+        }
     }
     if arguments.iter().any(|word| word.beginning().starts_with("ext::")) {
         look.ask("an address that begins with `ext::` runs a command");
@@ -273,30 +259,5 @@ fn config(arguments: &[Word], look: &mut Look) {
         (Some(Some(key)), Some(value)) => setting(key, value, look),
         (Some(None), _) => look.ask("which of its settings is changed is known only when it runs"),
         _ => {}
-    }
-}
-
-fn option_values(subcommand: &str, option: &str, (arguments, look): (&[Word], &mut Look)) {
-    let carrier = format!("git {subcommand} {option}");
-    for (place, word) in arguments.iter().enumerate() {
-        let attached =
-            word.beginning().strip_prefix(option).map(|rest| (rest.starts_with('='), rest.is_empty()));
-        let is_short = option.len() == 2;
-        let value = match attached {
-            Some((_, true)) => arguments.get(place + 1).cloned(),
-            Some((true, _)) => Some(word.from(option.len() + 1)),
-            Some((false, false)) if is_short => Some(word.from(option.len())),
-            _ => None,
-        };
-        let Some(value) = value else { continue };
-        if option == "-c" || option == "--config" {
-            match value.setting() {
-                Some((key, value)) => setting(key, &value, look),
-                None => look.ask("which of its settings is changed is known only when it runs"),
-            }
-            continue;
-        }
-        look.ask(format!("its option `{option}` runs a command"));
-        look.carry(&carrier, Carried::Script(value, ShellKind::Posix));
     }
 }

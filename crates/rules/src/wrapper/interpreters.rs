@@ -45,7 +45,12 @@ const INTERPRETERS: &[Interpreter] = &[
 
 /// Programs that have code in their arguments only when asked.
 const EDITORS: &[(&[&str], &[&str])] = &[
-    (&["vim", "vi", "nvim", "ex", "view", "gvim", "vimdiff", "ed"], &["-c", "--cmd", "-S", "+", "-u", "-l"]),
+    (
+        &["vim", "vi", "nvim", "view", "gvim", "vimdiff"],
+        &["-c", "--cmd", "-S", "+", "-u", "-l", "-s", "-e", "-E", "-W", "-w"],
+    ),
+    // They read commands from their input, some of which run others.
+    (&["ed", "ex", "red"], &[""]),
     (
         &["emacs", "emacsclient"],
         &["-e", "--eval", "-eval", "-f", "-l", "--load", "-load", "--funcall", "-batch", "--batch"],
@@ -67,7 +72,6 @@ const EDITORS: &[(&[&str], &[&str])] = &[
             "-batch",
         ],
     ),
-    (&["sqlite3", "psql", "mysql"], &["-cmd", "\\!"]),
     (&["jshell"], &["-"]),
 ];
 
@@ -75,12 +79,6 @@ const CODE: &str = "it runs code of another language that is not looked at";
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     let arguments = &given.words[1..];
-    if matches!(name, "awk" | "gawk" | "mawk" | "nawk") {
-        return awk(arguments, look);
-    }
-    if matches!(name, "sed" | "gsed") {
-        return sed(arguments, look);
-    }
     if let Some((_, options)) = EDITORS.iter().find(|(names, _)| names.contains(&name)) {
         let takes_code = |word: &Word| options.iter().any(|option| word.beginning().starts_with(option));
         if arguments.iter().any(|word| takes_code(word) || word.split() == Split::Words) {
@@ -108,9 +106,12 @@ impl Interpreter {
             if word.split() == Split::Words || self.takes_code(word) {
                 return look.ask_unless_named(CODE);
             }
-            if matches!(word.text(), Some("--version" | "-V" | "--help" | "-h")) || text.starts_with("-m") {
-                // A module is judged by its name, as a file is.
+            if matches!(word.text(), Some("--version" | "-V" | "--help" | "-h")) {
                 return;
+            }
+            if let Some(at) = self.module_option(text) {
+                let attached = Some(word.from(at + 1)).filter(|module| !module.is(""));
+                return module(attached.as_ref().or_else(|| words.next()), look);
             }
             if is_option {
                 if self.values.contains(&text) {
@@ -126,6 +127,16 @@ impl Interpreter {
         look.ask_unless_named("it reads code of another language from its input");
     }
 
+    /// Where `m` stands in a word with short options, as in `python3 -Im timeit`.
+    fn module_option(&self, text: &str) -> Option<usize> {
+        let is_cluster = text.starts_with('-') && !text.starts_with("--");
+        let has_modules = self.names.contains(&"python");
+        let at = text.find('m').filter(|_| is_cluster && has_modules)?;
+        // Behind an option that takes a value, it is part of that.
+        let takes_value = |letter: &str| text[..at].contains(letter.trim_start_matches('-'));
+        (!self.values.iter().any(|value| takes_value(value))).then_some(at)
+    }
+
     /// Also in a word with several short options, as in `perl -ne`.
     fn takes_code(&self, word: &Word) -> bool {
         let text = word.beginning();
@@ -138,56 +149,12 @@ impl Interpreter {
     }
 }
 
-/// Its programs are everywhere and mostly only print; those that can run commands are asked about.
-fn awk(arguments: &[Word], look: &mut Look) {
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.text() {
-            Some("-F" | "-v" | "--field-separator" | "--assign") => {
-                words.next();
-            }
-            Some("-f" | "--file") => {
-                if words.next().and_then(Word::text).is_none_or(is_made_up) {
-                    look.ask_unless_named(CODE);
-                }
-                return;
-            }
-            Some(option) if option.len() > 1 && option.starts_with('-') && !runs_in_awk(option) => {}
-            Some(program) if !runs_in_awk(program) => return,
-            _ => return look.ask_unless_named(CODE),
-        }
+/// A module of Python is judged by its name, as a file is; but some run the code that they are given.
+fn module(module: Option<&Word>, look: &mut Look) {
+    const RUNNING: [&str; 9] =
+        ["timeit", "pdb", "bdb", "code", "runpy", "IPython", "ptpython", "bpython", "idlelib"];
+    let name = module.and_then(Word::text).map(|name| name.split('.').next().unwrap_or_default());
+    if name.is_none_or(|name| RUNNING.contains(&name)) {
+        look.ask_unless_named(CODE);
     }
-}
-
-fn runs_in_awk(program: &str) -> bool {
-    program.contains("system") || program.contains(['|', '@']) || program.contains("getline")
-}
-
-/// GNU sed runs commands with `e`, alone or as a flag of `s`.
-fn sed(arguments: &[Word], look: &mut Look) {
-    let may_run = |word: &Word| match word.text() {
-        Some(text) => !text.starts_with("--") && runs_in_sed(text),
-        None => {
-            word.texts().any(runs_in_sed) || word.texts().next().is_none() && word.split() != Split::Files
-        }
-    };
-    if arguments.iter().any(may_run) {
-        look.ask_unless_named("its script may run commands");
-    }
-}
-
-/// An `e` behind which a command of sed may end or an argument begin, and before which nothing of a word stands.
-fn runs_in_sed(script: &str) -> bool {
-    let flags = |c: char| c.is_ascii_digit() || "gpiImM".contains(c);
-    let bytes: Vec<char> = script.chars().collect();
-    (0..bytes.len()).any(|place| {
-        if bytes[place] != 'e' {
-            return false;
-        }
-        let before = bytes[..place].iter().rev().find(|c| !flags(**c));
-        let after = bytes[place + 1..].iter().find(|c| !flags(**c));
-        let begins = before.is_none_or(|c| !c.is_alphanumeric() && *c != '-' && *c != '_' && *c != '.');
-        let ends = after.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '}'));
-        begins && ends
-    })
 }

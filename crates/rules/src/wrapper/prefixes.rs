@@ -202,6 +202,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
             }
         }
         "windlass" => of_windlass(given, look),
+        "cmake" if given.words.iter().any(|word| word.is("-E")) => vague(name, given.words, look),
         _ if VAGUE.contains(&name) => vague(name, given.words, look),
         _ => {}
     }
@@ -211,7 +212,7 @@ impl Prefix {
     fn look(&self, name: &str, given: &Given<'_>, look: &mut Look) {
         let mut walk = Walk::new(given.words);
         let mut operands = 0;
-        let mut changes = false;
+        let (mut changes, mut writes) = (false, false);
         let command = loop {
             match walk.next(self.spec) {
                 None => break None,
@@ -223,6 +224,8 @@ impl Prefix {
                     if carrying_option((name, &option, value.as_ref()), given, &walk, look) {
                         return;
                     }
+                    writes |=
+                        matches!((name, option.as_str()), ("time" | "strace" | "ltrace", "o" | "output"));
                     changes |= matches!(option.as_str(), "e" | "edit" | "l" | "list" | "v" | "validate");
                 }
                 Some(Step::Operand(place)) => match given.words[place].setting() {
@@ -249,7 +252,7 @@ impl Prefix {
             }
             (None, _) => {}
         }
-        if self.kind == Kind::Transparent {
+        if self.kind == Kind::Transparent && !writes {
             look.is_transparent(given);
         }
     }

@@ -1,10 +1,11 @@
-//! Programs that take a script as the value of an option or as their last words: `ssh`, `su`, `flock`, `watch`, and options
-//! such as `rsync -e` by which others run programs.
+//! Programs that take a script as the value of an option or as their last words: `ssh`, `su`, `flock`, `watch`.
 
+use super::builtins::is_made_up;
 use super::options::{Spec, Step, Walk};
 use super::{Carried, Given, Look, head, joined};
+use crate::languages::{self, Meaning};
 use crate::script::ShellKind;
-use crate::word::{Split, Word};
+use crate::word::Word;
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     match name {
@@ -20,7 +21,8 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
             look.ask("it runs commands in a terminal of its own");
             last_words(name, given.words, look);
         }
-        _ => by_option(name, given.words, look),
+        "socat" if given.words.iter().any(runs_in_socat) => look.ask("one of its addresses runs a command"),
+        _ => {}
     }
 }
 
@@ -35,8 +37,13 @@ fn ssh(words: &[Word], look: &mut Look) {
             Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
             Some(Step::Option(option, value)) => {
                 without_command |= matches!(option.as_str(), "N" | "W" | "O" | "Q" | "V" | "G");
-                if option == "o" {
-                    ssh_setting(value.as_ref(), look);
+                match (option.as_str(), value) {
+                    ("o", value) => ssh_setting(value.as_ref(), look),
+                    ("I", _) => look.ask("its option `-I` loads code"),
+                    ("F", value) if value.as_ref().and_then(Word::text).is_none_or(is_made_up) => {
+                        look.ask("what it reads its settings from is known only when it runs");
+                    }
+                    _ => {}
                 }
             }
             Some(Step::Operand(place)) if host => {
@@ -53,11 +60,9 @@ fn ssh(words: &[Word], look: &mut Look) {
 fn ssh_setting(value: Option<&Word>, look: &mut Look) {
     let text = value.and_then(Word::text).map(str::to_owned);
     let Some(text) = text else { return look.ask("one of its settings is known only when it runs") };
-    let (key, command) = text.split_once(['=', ' ']).unwrap_or((&text, ""));
-    let key = key.trim().to_ascii_lowercase();
-    if key.ends_with("command") || key == "knownhostscommand" || key == "pkcs11provider" {
-        look.ask(format!("its setting `{key}` runs a command"));
-        look.carry("ssh -o", Carried::Script(Word::literal(command.trim()), ShellKind::Posix));
+    if let Meaning::Runs(Some(command)) = languages::ssh_setting(&text) {
+        look.ask(format!("its setting `{text}` runs a command"));
+        look.carry("ssh -o", Carried::Script(Word::literal(command), ShellKind::Posix));
     }
 }
 
@@ -100,7 +105,6 @@ fn flock(given: &Given<'_>, look: &mut Look) {
     };
     let mut walk = Walk::new(given.words);
     let mut file = false;
-    look.is_transparent(given);
     loop {
         match walk.next(SPEC) {
             None => break,
@@ -189,85 +193,6 @@ fn last_words(name: &str, words: &[Word], look: &mut Look) {
 /// `sh -c` around a text, as programs do that take a script in one word.
 fn script_words(script: &Word) -> Vec<Word> {
     vec![Word::literal("sh"), Word::literal("-c"), script.clone()]
-}
-
-/// Options by which ordinary programs run others.
-const BY_OPTION: &[(&str, &[&str])] = &[
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
-    ("scp", &["-S"]),
-    ("sftp", &["-S"]),
-    (
-        "tar",
-        &[
-            "--to-command",
-            "-I",
-            "--use-compress-program",
-            "--rsh-command",
-            "-F",
-            "--info-script",
-            "--new-volume-script",
-        ],
-    ),
-    ("gtar", &["--to-command", "-I", "--use-compress-program", "--rsh-command", "-F", "--info-script"]),
-    ("bsdtar", &["--use-compress-program"]),
-    ("sort", &["--compress-program"]),
-    ("split", &["--filter"]),
-    ("man", &["-P", "--pager", "-H", "--html", "-B", "--browser"]),
-    ("zip", &["-TT", "--unzip-command"]),
-    ("tcpdump", &["-z"]),
-    ("npx", &["-c", "--call"]),
-    ("npm", &["-c", "--call", "--script-shell"]),
-    ("pnpm", &["-c", "--script-shell"]),
-    ("make", &["--eval", "-E"]),
-    ("gmake", &["--eval", "-E"]),
-    ("rg", &["--pre", "--hostname-bin"]),
-    ("ripgrep", &["--pre"]),
-    ("less", &["-k"]),
-    ("wget", &["--use-askpass"]),
-    ("rake", &["-e", "-E"]),
-    ("cargo", &["--config"]),
-    ("go", &["-exec", "-toolexec"]),
-    ("nix-shell", &["--run", "--command"]),
-    ("nix", &["--command", "-c"]),
-    ("poetry", &["--exec"]),
-    ("mutt", &["-e"]),
-    ("socat", &[]),
-    ("nc", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
-    ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
-];
-
-fn by_option(name: &str, words: &[Word], look: &mut Look) {
-    let Some((_, options)) = BY_OPTION.iter().find(|(program, _)| *program == name) else { return };
-    if name == "socat" && words.iter().any(runs_in_socat) {
-        look.ask("one of its addresses runs a command");
-    }
-    for (place, word) in words.iter().enumerate().skip(1) {
-        for option in *options {
-            if let Some(script) = value_of(word, option, words.get(place + 1)) {
-                look.ask(format!("its option `{option}` runs a command"));
-                look.carry(name, Carried::Script(script, ShellKind::Posix));
-            }
-        }
-        if word.beginning().starts_with("--checkpoint-action") {
-            let value = word.beginning().split_once("exec=").map(|(_, script)| script.to_owned());
-            look.ask("its option `--checkpoint-action` runs a command");
-            look.carried.extend(value.map(|it| Carried::Script(Word::literal(it), ShellKind::Posix)));
-        }
-    }
-}
-
-/// The value of an option, beside it or attached.
-fn value_of(word: &Word, option: &str, next: Option<&Word>) -> Option<Word> {
-    if word.is(option) {
-        return Some(next.cloned().unwrap_or_else(|| Word::unknown("…", Split::Words)));
-    }
-    let rest = word.beginning().strip_prefix(option)?;
-    let is_short = !option.starts_with("--") && option.len() == 2;
-    match rest.strip_prefix('=') {
-        Some(_) => Some(word.from(option.len() + 1)),
-        None if is_short && !rest.is_empty() => Some(word.from(option.len())),
-        None => None,
-    }
 }
 
 fn runs_in_socat(word: &Word) -> bool {

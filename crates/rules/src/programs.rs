@@ -1,0 +1,159 @@
+//! Programs as data: which options they have, which of those take values, which are the same option in other words, and
+//! which make the program run a command, read code or write a file.
+//!
+//! A program whose table is complete is asked about when it is given an option that is not in it. Other tables list only
+//! what matters, because the program has too many options or too many versions.
+
+mod arguments;
+mod table;
+mod tools;
+
+pub(crate) use self::arguments::{Arguments, Found, read};
+
+/// A program, or a subcommand of one.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) names: &'static [&'static str],
+    pub(crate) style: Style,
+    pub(crate) coverage: Coverage,
+    /// Options, separated by blanks: `name,same:=role`. One letter is a short option, more are a long one. Behind the names,
+    /// `:` takes a value and `?` takes one only if it is attached; `*` stands for any end of the name. Then comes the role.
+    pub(crate) options: &'static str,
+}
+
+/// How a program reads its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Short ones may be bundled, long ones may be shortened, and all may stand behind operands.
+    Gnu,
+    /// The same, and a first word without a dash is a bundle too, as in `tar xzf`.
+    Tar,
+    /// Long options must be written out.
+    Exact,
+    /// Long options have one dash, as in `gcc -wrapper`.
+    Dash,
+}
+
+/// Whether a table has all options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    Complete,
+    Partial,
+}
+
+/// One option of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its names, separated by commas.
+    pub(crate) names: &'static str,
+    pub(crate) takes: Takes,
+    pub(crate) role: Role,
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Nothing,
+    Value,
+    Attached,
+}
+
+/// What an option makes of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Plain,
+    /// Its value is a command.
+    Run,
+    /// Its value is code of another language.
+    Code,
+    /// Its value is a script in the program's own small language.
+    Text,
+    /// Its value is a file with code.
+    File,
+    /// It makes the program write a file.
+    Write,
+    /// It makes the program run something.
+    Ask,
+}
+
+impl Program {
+    /// The table of a program, by its file name, or of a subcommand, as in `git push`.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        table::PROGRAMS.iter().chain(tools::PROGRAMS).find(|program| program.names.contains(&name))
+    }
+
+    /// Its options.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + Clone + use<> {
+        self.options.split_ascii_whitespace().map(Entry::parse)
+    }
+
+    /// Whether some of its options run commands or read code.
+    pub(crate) fn can_run(&self) -> bool {
+        self.entries().any(|entry| !matches!(entry.role, Role::Plain | Role::Write))
+    }
+}
+
+impl Entry {
+    fn parse(text: &'static str) -> Self {
+        let (text, role) = match text.split_once('=') {
+            Some((text, role)) => (text, Role::parse(role)),
+            None => (text, Role::Plain),
+        };
+        let (names, takes) = match (text.strip_suffix(':'), text.strip_suffix('?')) {
+            (Some(names), _) => (names, Takes::Value),
+            (_, Some(names)) => (names, Takes::Attached),
+            _ => (text, Takes::Nothing),
+        };
+        Self { names, takes, role }
+    }
+
+    /// Whether this is one of its names.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.names.split(',').any(|known| match known.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => known == name,
+        })
+    }
+
+    /// Whether one of its long names begins so.
+    pub(crate) fn begins_with(&self, beginning: &str) -> bool {
+        self.names.split(',').any(|known| known.len() > 1 && known.starts_with(beginning))
+    }
+}
+
+impl Role {
+    fn parse(role: &str) -> Self {
+        match role {
+            "run" => Self::Run,
+            "code" => Self::Code,
+            "text" => Self::Text,
+            "file" => Self::File,
+            "write" => Self::Write,
+            _ => Self::Ask,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_of_the_tables_is_well_formed() {
+        for program in table::PROGRAMS.iter().chain(tools::PROGRAMS) {
+            let mut seen = Vec::new();
+            for entry in program.entries() {
+                let names =
+                    program.options.split_ascii_whitespace().find(|text| text.starts_with(entry.names));
+                let role = names.and_then(|text| text.split_once('=')).map(|(_, role)| role);
+                let known = ["run", "code", "text", "file", "write", "ask"];
+                assert!(role.is_none_or(|role| known.contains(&role)), "{:?}: {names:?}", program.names);
+                for name in entry.names.split(',') {
+                    assert!(!name.is_empty() && !name.starts_with('-'), "{:?}: {names:?}", program.names);
+                    assert!(!seen.contains(&name), "{:?}: {name} twice", program.names);
+                    seen.push(name);
+                }
+            }
+        }
+    }
+}

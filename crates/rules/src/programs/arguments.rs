@@ -1,0 +1,186 @@
+//! A program's arguments, read by its table: which options are there, in whatever spelling, with which values.
+
+use super::{Coverage, Entry, Program, Style, Takes};
+use crate::word::Word;
+
+/// What stands in the arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments {
+    pub(crate) options: Vec<Found>,
+    /// Words that are no options, by their places.
+    pub(crate) operands: Vec<usize>,
+    /// Options that are not in the table, as they are written.
+    pub(crate) unknown: Vec<String>,
+    /// Words that may turn out to be options, by their places.
+    pub(crate) vague: Vec<usize>,
+}
+
+/// An option that stands there, or may.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) entry: Entry,
+    pub(crate) value: Option<Word>,
+}
+
+/// Reads the words from a place on.
+pub(crate) fn read(program: &Program, words: &[Word], from: usize) -> Arguments {
+    let mut reader = Reader { program, words, at: from, found: Arguments::default() };
+    reader.all(from);
+    reader.found
+}
+
+struct Reader<'a> {
+    program: &'a Program,
+    words: &'a [Word],
+    at: usize,
+    found: Arguments,
+}
+
+impl Reader<'_> {
+    fn all(&mut self, from: usize) {
+        while let Some(word) = self.words.get(self.at).cloned() {
+            let place = self.at;
+            self.at += 1;
+            let beginning = word.beginning();
+            if word.is("--") && self.program.style != Style::Dash {
+                self.found.operands.extend(self.at..self.words.len());
+                return;
+            }
+            let is_bundle = self.program.style == Style::Tar && place == from && word.text().is_some();
+            if beginning.is_empty() && word.text().is_none() {
+                self.found.vague.push(place);
+                self.found.operands.push(place);
+            } else if !beginning.starts_with('-') && is_bundle {
+                self.old_bundle(beginning);
+            } else if !beginning.starts_with('-') || word.is("-") {
+                self.found.operands.push(place);
+            } else if self.program.style == Style::Dash {
+                self.dash(&word);
+            } else if beginning.starts_with("--") {
+                self.long(&word);
+            } else {
+                self.bundle(&word.from(1));
+            }
+        }
+    }
+
+    /// Splits `name=value`; no name, if it is known only when it runs.
+    fn split(&mut self, word: &Word, dashes: usize) -> Option<(String, Option<Word>)> {
+        let option = word.from(dashes);
+        if let Some((name, value)) = option.setting() {
+            return Some((name.to_owned(), Some(value)));
+        }
+        match option.text() {
+            Some(name) => Some((name.to_owned(), None)),
+            None => {
+                self.unknown(word.source());
+                None
+            }
+        }
+    }
+
+    fn long(&mut self, word: &Word) {
+        let Some((name, attached)) = self.split(word, 2) else { return };
+        let entries = self.program.entries();
+        let exact: Vec<Entry> =
+            entries.clone().filter(|entry| name.len() > 1 && entry.is_named(&name)).collect();
+        let shortened = || {
+            let may_be_shortened = self.program.style != Style::Exact && !name.is_empty();
+            entries.filter(|entry| may_be_shortened && entry.begins_with(&name)).collect()
+        };
+        // Of several that it may be, all count.
+        let meant: Vec<Entry> = if exact.is_empty() { shortened() } else { exact };
+        if meant.is_empty() {
+            self.unknown(&format!("--{name}"));
+        }
+        let takes_next = attached.is_none() && meant.iter().any(|entry| entry.takes == Takes::Value);
+        let value = if takes_next { self.next() } else { attached };
+        self.found.options.extend(meant.into_iter().map(|entry| Found { entry, value: value.clone() }));
+    }
+
+    fn dash(&mut self, word: &Word) {
+        let dashes = word.beginning().len() - word.beginning().trim_start_matches('-').len();
+        let whole = word.beginning()[dashes..].to_owned();
+        let attached = whole.find('=').map(|at| word.from(dashes + at + 1));
+        let name = whole.split('=').next().unwrap_or_default();
+        let entries = self.program.entries();
+        let exact = entries.clone().find(|entry| entry.names.split(',').any(|known| known == name));
+        let longest = |entry: &Entry| {
+            entry
+                .names
+                .split(',')
+                .filter(|it| whole.starts_with(it.trim_end_matches('*')))
+                .map(str::len)
+                .max()
+        };
+        let entry = exact.or_else(|| entries.filter(|entry| entry.is_named(&whole)).max_by_key(longest));
+        let Some(entry) = entry else {
+            return self.unknown(word.source());
+        };
+        let value = match (entry.takes, attached) {
+            (Takes::Value, None) => self.next(),
+            (_, attached) => attached.or_else(|| Some(word.clone())),
+        };
+        self.found.options.push(Found { entry, value });
+    }
+
+    /// `-abc`, of which the last may take the rest or the next word as its value.
+    fn bundle(&mut self, letters: &Word) {
+        let mut rest = letters.clone();
+        loop {
+            if rest.is("") {
+                return;
+            }
+            let Some(letter) = rest.beginning().chars().next() else {
+                return self.unknown(letters.source());
+            };
+            let pair = rest.beginning().get(..2).unwrap_or_default();
+            let is_pair =
+                |entry: &Entry| self.program.style == Style::Exact && pair.len() == 2 && entry.names == pair;
+            let length =
+                if self.program.entries().any(|entry| is_pair(&entry)) { 2 } else { letter.len_utf8() };
+            let name = rest.beginning()[..length].to_owned();
+            rest = rest.from(length);
+            let Some(entry) = self.program.entries().find(|entry| entry.is_named(&name)) else {
+                self.unknown(&format!("-{name}"));
+                if self.program.coverage == Coverage::Complete {
+                    return;
+                }
+                continue;
+            };
+            let value = match entry.takes {
+                Takes::Nothing => None,
+                Takes::Value if rest.is("") => self.next(),
+                Takes::Value | Takes::Attached => Some(rest.clone()).filter(|rest| !rest.is("")),
+            };
+            self.found.options.push(Found { entry, value });
+            if entry.takes != Takes::Nothing {
+                return;
+            }
+        }
+    }
+
+    /// `tar xzf`: values follow in the order of their letters.
+    fn old_bundle(&mut self, letters: &str) {
+        for letter in letters.chars() {
+            let name = letter.to_string();
+            match self.program.entries().find(|entry| entry.is_named(&name)) {
+                Some(entry) => {
+                    let value = if entry.takes == Takes::Value { self.next() } else { None };
+                    self.found.options.push(Found { entry, value });
+                }
+                None => self.unknown(&name),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Word> {
+        let value = self.words.get(self.at).cloned();
+        self.at += 1;
+        value
+    }
+
+    fn unknown(&mut self, option: &str) {
+        self.found.unknown.push(option.to_owned());
+    }
+}
