@@ -15,6 +15,8 @@ mod guide;
 mod layers;
 #[path = "it/options.rs"]
 mod options;
+#[path = "it/oracle.rs"]
+mod oracle;
 #[path = "it/ordinary.rs"]
 mod ordinary;
 #[path = "it/parts.rs"]
