@@ -224,7 +224,9 @@ impl<'r> Inquiry<'r> {
     /// A call of one of the script's own functions, which is judged where it is defined.
     fn function(&mut self, simple: &Simple, place: &Place) {
         self.assignments(simple, place);
-        self.given(simple, place, Some("a function of this script"));
+        let look = self.given(simple, place, Some("a function of this script"));
+        // Some shells prefer a builtin to a function of its name.
+        self.carry(&look, place);
     }
 
     fn assignments(&mut self, simple: &Simple, place: &Place) {

@@ -36,13 +36,13 @@ impl<'s> Scanner<'s> {
             match self.rest.chars().next()? {
                 '/' => {
                     self.rest = &self.rest[1..];
-                    self.section('/')?;
+                    self.regex('/')?;
                     self.rest = self.rest.trim_start_matches(['I', 'M']);
                 }
                 '\\' => {
                     self.rest = &self.rest[1..];
                     let delimiter = self.bump()?;
-                    self.section(delimiter)?;
+                    self.regex(delimiter)?;
                     self.rest = self.rest.trim_start_matches(['I', 'M']);
                 }
                 c if c.is_ascii_digit() || "$,~+!".contains(c) => self.rest = &self.rest[1..],
@@ -94,7 +94,7 @@ impl<'s> Scanner<'s> {
 
     fn substitute(&mut self) -> Option<()> {
         let delimiter = self.bump()?;
-        self.section(delimiter)?;
+        self.regex(delimiter)?;
         self.section(delimiter)?;
         loop {
             match self.rest.chars().next() {
@@ -115,26 +115,53 @@ impl<'s> Scanner<'s> {
         matches!(self.rest.chars().next(), None | Some(';' | '\n' | '}' | '#')).then_some(())
     }
 
-    /// Up to behind the delimiter. Within brackets a delimiter still ends a regular expression of `s` and `y`, but not one
-    /// of an address; both ways to read it must agree.
+    /// A replacement, up to behind the delimiter.
     fn section(&mut self, delimiter: char) -> Option<()> {
-        let (mut escaped, mut bracket) = (false, false);
-        for (at, c) in self.rest.char_indices() {
+        let mut characters = self.rest.char_indices();
+        while let Some((at, c)) = characters.next() {
             match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                _ if c == delimiter && bracket => return None,
+                '\\' => drop(characters.next()?),
+                '\n' => return None,
                 _ if c == delimiter => {
                     self.rest = &self.rest[at + c.len_utf8()..];
                     return Some(());
                 }
-                '[' => bracket = true,
-                ']' => bracket = false,
-                '\n' if delimiter != '\n' && bracket => bracket = false,
                 _ => {}
             }
         }
         None
+    }
+
+    /// A regular expression, up to behind the delimiter. In brackets a delimiter does not end it; a sed that does not know
+    /// that refuses the whole script, because the brackets are not closed then.
+    fn regex(&mut self, delimiter: char) -> Option<()> {
+        loop {
+            match self.bump()? {
+                c if c == delimiter => return Some(()),
+                '\\' => drop(self.bump()?),
+                '\n' => return None,
+                '[' => self.brackets()?,
+                _ => {}
+            }
+        }
+    }
+
+    fn brackets(&mut self) -> Option<()> {
+        self.rest = self.rest.strip_prefix('^').unwrap_or(self.rest);
+        self.rest = self.rest.strip_prefix(']').unwrap_or(self.rest);
+        loop {
+            match self.bump()? {
+                ']' => return Some(()),
+                '\n' => return None,
+                // Whether it escapes the bracket depends on the sed.
+                '\\' if self.rest.starts_with(']') => return None,
+                '[' if self.rest.starts_with([':', '.', '=']) => {
+                    let end = self.rest[1..].find(']')?;
+                    self.rest = &self.rest[end + 2..];
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Text of `a`, `i` and `c`: to the end of the line, and further if that is escaped.
@@ -196,6 +223,9 @@ mod tests {
             "s/a/x\\\ny/",
             "\\,x,d",
             "/[0-9]e/p",
+            "s/[^/]*$//",
+            "s/[[:space:]/]x/e/",
+            "s/[]/]e/x/",
         ] {
             assert_eq!(meaning(script), Meaning::Harmless, "{script}");
         }
@@ -220,7 +250,8 @@ mod tests {
             "i\\\ntext\ne x",
             "s/a/b",
             "k",
-            "s/[/]e/x/",
+            "s/[/e x",
+            "s/[\\]/e;s/]/x/",
             "w f\ne x",
         ] {
             assert_eq!(meaning(script), Meaning::Runs(None), "{script}");

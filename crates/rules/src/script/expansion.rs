@@ -31,13 +31,22 @@ impl Parser<'_> {
                 let origin = if b"#?$!".contains(&byte) { Origin::Number } else { Origin::Anywhere };
                 builder.expansion(if byte == b'@' { Split::Words } else { split }, origin);
             }
-            Some(b'^' | b'=' | b'~' | b'+') if self.shell == ShellKind::Zsh => {
+            Some(byte @ (b'^' | b'=' | b'~' | b'+')) if self.shell == ShellKind::Zsh => {
+                self.note_pattern(byte == b'~');
                 self.at += 1;
                 builder.unknown(Split::Words);
             }
             _ => builder.quoted("$"),
         }
         Ok(())
+    }
+
+    /// zsh expands patterns in a value that is asked for with `~`, and a pattern can hold code that it runs.
+    fn note_pattern(&mut self, is_pattern: bool) {
+        if is_pattern {
+            let doubt = self.wrong("`~` expands a pattern in a variable's value, which can run commands");
+            self.found.doubts.push(doubt);
+        }
     }
 
     /// In zsh a key may stand behind a variable without braces. Only its expression is noted here.
@@ -173,6 +182,9 @@ impl Parser<'_> {
         if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|' | b'(' | b'\\')) {
             return Err(self.wrong("this kind of `${` is not understood"));
         }
+        let flags = self.rest().bytes().take_while(|byte| b"=^~+".contains(byte));
+        let is_pattern = self.shell == ShellKind::Zsh && flags.into_iter().any(|byte| byte == b'~');
+        self.note_pattern(is_pattern);
         let assigned = self.assigned_name();
         let mut default = WordBuilder::default();
         self.deeper(|parser| {

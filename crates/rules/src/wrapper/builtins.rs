@@ -66,7 +66,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         "jobs" if arguments.first().is_some_and(|word| word.is("-x")) => {
             look.carry_command("jobs -x", &arguments[1..]);
         }
-        "set" if arguments.iter().any(|word| word.beginning().starts_with("-k")) => {
+        "set" if changes_reading(arguments) => {
             look.ask("it changes what later commands mean");
         }
         "emulate" => emulate(given.words, look),
@@ -78,6 +78,16 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         }
         _ => {}
     }
+}
+
+/// `set -k` takes assignments out of arguments, and with a history `!` brings back earlier lines.
+fn changes_reading(arguments: &[Word]) -> bool {
+    let options = arguments.iter().take_while(|word| !word.is("--"));
+    options.into_iter().any(|word| {
+        let text = word.beginning();
+        text.starts_with('-') && text.contains(['k', 'H'])
+            || matches!(text, "keyword" | "history" | "histexpand")
+    })
 }
 
 /// `hash -p file name`, in any order of its options, and `hash name=file` of zsh.

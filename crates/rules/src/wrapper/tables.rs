@@ -52,7 +52,9 @@ fn option(name: &str, found: &Found, look: &mut Look) {
     match found.entry.role {
         Role::Plain => {}
         Role::Run => {
-            look.ask(format!("its option `{spelled}` runs a command"));
+            if !value().text().is_some_and(is_usual) {
+                look.ask(format!("its option `{spelled}` runs a command"));
+            }
             look.carry(name, Carried::Script(value(), ShellKind::Posix));
         }
         Role::Ask => look.ask(format!("its option `{spelled}` may run a command")),
@@ -71,6 +73,17 @@ fn option(name: &str, found: &Found, look: &mut Look) {
         Role::Text if name.starts_with("git ") => {}
         Role::Text => text(name, first, &value(), look),
     }
+}
+
+/// Whether a command is what such options are there for: a compressor, ssh, or a pager, with plain options.
+fn is_usual(command: &str) -> bool {
+    const USUAL: [&str; 18] = [
+        "gzip", "pigz", "bzip2", "pbzip2", "lbzip2", "xz", "pxz", "pixz", "zstd", "zstdmt", "lz4", "lzop",
+        "lzip", "lzma", "brotli", "ssh", "cat", "less",
+    ];
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./=:@".contains(c);
+    let name = command.split(' ').next().unwrap_or_default();
+    USUAL.contains(&name) && command.chars().all(is_plain)
 }
 
 /// A script in a small language.

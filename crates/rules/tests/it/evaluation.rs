@@ -140,6 +140,8 @@ const EVALUATED: &[&str] = &[
     "(git() { :; }); @@",
     "if false; then git() { :; }; fi; @@",
     "@@; git() { :; }",
+    "set -o history; set -H; echo x; !!",
+    "eval() { :; }; eval @@",
     "bash -c 'git() { :; }'; @@",
 ];
 
@@ -197,6 +199,8 @@ fn other_shells_evaluate_more() {
         "NULLCMD=@@; < file",
         "ulimit -c 'path[$(@@)]'",
         "eval '=git push'",
+        "x='*(e:git\\ push:)'; : $~x",
+        "x='*(e:git\\ push:)'; : \"${~x}\"",
     ] {
         let script = script.replace("@@", "git push");
         let judgement = rules.judge_script(&script, ShellKind::Zsh);
