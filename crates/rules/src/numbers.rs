@@ -66,6 +66,9 @@ const SET_BY_SHELL: &[&str] = &[
 const COUNTERS: &[&str] =
     &["RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "BASHPID", "PPID", "UID", "EUID"];
 
+/// How often variables are compared with each other: as long as a chain of variables may be that are not numbers.
+const MOST_ROUNDS: usize = 64;
+
 /// Stand for expansions in an expression: one that is a number, and one that is some harmless expression.
 const NUMBER: char = '\u{1}';
 const VARIABLE: char = '\u{2}';
@@ -85,7 +88,7 @@ impl Numbers {
         let (mut values, spoilt) = assigned(parsed);
         values.retain(|name, _| !spoilt.contains(name) && !is_set_by_shell(name));
         numbers.names.extend(values.keys().cloned());
-        loop {
+        for _ in 0..MOST_ROUNDS {
             let wrong: Vec<String> = values
                 .iter()
                 .filter(|(_, values)| !values.iter().all(|value| numbers.is_number(value)))
@@ -99,6 +102,7 @@ impl Numbers {
                 numbers.names.remove(&name);
             }
         }
+        Self::unknown(shell)
     }
 
     /// Whether evaluating this word runs nothing.

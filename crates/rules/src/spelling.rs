@@ -37,7 +37,8 @@ impl Options {
         if self.before_operands_only().filter(is_vague).any(|word| !self.is_value(word)) {
             return true;
         }
-        self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
+        let has_more = self.known.as_ref().is_some_and(|(_, arguments)| arguments.too_many);
+        has_more || self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
     }
 
     /// What the table says; nothing, if the option is not in it.

@@ -13,6 +13,8 @@ pub(crate) struct Arguments {
     pub(crate) unknown: Vec<String>,
     /// Words that may turn out to be options, by their places.
     pub(crate) vague: Vec<usize>,
+    /// Whether there are more than can be looked at.
+    pub(crate) too_many: bool,
 }
 
 /// An option that stands there, or may.
@@ -21,6 +23,10 @@ pub(crate) struct Found {
     pub(crate) entry: Entry,
     pub(crate) value: Option<Word>,
 }
+
+/// How many options are looked at, and how many letters of a bundle. More are not understood.
+const MOST_OPTIONS: usize = 512;
+const LONGEST_BUNDLE: usize = 32;
 
 /// Reads the words from a place on.
 pub(crate) fn read(program: &Program, words: &[Word], from: usize) -> Arguments {
@@ -42,6 +48,10 @@ impl Reader<'_> {
             let place = self.at;
             self.at += 1;
             let beginning = word.beginning();
+            if self.found.options.len() + self.found.unknown.len() > MOST_OPTIONS {
+                self.found.too_many = true;
+                return;
+            }
             if word.is("--") && self.program.style != Style::Dash {
                 self.found.operands.extend(self.at..self.words.len());
                 return;
@@ -127,7 +137,7 @@ impl Reader<'_> {
     /// `-abc`, of which the last may take the rest or the next word as its value.
     fn bundle(&mut self, letters: &Word) {
         let mut rest = letters.clone();
-        loop {
+        for _ in 0..LONGEST_BUNDLE {
             if rest.is("") {
                 return;
             }
@@ -158,11 +168,13 @@ impl Reader<'_> {
                 return;
             }
         }
+        self.found.too_many |= !rest.is("");
     }
 
     /// `tar xzf`: values follow in the order of their letters.
     fn old_bundle(&mut self, letters: &str) {
-        for letter in letters.chars() {
+        self.found.too_many |= letters.len() > LONGEST_BUNDLE;
+        for letter in letters.chars().take(LONGEST_BUNDLE) {
             let name = letter.to_string();
             match self.program.entries().find(|entry| entry.is_named(&name)) {
                 Some(entry) => {

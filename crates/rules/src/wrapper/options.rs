@@ -11,6 +11,9 @@ pub(super) struct Spec {
     pub(super) longs: &'static str,
 }
 
+/// How much may stand behind an option in the same word, if it takes no value.
+const LONGEST_BUNDLE: usize = 256;
+
 /// What stands next.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -88,6 +91,9 @@ impl<'a> Walk<'a> {
         let rest = (!rest.is("")).then_some(rest);
         let name = letter.to_string();
         match (takes, rest) {
+            (Takes::Nothing, Some(rest)) if rest.beginning().len() > LONGEST_BUNDLE => {
+                Step::Strange("a long bundle of options".to_owned())
+            }
             (Takes::Nothing, rest) => {
                 self.cluster = rest;
                 Step::Option(name, None)

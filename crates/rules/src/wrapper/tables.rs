@@ -39,6 +39,9 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
             look.ask_at_least(Strength::UnlessDefaultAllows, why);
         }
     }
+    if arguments.too_many {
+        look.ask("it has too many options to look at them all");
+    }
     for found in &arguments.options {
         option(name, found, look);
     }

@@ -111,6 +111,20 @@ fn long_words_do_not_take_long() {
         let script = format!("ls {}", unit.repeat(200_000 / unit.len()));
         let _judgement = rules.judge_script(&script, ShellKind::Bash);
     }
+    for script in [
+        format!("rsync -{} x", "a".repeat(200_000)),
+        format!("env -{} x", "i".repeat(200_000)),
+        format!("tar {} x", "v".repeat(200_000)),
+        format!("tar {}", "-v ".repeat(60_000)),
+        format!("gcc {}", "-O2 ".repeat(50_000)),
+        format!("sed '{}'", "s/[/]/x/;".repeat(20_000)),
+        format!("awk '{}'", "x / y ".repeat(30_000)),
+        format!("let {}", "'a[$(x)]' ".repeat(10_000)),
+        (0..15_000).map(|n| format!("v{n}=v{} ", n + 1)).collect::<String>() + "; echo $((v0))",
+        format!("echo {}", "$((x)) ".repeat(30_000)),
+    ] {
+        let _judgement = rules.judge_script(&script, ShellKind::Bash);
+    }
     for script in ["cat <<A\n".repeat(20_000), "cat <<A <<B\nA\nB\n".repeat(10_000), "'".repeat(200_000)] {
         let _judgement = rules.judge_script(&script, ShellKind::Bash);
     }

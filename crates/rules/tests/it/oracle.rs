@@ -16,7 +16,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use windlass_rules::{Judgement, Reason, Rules, RulesFile, ShellKind, Verdict};
 
-const SCRIPTS: usize = 3000;
+const SCRIPTS: usize = 2500;
 
 /// Programs that only log that they ran.
 const STUBS: [&str; 3] = ["cmd", "prog", "tool"];
