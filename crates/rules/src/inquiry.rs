@@ -362,7 +362,14 @@ impl<'r> Inquiry<'r> {
 
     /// A variable that is set.
     fn setting(&mut self, name: &str, value: &Word, place: &Place) {
-        let Some(effect) = variables::effect(name) else { return };
+        if variables::names_output(name) && !value.text().is_some_and(variables::is_switch) {
+            self.unnamed(&format!("{name}={}", value.source()), place, "it makes programs write a file");
+        }
+        let effect = match place.shell {
+            ShellKind::Zsh => variables::effect_in_zsh(name),
+            ShellKind::Bash | ShellKind::Posix => variables::effect(name),
+        };
+        let Some(effect) = effect else { return };
         if effect == Effect::Integer {
             return self.evaluation(value, place);
         }

@@ -61,6 +61,8 @@ const CODE: &[&str] = &[
     "AWKLIBPATH",
     "AWKPATH",
     "BASHOPTS",
+    "BASH_ALIASES",
+    "BASH_CMDS",
     "BASH_ENV",
     "BASH_LOADABLES_PATH",
     "BASH_XTRACEFD",
@@ -199,8 +201,29 @@ const PREFIXES: &[&str] =
 /// Values that every program of a kind may be without doing anything: a pager that only prints, an editor that keeps.
 const HARMLESS: &[&str] = &["", "cat", "true", "false", ":", "/bin/true", "/bin/false", "/bin/cat"];
 
-/// What setting this variable means; `None` if it runs nothing.
+/// Arrays of zsh that hold what commands mean. Elsewhere these are names like others.
+const ZSH: &[&str] = &[
+    "aliases",
+    "commands",
+    "dis_aliases",
+    "dis_functions",
+    "dis_galiases",
+    "dis_saliases",
+    "functions",
+    "galiases",
+    "options",
+    "saliases",
+];
+
+/// The same for a variable of zsh.
+pub(crate) fn effect_in_zsh(name: &str) -> Option<Effect> {
+    let array = name.split('[').next().unwrap_or_default();
+    effect(name).or_else(|| ZSH.contains(&array).then_some(Effect::Code))
+}
+
+/// What setting this variable, or an element of it, means; `None` if it runs nothing.
 pub(crate) fn effect(name: &str) -> Option<Effect> {
+    let name = name.split('[').next().unwrap_or_default();
     if COMMANDS.contains(&name) {
         return Some(Effect::Command);
     }
@@ -209,6 +232,16 @@ pub(crate) fn effect(name: &str) -> Option<Effect> {
     }
     let runs_code = CODE.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     runs_code.then_some(Effect::Code)
+}
+
+/// Whether a variable makes programs write to the file that it names.
+pub(crate) fn names_output(name: &str) -> bool {
+    name.starts_with("GIT_TRACE") || name == "SSLKEYLOGFILE"
+}
+
+/// Whether a value only switches something on or off.
+pub(crate) fn is_switch(value: &str) -> bool {
+    matches!(value, "" | "0" | "1" | "2" | "true" | "false")
 }
 
 /// Whether a command in a variable does nothing.

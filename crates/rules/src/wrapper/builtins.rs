@@ -63,7 +63,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
             look.ask("it changes what later commands mean");
         }
         "mapfile" | "readarray" => callback(given.words, look),
-        "jobs" if arguments.first().is_some_and(|word| word.is("-x")) => {
+        "jobs" if arguments.first().is_some_and(runs_jobs) => {
             look.carry_command("jobs -x", &arguments[1..]);
         }
         "set" if changes_reading(arguments) => {
@@ -78,6 +78,11 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         }
         _ => {}
     }
+}
+
+/// `jobs -x` runs a command.
+fn runs_jobs(option: &Word) -> bool {
+    option.beginning().starts_with('-') && option.beginning().contains('x')
 }
 
 /// `set -k` takes assignments out of arguments, and with a history `!` brings back earlier lines.
@@ -206,7 +211,7 @@ fn settings(name: &str, words: &[Word], look: &mut Look) {
             Some((variable, value)) => look.settings.push((variable.to_owned(), value)),
             None => match word.text() {
                 // `export PATH` changes nothing, but what `read PATH` leaves there is unknown.
-                Some(variable) if variables::effect(variable).is_some() && name != "export" => {
+                Some(variable) if variables::effect_in_zsh(variable).is_some() && name != "export" => {
                     look.settings.push((variable.to_owned(), Word::unknown(variable, Split::Never)));
                 }
                 Some(_) => {}

@@ -86,6 +86,8 @@ const WRITING: &[&str] = &[
     "bash -c 'x=1' > file",
     "timeout 5 echo x > file",
     "env > file",
+    "GIT_TRACE=/tmp/file :",
+    "export GIT_TRACE2_EVENT=/tmp/file",
 ];
 
 #[test]
@@ -110,6 +112,7 @@ fn what_writes_nowhere_needs_none() {
         "[[ a ]] 2>/dev/null",
         "&>/dev/null :",
         "cd x >/dev/null && pwd",
+        "GIT_TRACE=1 :",
     ];
     check("ask", &harmless, true);
     check("forbid", &harmless, true);
