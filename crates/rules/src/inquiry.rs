@@ -373,7 +373,8 @@ impl<'r> Inquiry<'r> {
         if effect == Effect::Integer {
             return self.evaluation(value, place);
         }
-        if effect == Effect::Command && variables::is_harmless(value) {
+        let is_harmless = effect == Effect::Command && variables::is_harmless(value);
+        if is_harmless || variables::is_plain_prompt(name, value) {
             return;
         }
         let text = format!("{name}={}", value.text().map_or_else(|| "…".to_owned(), shown));

@@ -11,6 +11,8 @@ pub(crate) enum Meaning {
     Harmless,
     /// It writes a file.
     Writes,
+    /// Part of it is known only when it runs; what is known is harmless.
+    Unclear,
     /// It runs a command; which one, if that is known.
     Runs(Option<String>),
 }

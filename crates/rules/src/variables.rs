@@ -244,6 +244,12 @@ pub(crate) fn is_switch(value: &str) -> bool {
     matches!(value, "" | "0" | "1" | "2" | "true" | "false")
 }
 
+/// Whether a prompt is plain text: only what it substitutes could run.
+pub(crate) fn is_plain_prompt(name: &str, value: &Word) -> bool {
+    matches!(name, "PS1" | "PS2" | "PS3" | "PS4")
+        && value.text().is_some_and(|value| !value.contains(['$', '`']))
+}
+
 /// Whether a command in a variable does nothing.
 pub(crate) fn is_harmless(value: &Word) -> bool {
     value.text().is_some_and(|value| HARMLESS.contains(&value))

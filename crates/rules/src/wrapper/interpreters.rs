@@ -80,7 +80,12 @@ const CODE: &str = "it runs code of another language that is not looked at";
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     let arguments = &given.words[1..];
     if let Some((_, options)) = EDITORS.iter().find(|(names, _)| names.contains(&name)) {
-        let takes_code = |word: &Word| options.iter().any(|option| word.beginning().starts_with(option));
+        let is_line = |text: &str| text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit());
+        let takes_code = |word: &Word| {
+            let text = word.beginning();
+            let goes_to_line = text.starts_with('+') && word.text().is_some_and(is_line);
+            !goes_to_line && options.iter().any(|option| text.starts_with(option))
+        };
         if arguments.iter().any(|word| takes_code(word) || word.split() == Split::Words) {
             look.ask_unless_named(CODE);
         }
@@ -100,15 +105,21 @@ fn is_version(rest: &str) -> bool {
 impl Interpreter {
     fn look(&self, arguments: &[Word], look: &mut Look) {
         let mut words = arguments.iter();
+        let mut finds_files = false;
         while let Some(word) = words.next() {
             let text = word.beginning();
             let is_option = text.starts_with('-') && !word.is("-");
             if word.split() == Split::Words || self.takes_code(word) {
                 return look.ask_unless_named(CODE);
             }
-            if matches!(word.text(), Some("--version" | "-V" | "--help" | "-h")) {
+            let tells_version = self.names.contains(&"perl") || self.names.contains(&"node");
+            if matches!(word.text(), Some("--version" | "-V" | "--help" | "-h"))
+                || tells_version && word.is("-v")
+            {
                 return;
             }
+            // Files are found by their names then.
+            finds_files |= word.is("--test");
             if let Some(at) = self.module_option(text) {
                 let attached = Some(word.from(at + 1)).filter(|module| !module.is(""));
                 return module(attached.as_ref().or_else(|| words.next()), look);
@@ -124,7 +135,9 @@ impl Interpreter {
             }
             return;
         }
-        look.ask_unless_named("it reads code of another language from its input");
+        if !finds_files {
+            look.ask_unless_named("it reads code of another language from its input");
+        }
     }
 
     /// Where `m` stands in a word with short options, as in `python3 -Im timeit`.

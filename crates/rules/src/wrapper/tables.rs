@@ -3,7 +3,7 @@
 use super::builtins::is_made_up;
 use super::{Carried, Given, Look, Strength};
 use crate::languages::{self, Meaning};
-use crate::programs::{self, Arguments, Coverage, Found, Program, Role};
+use crate::programs::{self, Arguments, Coverage, Found, Program, Role, Style};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
@@ -34,23 +34,24 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
         for option in &arguments.unknown {
             look.ask_at_least(Strength::UnlessUnrestricted, format!("its option `{option}` is not known"));
         }
-        if program.can_run() && !arguments.vague.is_empty() {
-            let why = "one of its arguments may turn out to be an option that runs a command";
-            look.ask_at_least(Strength::UnlessDefaultAllows, why);
-        }
+    }
+    let matters = program.coverage == Coverage::Complete && program.can_run() || name == "find";
+    if matters && !arguments.vague.is_empty() {
+        let why = "one of its arguments may turn out to be an option that runs a command or writes a file";
+        look.ask_at_least(Strength::UnlessDefaultAllows, why);
     }
     if arguments.too_many {
         look.ask("it has too many options to look at them all");
     }
     for found in &arguments.options {
-        option(name, found, look);
+        option((name, program.style), found, look);
     }
 }
 
-fn option(name: &str, found: &Found, look: &mut Look) {
+fn option((name, style): (&str, Style), found: &Found, look: &mut Look) {
     let first = found.entry.names.split(',').next().unwrap_or_default();
-    let spelled =
-        if first.len() == 1 { format!("-{first}") } else { format!("--{}", first.trim_end_matches('*')) };
+    let dashes = if first.len() == 1 || style == Style::Dash { "-" } else { "--" };
+    let spelled = format!("{dashes}{}", first.trim_end_matches('*'));
     let value = || found.value.clone().unwrap_or_else(|| Word::unknown("…", Split::Words));
     match found.entry.role {
         Role::Plain => {}
@@ -67,6 +68,10 @@ fn option(name: &str, found: &Found, look: &mut Look) {
                 Strength::UnlessUnrestricted,
                 "what it reads commands from is known only when it runs",
             );
+        }
+        // A library of gawk that writes into the files it reads.
+        Role::File if value().is("inplace") => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "it writes into the files that it reads");
         }
         Role::File => {}
         Role::Write => {
@@ -99,6 +104,9 @@ fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
     };
     match meaning {
         Meaning::Harmless => {}
+        Meaning::Unclear => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "part of its script is known only when it runs");
+        }
         Meaning::Writes => look.ask_at_least(Strength::UnlessDefaultAllows, "its script writes a file"),
         Meaning::Runs(script) => {
             look.ask_at_least(Strength::UnlessUnrestricted, "its script may run a command");
@@ -109,14 +117,11 @@ fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
     }
 }
 
-/// The meaning of a script of which some parts are known only when it runs. A plain word is put in their place; a rule that
-/// allows the program does not cover it.
+/// The meaning of a script of which some parts are known only when it runs: a number or a plain word is put in their place.
 fn known_parts(name: &str, option: &str, word: &Word) -> Meaning {
-    let filled = word.filled_with("x");
-    match languages::meaning(name, option, &filled) {
-        Meaning::Harmless => Meaning::Writes,
-        other => other,
-    }
+    let meanings = ["1", "x"].map(|filling| languages::meaning(name, option, &word.filled_with(filling)));
+    let runs = meanings.iter().all(|meaning| matches!(meaning, Meaning::Runs(_)));
+    if runs { Meaning::Runs(None) } else { Meaning::Unclear }
 }
 
 fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Look) {
@@ -161,8 +166,13 @@ fn make_variable(name: &str, word: &Word, look: &mut Look) {
     if matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "MAKE") {
         return look.ask(format!("its variable `{variable}` says what runs its recipes"));
     }
-    if let Some(text) = value.text().filter(|text| text.contains([' ', ';', '|', '&', '$', '`'])) {
+    let is_script = |text: &&str| !text.starts_with('-') && text.contains([' ', ';', '|', '&', '$', '`']);
+    if let Some(text) = value.text().filter(is_script) {
         let words = vec![Word::literal("sh"), Word::literal("-c"), Word::literal(text)];
         look.carry(name, Carried::Perhaps(words));
+        look.ask_at_least(
+            Strength::UnlessDefaultAllows,
+            format!("its variable `{variable}` may be a command"),
+        );
     }
 }

@@ -188,6 +188,12 @@ fn a_rule_that_allows_a_program_does_not_allow_what_its_options_run_or_write() {
             ("git log --output=f", Ask),
             ("git diff --outp f", Ask),
             ("wget -O f https://example.com", Allow),
+            ("find . \"$x\"", Ask),
+            ("find . -name \"$x\"", Allow),
+            ("make 'CC=sh -c id'", Ask),
+            ("make CFLAGS='-O2 -g'", Allow),
+            ("awk -i inplace '{ print }' f", Ask),
+            ("sed -n \"${n}p\" f", Ask),
         ],
     );
 }
