@@ -45,6 +45,11 @@ impl Reading {
         let words = &words[..words.len().min(MOST_WORDS + 1)];
         Self { words: words.to_vec(), hidden: vec![false; words.len()] }
     }
+
+    /// Whether the command has more words than are looked at.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.words.len() > MOST_WORDS
+    }
 }
 
 impl Rule {
@@ -123,7 +128,7 @@ impl Rule {
             self.meet_options(&mut met, options.as_ref());
             after_option = is_option(word);
         }
-        met[all] || reading.words.len() > MOST_WORDS && met.contains(&true)
+        met[all] || reading.is_cut() && met.contains(&true)
     }
 
     /// Options that the rule names are met wherever they stand, so that no word is used up.

@@ -10,6 +10,8 @@ pub(crate) struct Options {
     words: Vec<Word>,
     /// The program's table, and what it makes of the words.
     known: Option<(&'static Program, Arguments)>,
+    /// Whether more words follow than are looked at.
+    has_more: bool,
 }
 
 /// Longer words with one dash are rather one long option than a bundle of short ones.
@@ -25,7 +27,7 @@ impl Options {
             .map(|program| (program, 1))
             .or_else(|| Program::named(&format!("{name} {subcommand}")).map(|program| (program, 2)))
             .map(|(program, from)| (program, programs::read(program, &words, from)));
-        Self { words, known }
+        Self { words, known, has_more: reading.is_cut() }
     }
 
     /// Whether the command has, or may have, the options of this word of a rule.
@@ -38,7 +40,7 @@ impl Options {
             return true;
         }
         let has_more = self.known.as_ref().is_some_and(|(_, arguments)| arguments.too_many);
-        has_more || self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
+        has_more || self.has_more || self.by_table(choice).unwrap_or_else(|| self.by_letters(choice))
     }
 
     /// What the table says; nothing, if the option is not in it.

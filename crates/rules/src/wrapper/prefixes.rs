@@ -186,8 +186,8 @@ const VAGUE: &[&str] = &[
     "cgexec",
     "ip",
 ];
-/// How many words of such a program are looked at.
-const VAGUE_WORDS: usize = 24;
+/// How many words of such a program are looked at. With more, it is asked about.
+const VAGUE_WORDS: usize = 64;
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     if let Some(prefix) = PREFIXES.iter().find(|prefix| prefix.names.contains(&name)) {
@@ -323,6 +323,9 @@ fn vague(name: &str, words: &[Word], look: &mut Look) {
     }
     if words.get(1).is_some_and(|word| word.text().is_none()) {
         look.ask("what it runs is known only when it runs");
+    }
+    if words.len() > VAGUE_WORDS {
+        look.ask("it has too many words to find the command that it runs");
     }
 }
 

@@ -250,6 +250,16 @@ fn a_rule_that_names_an_option_is_met_by_every_spelling_of_it() {
 }
 
 #[test]
+fn an_option_behind_many_operands_is_found() {
+    let text = "[[rule]]\ncommand = [\"rm\", \"-r\"]\nverdict = \"forbid\"\n";
+    let many = "file ".repeat(1000);
+    check(text, &[(&format!("rm {many} -rf"), Forbid), (&format!("rm {} x", "file ".repeat(100)), Allow)]);
+    let binds = "--ro-bind /a /a ";
+    check(text, &[(&format!("bwrap {} rm -r x", binds.repeat(15)), Forbid)]);
+    check(text, &[(&format!("bwrap {} rm -r x", binds.repeat(50)), Ask)]);
+}
+
+#[test]
 fn a_rule_that_allows_an_option_is_met_by_that_spelling_only() {
     let text = "default = \"ask\"\n[[rule]]\ncommand = [\"rm\", \"-f\"]\nverdict = \"allow\"\n";
     check(text, &[("rm -f x", Allow), ("rm -rf x", Ask), ("rm --force x", Ask), ("rm x -f", Ask)]);
