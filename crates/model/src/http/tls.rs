@@ -62,4 +62,17 @@ mod tests {
             "what cannot be read is none"
         );
     }
+
+    /// Mozilla admitted one of these authorities after the list of 2025, and stopped trusting the other for servers.
+    #[test]
+    fn the_list_for_machines_without_one_is_current() {
+        let roots = roots(Vec::new(), None).unwrap();
+        let trusts = |name: &str| {
+            let is_named = |subject: &[u8]| subject.windows(name.len()).any(|part| part == name.as_bytes());
+            roots.roots.iter().any(|root| is_named(&root.subject))
+        };
+        assert!(trusts("SwissSign RSA TLS Root CA 2022 - 1"));
+        assert!(!trusts("Entrust Root Certification Authority - G2"));
+        assert!(trusts("ISRG Root X1"));
+    }
 }
