@@ -6,7 +6,6 @@
 mod signed;
 
 use std::fmt;
-use std::hint::black_box;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -15,6 +14,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 pub use self::signed::{ShortSecret, SignedTokens};
 
@@ -36,12 +37,13 @@ pub enum Access {
     Open,
 }
 
-/// A secret that lets its bearer in. Does not show itself when printed for debugging.
+/// A secret that lets its bearer in. Does not show itself when printed for debugging, and is wiped from memory when it is
+/// dropped.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct Token(Zeroizing<String>);
 
 /// The SHA-256 of a token, from which the token cannot be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenDigest([u8; DIGEST_BYTES]);
 
 /// No token could be made.
@@ -65,13 +67,18 @@ impl Token {
     ///
     /// When the system has no random bytes.
     pub fn random() -> Result<Self, TokenError> {
-        let mut bytes = [0; TOKEN_BYTES];
+        let mut bytes = Zeroizing::new([0; TOKEN_BYTES]);
         let mut filled = 0;
         while filled < bytes.len() {
             filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())
                 .map_err(TokenError::NoRandomBytes)?;
         }
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        // Made as long as it gets, so that no shorter copy is left behind.
+        let mut token = Zeroizing::new(String::with_capacity(2 * TOKEN_BYTES));
+        for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]) {
+            token.extend(char::from_digit(digit.into(), 16));
+        }
+        Ok(Self(token))
     }
 
     /// A token that was chosen elsewhere. Space around it is not part of it.
@@ -82,13 +89,18 @@ impl Token {
     pub fn chosen(text: &str) -> Result<Self, TokenError> {
         let text = text.trim_ascii();
         let sendable = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if sendable { Ok(Self(text.to_owned())) } else { Err(TokenError::NoToken) }
+        if sendable { Ok(Self(Zeroizing::new(text.to_owned()))) } else { Err(TokenError::NoToken) }
     }
 
     /// The token as it is sent.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Whether this is the token, in a time that does not depend on where they differ.
+    pub(crate) fn is(&self, offered: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(offered).into()
     }
 }
 
@@ -111,12 +123,16 @@ impl TokenDigest {
         }
         Ok(Self(digest))
     }
-}
 
-/// Compares in a time that does not depend on where the difference is.
-pub(crate) fn same(own: &[u8], offered: &[u8]) -> bool {
-    let difference = own.iter().zip(offered).fold(0, |difference, (a, b)| black_box(difference | (a ^ b)));
-    own.len() == offered.len() && difference == 0
+    /// The digest of a token. Tables of tokens are kept by it: how long a look-up takes then says nothing about a token.
+    pub(crate) fn of(token: &[u8]) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    /// Whether it was made of this token.
+    fn is_of(&self, offered: &[u8]) -> bool {
+        self.0.ct_eq(&Self::of(offered).0).into()
+    }
 }
 
 impl fmt::Debug for Token {
@@ -130,10 +146,8 @@ impl Access {
     pub(crate) fn lets_in(&self, headers: &HeaderMap) -> bool {
         match self {
             Self::Open => true,
-            Self::Token(token) => bearer(headers).is_some_and(|offered| same(token.0.as_bytes(), offered)),
-            Self::Digest(digest) => {
-                bearer(headers).is_some_and(|offered| same(&digest.0, &Sha256::digest(offered)))
-            }
+            Self::Token(token) => bearer(headers).is_some_and(|offered| token.is(offered)),
+            Self::Digest(digest) => bearer(headers).is_some_and(|offered| digest.is_of(offered)),
             Self::Signed(tokens) => {
                 bearer(headers).is_some_and(|offered| tokens.accept(offered, windlass_engine::wall_clock()))
             }

@@ -146,7 +146,8 @@ impl Connection {
                 Refusal::new(INTERNAL_ERROR, format!("cannot make a token to resume with: {error}"))
             })?,
         };
-        let resumable = Resumable { token: berth.token.clone(), grace_ms: berth.grace_ms(), resumed };
+        let resumable =
+            Resumable { token: berth.token.reveal().to_owned(), grace_ms: berth.grace_ms(), resumed };
         self.berth = Some(berth);
         Ok(Some(resumable))
     }

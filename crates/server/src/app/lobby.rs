@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::processes::Processes;
-use crate::gate::{Token, TokenError};
+use crate::gate::{Token, TokenDigest, TokenError};
 
 /// How long a client that says nothing else may be away.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
@@ -24,7 +24,8 @@ const MOST_AWAITED: usize = 256;
 /// Everybody who may come back.
 #[derive(Debug, Default)]
 pub(super) struct Lobby {
-    places: Mutex<HashMap<String, Place>>,
+    /// By the digests of their tokens.
+    places: Mutex<HashMap<TokenDigest, Place>>,
 }
 
 /// The processes of one client.
@@ -40,12 +41,16 @@ struct Place {
 /// A promise that processes outlive their connection.
 #[derive(Debug)]
 pub(super) struct Berth {
-    pub(super) token: String,
+    pub(super) token: Token,
     grace: Duration,
     holder: u64,
 }
 
 impl Berth {
+    fn digest(&self) -> TokenDigest {
+        TokenDigest::of(self.token.reveal().as_bytes())
+    }
+
     /// How long they do.
     pub(super) fn grace_ms(&self) -> u64 {
         u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
@@ -59,21 +64,22 @@ impl Lobby {
         processes: &Arc<Processes>,
         grace_ms: Option<u64>,
     ) -> Result<Berth, TokenError> {
-        let token = Token::random()?.reveal().to_owned();
+        let berth = Berth { token: Token::random()?, grace: allowed(grace_ms), holder: 0 };
         let place = Place { processes: Arc::clone(processes), holder: 0, ending: None };
-        self.lock().insert(token.clone(), place);
-        Ok(Berth { token, grace: allowed(grace_ms), holder: 0 })
+        self.lock().insert(berth.digest(), place);
+        Ok(berth)
     }
 
     /// Hands over what belongs to this token, whether its connection is lost or only about to be.
     pub(super) fn take(&self, token: &str, grace_ms: Option<u64>) -> Option<(Arc<Processes>, Berth)> {
+        let token = Token::chosen(token).ok()?;
         let mut places = self.lock();
-        let place = places.get_mut(token)?;
+        let place = places.get_mut(&TokenDigest::of(token.reveal().as_bytes()))?;
         if let Some(ending) = place.ending.take() {
             ending.abort();
         }
         place.holder += 1;
-        let berth = Berth { token: token.to_owned(), grace: allowed(grace_ms), holder: place.holder };
+        let berth = Berth { token, grace: allowed(grace_ms), holder: place.holder };
         Some((Arc::clone(&place.processes), berth))
     }
 
@@ -81,7 +87,7 @@ impl Lobby {
     pub(super) fn await_return(self: &Arc<Self>, berth: Berth, processes: &Arc<Processes>) {
         let mut places = self.lock();
         let awaited = places.values().filter(|place| place.ending.is_some()).count();
-        let Some(place) = places.get_mut(&berth.token) else { return };
+        let Some(place) = places.get_mut(&berth.digest()) else { return };
         if place.holder != berth.holder {
             return;
         }
@@ -106,8 +112,8 @@ impl Lobby {
     /// Takes out what nobody came back for. It may have been fetched in the very moment in which the time was up.
     fn give_up(&self, berth: &Berth) -> Option<Place> {
         let mut places = self.lock();
-        let abandoned = places.get(&berth.token).is_some_and(|place| place.holder == berth.holder);
-        if abandoned { places.remove(&berth.token) } else { None }
+        let abandoned = places.get(&berth.digest()).is_some_and(|place| place.holder == berth.holder);
+        if abandoned { places.remove(&berth.digest()) } else { None }
     }
 
     /// Ends everything that still waits for a client.
@@ -123,7 +129,7 @@ impl Lobby {
         while ends.join_next().await.is_some() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Place>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TokenDigest, Place>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

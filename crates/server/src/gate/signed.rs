@@ -1,25 +1,29 @@
-//! Tokens that somebody else signs with a secret we share: JSON Web Tokens, HS256 only.
+//! JSON Web Tokens that another party signs with a shared secret: HS256 and nothing else.
+//!
+//! A token passes only if every part of it is understood: headers that change its meaning (`crit`, another `alg` or
+//! `typ`), repeated names, and values of another type than the standard's are all rejected. The signature is checked
+//! before anything in the token is read.
+
+mod object;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::Deserialize;
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
+use zeroize::Zeroizing;
 
-use super::same;
+use self::object::UniqueObject;
 
 /// How long a secret must be at least. A shorter one can be found out from one token.
 const SECRET_BYTES: usize = 32;
 
-/// The block that HMAC pads its key to.
-const BLOCK: usize = 64;
-
 /// Which signed tokens open.
 #[derive(Clone)]
 pub struct SignedTokens {
-    secret: Vec<u8>,
+    secret: Zeroizing<Vec<u8>>,
     /// Who must have made the token, if that matters.
     pub issuer: Option<String>,
     /// Whom it must be made for, if that matters.
@@ -35,19 +39,16 @@ pub struct ShortSecret {
     length: usize,
 }
 
-#[derive(Deserialize)]
-struct Head {
-    alg: String,
-}
-
-#[derive(Deserialize)]
+/// The claims that decide. The standard allows any others beside them.
+#[derive(Debug, PartialEq)]
 struct Claims {
     /// From when on it is void, in seconds since 1970.
     exp: f64,
     /// Before when it is not yet good.
     nbf: Option<f64>,
     iss: Option<String>,
-    aud: Option<Value>,
+    /// A token may be for one or for several.
+    aud: Vec<String>,
 }
 
 impl SignedTokens {
@@ -57,7 +58,7 @@ impl SignedTokens {
     ///
     /// When it is too short.
     pub fn new(secret: &[u8]) -> Result<Self, ShortSecret> {
-        let secret = secret.trim_ascii().to_vec();
+        let secret = Zeroizing::new(secret.trim_ascii().to_vec());
         if secret.len() < SECRET_BYTES {
             return Err(ShortSecret { length: secret.len() });
         }
@@ -69,26 +70,29 @@ impl SignedTokens {
         self.claims(token).is_some_and(|claims| {
             self.in_time(&claims, now)
                 && self.issuer.as_ref().is_none_or(|issuer| claims.iss.as_ref() == Some(issuer))
-                && self.audience.as_ref().is_none_or(|audience| is_for(claims.aud.as_ref(), audience))
+                && self.audience.as_ref().is_none_or(|audience| claims.aud.contains(audience))
         })
     }
 
-    /// What a token says, if it was signed with the secret.
+    /// The claims of a token that was signed with the secret.
     fn claims(&self, token: &[u8]) -> Option<Claims> {
         let dots: Vec<usize> = memchr::memchr_iter(b'.', token).collect();
         let &[first, second] = dots.as_slice() else { return None };
         let signature = URL_SAFE_NO_PAD.decode(&token[second + 1..]).ok()?;
-        if !same(&hmac(&self.secret, &token[..second]), &signature) {
-            return None;
-        }
-        let head: Head = part(&token[..first])?;
-        // Anything else would have been signed in another way, or not at all.
-        (head.alg == "HS256").then(|| part(&token[first + 1..second])).flatten()
+        self.mac(&token[..second])?.verify_slice(&signature).ok()?;
+        is_understood(&part(&token[..first])?).then(|| Claims::read(&part(&token[first + 1..second])?))?
+    }
+
+    fn mac(&self, signed: &[u8]) -> Option<Hmac<Sha256>> {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(&self.secret).ok()?;
+        mac.update(signed);
+        Some(mac)
     }
 
     fn in_time(&self, claims: &Claims, now: SystemTime) -> bool {
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        let skew = self.skew.as_secs_f64();
+        // A clock that stands before 1970 says nothing about any token.
+        let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
+        let (now, skew) = (now.as_secs_f64(), self.skew.as_secs_f64());
         now < claims.exp + skew && claims.nbf.is_none_or(|from| now >= from - skew)
     }
 }
@@ -100,103 +104,47 @@ impl std::fmt::Debug for SignedTokens {
     }
 }
 
-fn part<T: for<'a> Deserialize<'a>>(encoded: &[u8]) -> Option<T> {
+/// Whether a header (JOSE, RFC 7515) says nothing but what is understood here.
+fn is_understood(header: &UniqueObject) -> bool {
+    // Any other algorithm would have been signed in another way, or not at all.
+    let is_ours = header.get("alg").and_then(Value::as_str) == Some("HS256");
+    // Whoever does not understand an extension that `crit` lists must reject the token, and we understand none.
+    let is_plain = header.get("crit").is_none();
+    // A token that was made for another purpose names it here (RFC 8725, 3.11).
+    let is_jwt = header.get("typ").is_none_or(|kind| kind.as_str().is_some_and(is_media_type_jwt));
+    is_ours && is_plain && is_jwt
+}
+
+/// `application/` may be left out, and case does not matter (RFC 7515, 4.1.9).
+fn is_media_type_jwt(kind: &str) -> bool {
+    ["JWT", "application/jwt"].iter().any(|jwt| kind.eq_ignore_ascii_case(jwt))
+}
+
+impl Claims {
+    /// The claims that decide. `None` if one of them is not of its type.
+    fn read(object: &UniqueObject) -> Option<Self> {
+        let nbf = object.get("nbf").map(|from| from.as_f64().ok_or(()));
+        let iss = object.get("iss").map(|issuer| issuer.as_str().map(str::to_owned).ok_or(()));
+        Some(Self {
+            exp: object.get("exp")?.as_f64()?,
+            nbf: nbf.transpose().ok()?,
+            iss: iss.transpose().ok()?,
+            aud: object.get("aud").map_or(Some(Vec::new()), audiences)?,
+        })
+    }
+}
+
+fn audiences(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(one) => Some(vec![one.clone()]),
+        Value::Array(several) => several.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
+}
+
+fn part(encoded: &[u8]) -> Option<UniqueObject> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(encoded).ok()?).ok()
 }
 
-/// A token may be for one or for several.
-fn is_for(audiences: Option<&Value>, audience: &str) -> bool {
-    match audiences {
-        Some(Value::String(one)) => one == audience,
-        Some(Value::Array(several)) => several.iter().any(|one| one == audience),
-        _ => false,
-    }
-}
-
-fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut block = [0; BLOCK];
-    if key.len() > BLOCK {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
-    }
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    const SECRET: &[u8] = b"a secret of more than thirty-two bytes";
-
-    fn token(head: &Value, claims: &Value, secret: &[u8]) -> String {
-        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", encode(head), encode(claims));
-        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(hmac(secret, signed.as_bytes())))
-    }
-
-    fn at(seconds: u64) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(seconds)
-    }
-
-    fn tokens() -> SignedTokens {
-        let mut tokens = SignedTokens::new(SECRET).expect("long enough");
-        tokens.skew = Duration::from_secs(5);
-        tokens.issuer = Some("me".to_owned());
-        tokens.audience = Some("you".to_owned());
-        tokens
-    }
-
-    fn check(claims: &Value, expected: bool) {
-        let token = token(&json!({ "alg": "HS256", "typ": "JWT" }), claims, SECRET);
-        assert_eq!(tokens().accept(token.as_bytes(), at(1000)), expected, "{claims}");
-    }
-
-    #[test]
-    fn hmac_is_that_of_the_standard() {
-        let hex = |bytes: [u8; 32]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-        assert_eq!(hex(hmac(b"Jefe", b"what do ya want for nothing?")), expected);
-        let expected = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54";
-        let long = b"Test Using Larger Than Block-Size Key - Hash Key First";
-        assert_eq!(hex(hmac(&[0xaa; 131], long)), expected);
-    }
-
-    #[test]
-    fn a_token_opens_in_its_time_from_its_maker_for_us() {
-        check(&json!({ "exp": 1001, "iss": "me", "aud": "you" }), true);
-        check(&json!({ "exp": 1001, "iss": "me", "aud": ["them", "you"], "nbf": 1004 }), true);
-        check(&json!({ "exp": 996, "iss": "me", "aud": "you" }), true);
-        for claims in [
-            json!({ "exp": 995, "iss": "me", "aud": "you" }),
-            json!({ "exp": 2000, "nbf": 1006, "iss": "me", "aud": "you" }),
-            json!({ "exp": 2000, "iss": "them", "aud": "you" }),
-            json!({ "exp": 2000, "aud": "you" }),
-            json!({ "exp": 2000, "iss": "me", "aud": "them" }),
-            json!({ "exp": 2000, "iss": "me" }),
-            json!({ "iss": "me", "aud": "you" }),
-            json!({ "exp": "2000", "iss": "me", "aud": "you" }),
-        ] {
-            check(&claims, false);
-        }
-    }
-
-    #[test]
-    fn only_the_secret_signs() {
-        let claims = json!({ "exp": 2000, "iss": "me", "aud": "you" });
-        let accepts = |token: &str| tokens().accept(token.as_bytes(), at(1000));
-        assert!(!accepts(&token(&json!({ "alg": "HS256" }), &claims, b"another secret of that length!!!")));
-        assert!(!accepts(&token(&json!({ "alg": "none" }), &claims, SECRET)));
-        let good = token(&json!({ "alg": "HS256" }), &claims, SECRET);
-        assert!(accepts(&good));
-        let unsigned = &good[..=good.rfind('.').expect("it has a signature")];
-        for none in ["", ".", "..", "...", "a.b.c", unsigned, &good[1..], &format!("{good}.")] {
-            assert!(!accepts(none), "{none}");
-        }
-        assert_eq!(SignedTokens::new(b" short \n").map(|_| ()), Err(ShortSecret { length: 5 }));
-        assert!(!format!("{:?}", tokens()).contains("secret of"));
-    }
-}
+mod tests;

@@ -44,7 +44,7 @@ pub struct Fixtures {
 
 struct Shared {
     /// What unfinished requests were told to show again. A client cannot make one up.
-    states: Mutex<VecDeque<(String, &'static str)>>,
+    states: Mutex<VecDeque<(Token, &'static str)>>,
     changes: broadcast::Sender<Change>,
     tasks: TaskManager,
 }
@@ -85,14 +85,15 @@ impl Fixtures {
         let secret = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let mut states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
         states.truncate(STATE_LIMIT - 1);
-        states.push_front((secret.reveal().to_owned(), stage));
-        Ok(secret.reveal().to_owned())
+        let shown = secret.reveal().to_owned();
+        states.push_front((secret, stage));
+        Ok(shown)
     }
 
     /// The stage that a state stands for.
     fn stage(&self, state: &str) -> Result<&'static str, ErrorData> {
         let states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = states.iter().find(|(issued, _)| issued == state).map(|(_, stage)| *stage);
+        let found = states.iter().find(|(issued, _)| issued.is(state.as_bytes())).map(|(_, stage)| *stage);
         found.ok_or_else(|| ErrorData::invalid_params("the request state is not one of ours", None))
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Parked {
 }
 
 struct Waiting {
-    state: String,
+    state: Token,
     running: Running,
     asked: Asked,
 }
@@ -32,7 +32,6 @@ impl Parked {
     /// Puts a call aside until its question is answered, and says what to ask.
     pub(super) fn park(&self, running: Running, asked: Asked) -> Result<InputRequiredResult, ErrorData> {
         let state = Token::random().map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let state = state.reveal().to_owned();
         let question = question(&asked, &state);
         let mut calls = self.lock();
         calls.truncate(PARKED_LIMIT - 1);
@@ -44,7 +43,8 @@ impl Parked {
     pub(super) fn resume(&self, state: &str, answers: Option<&InputResponses>) -> Result<Go, ErrorData> {
         let mut calls = self.lock();
         let unknown = || ErrorData::invalid_params("no call waits under this request state (any more)", None);
-        let place = calls.iter().position(|waiting| waiting.state == state).ok_or_else(unknown)?;
+        let place =
+            calls.iter().position(|waiting| waiting.state.is(state.as_bytes())).ok_or_else(unknown)?;
         let Some(answer) = answers.and_then(|answers| answers.get(KEY)).and_then(asking::read) else {
             let waiting = &calls[place];
             return Ok(Go::AskAgain(question(&waiting.asked, &waiting.state)));
@@ -60,7 +60,10 @@ impl Parked {
     }
 }
 
-fn question(asked: &Asked, state: &str) -> InputRequiredResult {
+fn question(asked: &Asked, state: &Token) -> InputRequiredResult {
     let request = InputRequest::Elicitation(asking::form(asked.matter()));
-    InputRequiredResult::new(Some(BTreeMap::from([(KEY.to_owned(), request)])), Some(state.to_owned()))
+    InputRequiredResult::new(
+        Some(BTreeMap::from([(KEY.to_owned(), request)])),
+        Some(state.reveal().to_owned()),
+    )
 }
