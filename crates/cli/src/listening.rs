@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use windlass_server::gate::{Access, Gate, Reach, SignedTokens, Token, TokenDigest};
 use windlass_server::listen::{Listen, Listener};
+use zeroize::Zeroizing;
 
 use crate::args::{AuthName, ListenWords};
 use crate::failure::Usage;
@@ -48,7 +49,7 @@ fn access(words: &ListenWords) -> Result<Access> {
         return signed(words, path);
     }
     let access = if let Some(path) = &words.ws_token_file {
-        let text = std::fs::read_to_string(path);
+        let text = std::fs::read_to_string(path).map(Zeroizing::new);
         let text = text.with_context(|| format!("cannot read the token in {}", path.display()))?;
         let token = Token::chosen(&text);
         Access::Token(token.with_context(|| format!("{} holds no token", path.display()))?)
@@ -70,7 +71,7 @@ fn access(words: &ListenWords) -> Result<Access> {
 }
 
 fn signed(words: &ListenWords, path: &Path) -> Result<Access> {
-    let secret = std::fs::read(path);
+    let secret = std::fs::read(path).map(Zeroizing::new);
     let secret = secret.with_context(|| format!("cannot read the secret in {}", path.display()))?;
     let tokens = SignedTokens::new(&secret);
     let mut tokens = tokens.with_context(|| format!("the secret in {} keeps nothing", path.display()))?;

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-/// A value that no message and no debugging output shows.
+use zeroize::Zeroizing;
+
+/// A value that no message and no debugging output shows, and that is wiped from memory when it is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// Keeps it.
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        Self(Zeroizing::new(value.into()))
     }
 
     /// The value, for the one place that sends it.
@@ -21,5 +23,23 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_testkit::memory::MaskedText;
+
+    use super::*;
+
+    const TEXT: MaskedText<64> =
+        MaskedText::new(b"the bearer token of a server of tools, long enough to be found!!");
+
+    #[test]
+    fn a_secret_is_wiped_from_memory_when_it_is_dropped() {
+        let secret = Secret::new(TEXT.reveal());
+        assert!(TEXT.is_in_memory());
+        drop(secret);
+        assert!(!TEXT.is_in_memory());
     }
 }

@@ -9,13 +9,17 @@ mod archive;
 mod armor;
 mod collecting;
 mod installing;
+mod passphrase;
 mod secrets;
 
 use std::io;
 use std::path::PathBuf;
 
+use zeroize::Zeroizing;
+
 pub use age::AgeError;
 pub use archive::ArchiveError;
+pub use passphrase::Passphrase;
 pub(crate) use secrets::{is_secret, is_secret_list};
 
 use crate::places::Places;
@@ -27,7 +31,7 @@ pub const LARGEST: usize = 32 << 20;
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
     /// What it takes to read the file.
-    pub passphrase: String,
+    pub passphrase: Passphrase,
     /// Whether secrets go along.
     pub secrets: Secrets,
     /// How much work it is to try a passphrase.
@@ -115,7 +119,7 @@ pub enum ExportError {
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// What it takes to read the file.
-    pub passphrase: String,
+    pub passphrase: Passphrase,
     /// What becomes of files that are there already and differ.
     pub existing: Existing,
 }
@@ -185,7 +189,7 @@ pub fn export(places: &Places, options: &ExportOptions) -> Result<Exported, Expo
     if collected.files.is_empty() {
         return Err(ExportError::Nothing);
     }
-    let tar = archive::pack(&collected.files)?;
+    let tar = Zeroizing::new(archive::pack(&collected.files)?);
     let bytes = age::encrypt(&tar, &options.passphrase, options.work)?;
     let files = collected.files.into_iter().map(|file| file.name).collect();
     Ok(Exported { bytes, files, left_out: collected.left_out })

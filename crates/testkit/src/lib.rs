@@ -5,6 +5,7 @@
 pub mod base64;
 pub mod bytes;
 pub mod codex;
+pub mod memory;
 pub mod model;
 pub mod peers;
 mod puppet;

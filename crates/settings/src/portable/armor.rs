@@ -18,9 +18,13 @@ pub(super) fn remove(file: &[u8]) -> Result<Option<Vec<u8>>, AgeError> {
     let malformed = || AgeError::NotAge("its armour is malformed");
     let text = std::str::from_utf8(trimmed).map_err(|_| malformed())?;
     let inside = text.strip_prefix(BEGIN).and_then(|text| text.strip_suffix(END)).ok_or_else(malformed)?;
-    let lines: Vec<&str> = inside.trim().lines().map(|line| line.trim_end_matches('\r')).collect();
+    // Nothing stands behind the first line, and the last one begins at its own.
+    let lines: Vec<&str> = inside.split('\n').collect();
+    let ["" | "\r", lines @ .., ""] = lines.as_slice() else { return Err(malformed()) };
+    let lines: Vec<&str> = lines.iter().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
     let (last, full) = lines.split_last().ok_or_else(malformed)?;
-    if full.iter().any(|line| line.len() != COLUMNS) || last.len() > COLUMNS {
+    let is_last = (1..=COLUMNS).contains(&last.len());
+    if full.iter().any(|line| line.len() != COLUMNS) || !is_last {
         return Err(malformed());
     }
     STANDARD.decode(lines.concat()).map(Some).map_err(|_| malformed())

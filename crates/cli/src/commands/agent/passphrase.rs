@@ -5,14 +5,16 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use windlass_settings::portable::Passphrase;
 use windlass_sys::terminal::HiddenInput;
+use zeroize::Zeroizing;
 
 use crate::config::Config;
 
 /// The variable that scripts may set.
 pub(super) const VARIABLE: &str = "WINDLASS_PASSPHRASE";
 /// More than anybody types.
-const LONGEST: u64 = 4096;
+const LONGEST: usize = 4096;
 /// What a terminal sends for Ctrl-C.
 const CANCELLED: u8 = 3;
 
@@ -23,12 +25,12 @@ pub(super) enum Typed {
     Twice,
 }
 
-/// The passphrase.
-pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result<String> {
+/// The passphrase. Every buffer that holds it on the way is wiped.
+pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result<Passphrase> {
     let found = match (file, config.variable(VARIABLE)) {
         (Some(path), _) => from_file(path)?,
         (None, Some(value)) => {
-            value.to_str().with_context(|| format!("the variable {VARIABLE} is not UTF-8"))?.to_owned()
+            value.to_str().with_context(|| format!("the variable {VARIABLE} is not UTF-8"))?.into()
         }
         (None, None) => typed_by_a_person(typed)?,
     };
@@ -39,14 +41,15 @@ pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result
 }
 
 /// The first line of a file: an editor may have ended it.
-fn from_file(path: &Path) -> Result<String> {
+fn from_file(path: &Path) -> Result<Passphrase> {
     let cannot = || format!("cannot read the passphrase in {}", path.display());
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).with_context(cannot)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    let mut text = Zeroizing::new(String::with_capacity(LONGEST));
+    let file = File::open(path);
+    file.and_then(|file| file.take(LONGEST as u64).read_to_string(&mut text)).with_context(cannot)?;
+    Ok(text.lines().next().unwrap_or_default().into())
 }
 
-fn typed_by_a_person(typed: Typed) -> Result<String> {
+fn typed_by_a_person(typed: Typed) -> Result<Passphrase> {
     let terminal = File::options().read(true).write(true).open("/dev/tty").with_context(|| {
         format!("nobody can be asked for the passphrase: there is no terminal; give --passphrase-file, or set {VARIABLE}")
     })?;
@@ -54,15 +57,16 @@ fn typed_by_a_person(typed: Typed) -> Result<String> {
     if typed == Typed::Twice && ask(&terminal, "The same again: ")? != first {
         bail!("the two passphrases differ");
     }
-    Ok(first)
+    Ok(std::str::from_utf8(&first).context("the passphrase is not UTF-8")?.into())
 }
 
-fn ask(mut terminal: &File, question: &str) -> Result<String> {
+fn ask(mut terminal: &File, question: &str) -> Result<Zeroizing<Vec<u8>>> {
     let hidden = HiddenInput::begin(terminal).context("the terminal cannot hide what is typed")?;
     terminal.write_all(question.as_bytes())?;
-    let mut line = Vec::new();
-    let mut byte = [0_u8];
-    while line.len() < LONGEST as usize && terminal.read(&mut byte)? > 0 && byte[0] != b'\n' {
+    // Made as long as it gets, so that no shorter copy is left behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
+    let mut byte = Zeroizing::new([0_u8]);
+    while line.len() < LONGEST && terminal.read(byte.as_mut_slice())? > 0 && byte[0] != b'\n' {
         if byte[0] == CANCELLED {
             break;
         }
@@ -73,5 +77,5 @@ fn ask(mut terminal: &File, question: &str) -> Result<String> {
     if byte[0] == CANCELLED {
         bail!("no passphrase was given");
     }
-    String::from_utf8(line).context("the passphrase is not UTF-8")
+    Ok(line)
 }

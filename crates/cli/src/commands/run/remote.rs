@@ -15,6 +15,7 @@ use windlass_server::gate::Token;
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
 use windlass_sys::terminal::RawMode;
+use zeroize::Zeroizing;
 
 use super::input;
 use super::plan::{self, Keyboard, Presentation};
@@ -56,7 +57,7 @@ pub(crate) async fn run(order: Run, endpoint: Endpoint, config: Config) -> Resul
 /// The token in the file, else in the environment.
 fn token(file: Option<&Path>, config: &Config) -> Result<Option<Token>> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path);
+        let text = std::fs::read_to_string(path).map(Zeroizing::new);
         let text = text.with_context(|| format!("cannot read the token in {}", path.display()))?;
         let token = Token::chosen(&text);
         return Ok(Some(token.with_context(|| format!("{} holds no token", path.display()))?));
