@@ -14,7 +14,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 
 use crate::http::{Address, BadAddress, Connection, Connector, OURSELVES, Pool, basic, causes};
-use crate::provider::{Provider, Proxy, WireKind};
+use crate::provider::{Certificates, Provider, WireKind};
+use crate::proxy::Proxy;
 
 /// A way to one address. A cheap handle; all of its clones share the connections.
 #[derive(Clone)]
@@ -33,7 +34,9 @@ struct Route {
 pub struct Way {
     /// The way out, where there is no direct one.
     pub proxy: Option<Proxy>,
-    /// Certificates, as PEM, that are trusted beside those of the machine.
+    /// The certificates that are trusted.
+    pub certificates: Certificates,
+    /// Certificates, as PEM, that are trusted beside those.
     pub extra_roots: Option<String>,
     /// The longest a connection may take to be made, where the usual is not right.
     pub connect_timeout: Option<Duration>,
@@ -100,6 +103,7 @@ impl Carrier {
     pub fn new(name: &str, url: &str, way: Way) -> Result<Self, BadAddress> {
         let mut place = Provider::at(name, url, WireKind::Responses);
         place.proxy = way.proxy;
+        place.certificates = way.certificates;
         place.extra_roots = way.extra_roots;
         place.connect_timeout = way.connect_timeout.unwrap_or(place.connect_timeout);
         let address = Address::of(&place)?;
@@ -202,7 +206,7 @@ fn headers(place: &Provider, address: &Address) -> HeaderMap {
     if let Ok(host) = HeaderValue::from_str(&address.authority()) {
         headers.insert(HOST, host);
     }
-    let forwarding = place.proxy.as_ref().filter(|_| !address.secure);
+    let forwarding = place.proxy.as_ref().filter(|proxy| proxy.forwards_requests() && !address.secure);
     if let Some(credentials) = forwarding.and_then(|proxy| basic(proxy.credentials.as_ref()?)) {
         headers.insert(PROXY_AUTHORIZATION, credentials);
     }

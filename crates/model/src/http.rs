@@ -6,6 +6,7 @@
 mod address;
 mod connect;
 mod pool;
+mod socks;
 mod tls;
 
 pub(crate) use self::address::Address;

@@ -3,7 +3,12 @@
 //! Nothing here reads the environment; whoever makes a [`Provider`] did, and may say from which variable the key came.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+use crate::proxy::Proxy;
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -24,16 +29,18 @@ pub struct Provider {
     /// How requests and answers are written.
     pub wire: WireKind,
     /// Sent with every request; they replace ours of the same name.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, Key)>,
     /// Appended to every address.
-    pub query: Vec<(String, String)>,
+    pub query: Vec<(String, Key)>,
     /// The longest silence between two bytes of an answer, and before its first.
     pub idle_timeout: Duration,
     /// The longest a connection may take to be made, encryption included.
     pub connect_timeout: Duration,
     /// The way out, where there is no direct one.
     pub proxy: Option<Proxy>,
-    /// Certificates, as PEM, that are trusted beside those of the machine.
+    /// The certificates that are trusted.
+    pub certificates: Certificates,
+    /// Certificates, as PEM, that are trusted beside those.
     pub extra_roots: Option<String>,
     /// Who says the instructions on the chat wire.
     pub instructions_role: InstructionsRole,
@@ -57,6 +64,7 @@ impl Provider {
             idle_timeout: IDLE_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             proxy: None,
+            certificates: Certificates::default(),
             extra_roots: None,
             instructions_role: InstructionsRole::System,
             thoughts: ThoughtField::Reasoning,
@@ -94,14 +102,30 @@ pub enum ThoughtField {
     LeftOut,
 }
 
-/// A secret. It is shown to nobody but the one it is for.
+/// The files that hold the trusted certificates, where they are named; those of the machine otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Certificates {
+    /// A file of certificates as PEM.
+    pub file: Option<PathBuf>,
+    /// Directories with such files.
+    pub directories: Vec<PathBuf>,
+}
+
+impl Certificates {
+    /// Whether any were named.
+    pub(crate) fn are_named(&self) -> bool {
+        self.file.is_some() || !self.directories.is_empty()
+    }
+}
+
+/// A secret. It is shown to nobody but the one it is for, and wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct Key(Zeroizing<String>);
 
 impl Key {
     /// The key with this text; blanks around it, as a file or a variable may have, are not part of it.
     pub fn new(text: impl AsRef<str>) -> Self {
-        Self(text.as_ref().trim().to_owned())
+        Self(Zeroizing::new(text.as_ref().trim().to_owned()))
     }
 
     /// The secret itself, for the one it is for.
@@ -122,53 +146,6 @@ impl fmt::Display for Key {
     }
 }
 
-/// A proxy that speaks HTTP: it is asked to connect for encrypted addresses, and to forward for plain ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proxy {
-    /// Its name or address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// `user:password`, where it asks for them.
-    pub credentials: Option<Key>,
-}
-
-/// An address that is no proxy's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadProxy {
-    /// It cannot be read.
-    #[error("the proxy's address is not one; it looks like http://host:port")]
-    Unreadable,
-    /// It is of another kind.
-    #[error("proxies of the kind {scheme}:// are not supported; it must be http://")]
-    Unsupported {
-        /// The kind.
-        scheme: String,
-    },
-}
-
-impl Proxy {
-    /// The port where an address names none.
-    const DEFAULT_PORT: u16 = 80;
-
-    /// The proxy at `http://[user:password@]host[:port]`; `http://` may be left out.
-    pub fn parse(address: &str) -> Result<Self, BadProxy> {
-        let rest = match address.trim().split_once("://") {
-            Some(("http", rest)) => rest,
-            Some((scheme, _)) => return Err(BadProxy::Unsupported { scheme: scheme.to_owned() }),
-            None => address.trim(),
-        };
-        let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let (credentials, place) = match rest.rsplit_once('@') {
-            Some((credentials, place)) => (Some(Key::new(decoded(credentials))), place),
-            None => (None, rest),
-        };
-        let authority: http::uri::Authority = place.parse().map_err(|_| BadProxy::Unreadable)?;
-        let port = port_of(&authority, Self::DEFAULT_PORT).ok_or(BadProxy::Unreadable)?;
-        Ok(Self { host: authority.host().to_owned(), port, credentials })
-    }
-}
-
 /// The port behind a host. `Authority::port` does not tell a missing one from one that is too large.
 pub(crate) fn port_of(authority: &http::uri::Authority, default: u16) -> Option<u16> {
     match authority.as_str().strip_prefix(authority.host())? {
@@ -177,48 +154,35 @@ pub(crate) fn port_of(authority: &http::uri::Authority, default: u16) -> Option<
     }
 }
 
-/// A text with its `%XX` undone, as far as they make text.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
-        let value = escaped.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
-        bytes.push(value.unwrap_or(first));
-        rest = if value.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use windlass_testkit::memory::MaskedText;
+
     use super::*;
 
     #[test]
     fn a_key_is_never_shown() {
         let mut provider = Provider::at("somebody", "http://localhost/v1", WireKind::Chat);
         provider.key = Some(Key::new(" sk-secret\n"));
+        provider.headers = vec![("x-api-key".to_owned(), Key::new("sk-secret"))];
+        provider.query = vec![("key".to_owned(), Key::new("sk-secret"))];
         let shown = format!("{provider:?} {:?} {}", Key::new("sk-secret"), Key::new("sk-secret"));
         assert!(!shown.contains("sk-secret"), "{shown}");
         assert_eq!(provider.key.unwrap().reveal(), "sk-secret");
     }
 
+    const TEXT: MaskedText<64> =
+        MaskedText::new(b"sk-a-key-of-a-provider-that-is-long-enough-to-be-found-012345678");
+
     #[test]
-    fn proxies_are_read_with_their_credentials() {
-        let check = |address: &str, expected: Result<(&str, u16, Option<&str>), BadProxy>| {
-            let read = Proxy::parse(address);
-            let seen = read
-                .as_ref()
-                .map(|proxy| (proxy.host.as_str(), proxy.port, proxy.credentials.as_ref().map(Key::reveal)));
-            assert_eq!(seen.map_err(Clone::clone), expected, "{address}");
-        };
-        check("http://proxy:3128", Ok(("proxy", 3128, None)));
-        check("http://proxy/", Ok(("proxy", 80, None)));
-        check(" 10.0.0.1:8080 ", Ok(("10.0.0.1", 8080, None)));
-        check("http://me:p%40ss%zz@proxy:1/", Ok(("proxy", 1, Some("me:p@ss%zz"))));
-        check("http://[::1]:9", Ok(("[::1]", 9, None)));
-        check("http://", Err(BadProxy::Unreadable));
-        check("http://host:99999", Err(BadProxy::Unreadable));
-        check("socks5://host:1", Err(BadProxy::Unsupported { scheme: "socks5".to_owned() }));
+    fn a_key_is_wiped_from_memory_when_it_is_dropped() {
+        let text = Zeroizing::new(TEXT.reveal());
+        let mut provider = Provider::at("somebody", "http://localhost/v1", WireKind::Chat);
+        provider.key = Some(Key::new(&text));
+        provider.headers = vec![("x-api-key".to_owned(), Key::new(&text))];
+        drop(text);
+        assert!(TEXT.is_in_memory());
+        drop(provider);
+        assert!(!TEXT.is_in_memory());
     }
 }

@@ -11,4 +11,5 @@ mod it {
     mod proxied;
     mod relay;
     mod rig;
+    mod socks;
 }

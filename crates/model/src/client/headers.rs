@@ -2,6 +2,7 @@
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, PROXY_AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use zeroize::Zeroizing;
 
 use super::BadProvider;
 use crate::http::{Address, OURSELVES, basic};
@@ -22,7 +23,8 @@ pub(super) fn of(provider: &Provider, address: &Address) -> Result<HeaderMap, Ba
         headers.insert(HOST, host);
     }
     if let Some(key) = provider.key.as_ref().filter(|key| !key.reveal().is_empty()) {
-        let value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()));
+        // In one piece, so that no shorter copy is left behind.
+        let value = HeaderValue::from_str(&Zeroizing::new(["Bearer ", key.reveal()].concat()));
         let mut value = value.map_err(|_| BadProvider::Key {
             provider: provider.name.clone(),
             source_name: provider.key_source.clone(),
@@ -30,12 +32,12 @@ pub(super) fn of(provider: &Provider, address: &Address) -> Result<HeaderMap, Ba
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
-    let forwarding = provider.proxy.as_ref().filter(|_| !address.secure);
+    let forwarding = provider.proxy.as_ref().filter(|proxy| proxy.forwards_requests() && !address.secure);
     if let Some(credentials) = forwarding.and_then(|proxy| basic(proxy.credentials.as_ref()?)) {
         headers.insert(PROXY_AUTHORIZATION, credentials);
     }
     for (name, value) in &provider.headers {
-        add(&mut headers, (name, value))
+        add(&mut headers, (name, value.reveal()))
             .ok_or_else(|| BadProvider::Header { provider: provider.name.clone(), name: name.clone() })?;
     }
     Ok(headers)

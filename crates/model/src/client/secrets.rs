@@ -11,9 +11,11 @@ pub(super) struct Secrets(Vec<Key>);
 impl Secrets {
     pub(super) fn of(provider: &Provider) -> Self {
         let proxy = provider.proxy.iter().filter_map(|proxy| proxy.credentials.clone());
-        let added = provider.headers.iter().map(|(_, value)| Key::new(value));
+        let added = provider.headers.iter().map(|(_, value)| value.clone());
         // A header may hold `Bearer` and the key behind it.
-        let words = provider.headers.iter().flat_map(|(_, value)| value.split_whitespace().map(Key::new));
+        let words =
+            |(_, value): &(String, Key)| value.reveal().split_whitespace().map(Key::new).collect::<Vec<_>>();
+        let words = provider.headers.iter().flat_map(words);
         let all = provider.key.clone().into_iter().chain(proxy).chain(added).chain(words);
         let mut secrets: Vec<Key> = all.filter(|key| key.reveal().len() >= SHORTEST).collect();
         // A secret that holds another one goes first, or a part of it would be left.
@@ -36,7 +38,7 @@ mod tests {
     fn secrets_are_taken_out_of_messages() {
         let mut provider = Provider::at("it", "http://it", WireKind::Chat);
         provider.key = Some(Key::new("sk-123456"));
-        provider.headers = vec![("x-auth".to_owned(), "Bearer other-secret".to_owned())];
+        provider.headers = vec![("x-auth".to_owned(), Key::new("Bearer other-secret"))];
         let secrets = Secrets::of(&provider);
         assert_eq!(secrets.hide("sk-123456! other-secret? sk-1"), "(hidden)! (hidden)? sk-1");
     }

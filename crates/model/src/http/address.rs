@@ -1,9 +1,13 @@
 //! A provider's address, taken apart once.
 
-use crate::provider::{Provider, port_of};
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::provider::{Key, Provider, port_of};
 
 /// Where requests go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Whether the connection is encrypted.
     pub(crate) secure: bool,
@@ -12,8 +16,14 @@ pub(crate) struct Address {
     pub(crate) port: u16,
     /// What every path begins with; does not end in a slash.
     prefix: String,
-    /// With its question mark, or empty.
-    query: String,
+    /// With its question mark, or empty. Some providers want their key here.
+    query: Zeroizing<String>,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address").field("place", &self.place()).finish_non_exhaustive()
+    }
 }
 
 /// An address that no request can be sent to.
@@ -58,7 +68,7 @@ impl Address {
 
     /// What is asked for, on a connection to the provider itself.
     pub(crate) fn target(&self, path: &str) -> String {
-        format!("{}{path}{}", self.prefix, self.query)
+        format!("{}{path}{}", self.prefix, *self.query)
     }
 
     /// What is asked for, of a proxy.
@@ -94,10 +104,10 @@ fn without_credentials(address: &str) -> String {
     }
 }
 
-fn query(own: Option<String>, added: &[(String, String)]) -> String {
-    let added = added.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
-    let all: Vec<String> = own.into_iter().chain(added).collect();
-    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
+fn query(own: Option<String>, added: &[(String, Key)]) -> Zeroizing<String> {
+    let added = added.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value.reveal())));
+    let all: Zeroizing<Vec<String>> = Zeroizing::new(own.into_iter().chain(added).collect());
+    Zeroizing::new(if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) })
 }
 
 fn escaped(text: &str) -> String {
@@ -127,7 +137,7 @@ mod tests {
     fn an_address_is_taken_apart() {
         let check = |base_url: &str, expected: Option<(&str, &str)>| {
             let mut provider = Provider::at("it", base_url, WireKind::Chat);
-            provider.query = vec![("v".to_owned(), "1 &2".to_owned())];
+            provider.query = vec![("v".to_owned(), Key::new("1 &2"))];
             let address = Address::of(&provider).ok();
             let seen = address.map(|address| (address.place(), address.whole("/x")));
             assert_eq!(

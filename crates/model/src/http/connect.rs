@@ -18,10 +18,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
+use zeroize::Zeroizing;
 
-use super::{Address, tls};
+use super::{Address, socks, tls};
 use crate::failure::{Failure, Remedy};
-use crate::provider::{Key, Provider, Proxy};
+use crate::provider::{Certificates, Key, Provider};
+use crate::proxy::{Proxy, ProxyKind};
 
 /// Bytes both ways, encrypted or not.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -36,6 +38,7 @@ pub(crate) struct Connector {
     address: Address,
     proxy: Option<Proxy>,
     timeout: Duration,
+    certificates: Certificates,
     extra_roots: Option<String>,
     tls: OnceLock<Result<TlsConnector, String>>,
 }
@@ -76,6 +79,7 @@ impl Connector {
             address,
             proxy: provider.proxy.clone(),
             timeout: provider.connect_timeout,
+            certificates: provider.certificates.clone(),
             extra_roots: provider.extra_roots.clone(),
             tls: OnceLock::new(),
         }
@@ -87,12 +91,12 @@ impl Connector {
 
     /// What must be sent with each request, where a proxy forwards them.
     pub(crate) fn forwarding(&self) -> Option<&Proxy> {
-        self.proxy.as_ref().filter(|_| !self.address.secure)
+        self.proxy.as_ref().filter(|proxy| proxy.forwards_requests() && !self.address.secure)
     }
 
     /// Whether a proxy connects us to the provider.
     pub(crate) fn is_tunnelled(&self) -> bool {
-        self.proxy.is_some() && self.address.secure
+        self.proxy.is_some() && self.forwarding().is_none()
     }
 
     /// Takes all the steps.
@@ -154,9 +158,20 @@ impl Connector {
         Err(Failure::passing(format!("cannot connect to {}: {last}", self.hop())))
     }
 
-    /// Has the proxy connect us, where the rest is to be encrypted.
+    /// Has the proxy connect us to the provider, unless it forwards each request.
     pub(crate) async fn tunnel(&self, stream: Stream) -> Result<Stream, Failure> {
-        let Some(proxy) = self.proxy.as_ref().filter(|_| self.address.secure) else { return Ok(stream) };
+        let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_tunnelled()) else { return Ok(stream) };
+        match proxy.kind {
+            ProxyKind::Http => self.http_tunnel(stream, proxy).await,
+            ProxyKind::Socks5(lookup) => {
+                let wanted =
+                    socks::Wanted { address: &self.address, lookup, credentials: &proxy.credentials };
+                socks::connect(stream, &wanted).await.map_err(|error| error.into_failure(&self.hop()))
+            }
+        }
+    }
+
+    async fn http_tunnel(&self, stream: Stream, proxy: &Proxy) -> Result<Stream, Failure> {
         let lost = |error: hyper::Error| Failure::passing(format!("{} broke off: {error}", self.hop()));
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
         // It ends by itself when the connection has become a tunnel, or with the tunnel's owner before.
@@ -182,7 +197,8 @@ impl Connector {
         }
         let place = self.address.place();
         let connector = self.tls.get_or_init(|| {
-            tls::configuration(self.extra_roots.as_deref()).map(|config| TlsConnector::from(Arc::new(config)))
+            let configuration = tls::configuration(&self.certificates, self.extra_roots.as_deref());
+            configuration.map(|configuration| TlsConnector::from(Arc::new(configuration)))
         });
         let connector = connector.as_ref().map_err(Failure::lasting)?;
         let name = ServerName::try_from(self.address.host.clone());
@@ -218,7 +234,7 @@ impl Connector {
     /// Who is connected to, in words.
     fn hop(&self) -> String {
         match &self.proxy {
-            Some(proxy) => format!("the proxy {}:{}", proxy.host, proxy.port),
+            Some(proxy) => format!("the proxy {proxy}"),
             None => self.address.place(),
         }
     }
@@ -241,8 +257,8 @@ fn connect_request(address: &Address, proxy: &Proxy) -> http::Request<Empty<Byte
 
 /// The header by which a proxy knows its users.
 pub(crate) fn basic(credentials: &Key) -> Option<HeaderValue> {
-    let encoded = base64::engine::general_purpose::STANDARD.encode(credentials.reveal());
-    let mut value = HeaderValue::from_str(&format!("Basic {encoded}")).ok()?;
+    let encoded = Zeroizing::new(base64::engine::general_purpose::STANDARD.encode(credentials.reveal()));
+    let mut value = HeaderValue::from_str(&Zeroizing::new(["Basic ", &encoded].concat())).ok()?;
     value.set_sensitive(true);
     Some(value)
 }

@@ -84,9 +84,9 @@ async fn a_request_carries_its_headers_and_its_query() {
     model.require_key("sk-secret");
     let mut provider = super::rig::provider(&model, WireKind::Chat);
     provider.key = Some(windlass_model::Key::new("sk-secret"));
-    provider.headers =
-        vec![("X-Team".to_owned(), "blue".to_owned()), ("user-agent".to_owned(), "us".to_owned())];
-    provider.query = vec![("api-version".to_owned(), "1".to_owned())];
+    let value = windlass_model::Key::new;
+    provider.headers = vec![("X-Team".to_owned(), value("blue")), ("user-agent".to_owned(), value("us"))];
+    provider.query = vec![("api-version".to_owned(), value("1"))];
     let client = windlass_model::Client::new(provider).unwrap();
     ask(&client, &hello()).await.unwrap();
     let requests = model.finish();

@@ -1,9 +1,14 @@
 //! Encrypted connections, to a server with a certificate of its own.
 
-use windlass_model::{Client, Provider, Remedy, WireKind};
+use std::path::PathBuf;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa};
+use tokio_rustls::TlsAcceptor;
+use windlass_model::{Certificates, Client, Provider, Remedy, WireKind};
+use windlass_testkit::Scratch;
 use windlass_testkit::model::{Model, say};
 
-use super::relay::{certificate, encrypted};
+use super::relay::{certificate, encrypted, self_signed, signed_by_an_authority};
 use super::rig::{failure, hello, words};
 
 #[tokio::test]
@@ -60,4 +65,79 @@ async fn extra_certificates_must_be_good() {
     provider.base_url = format!("https://{}/v1", model.address());
     let seen = failure(&Client::new(provider).unwrap()).await;
     assert!(seen.message.contains("an extra certificate is no good"), "{seen}");
+}
+
+/// What comes of asking a server with such a certificate if those in these files are trusted.
+async fn asked(acceptor: TlsAcceptor, host: &str, certificates: Certificates) -> Result<String, String> {
+    let model = Model::answering(|_| say("hello"));
+    let relay = encrypted(acceptor, model.address()).await;
+    let mut provider = provider(relay.address.port(), host);
+    provider.certificates = certificates;
+    words(&Client::new(provider).unwrap(), &hello()).await.map_err(|failure| failure.message)
+}
+
+fn in_file(scratch: &Scratch, pem: &str) -> Certificates {
+    let file = scratch.path().join("trusted.pem");
+    std::fs::write(&file, pem).unwrap();
+    Certificates { file: Some(file), directories: Vec::new() }
+}
+
+/// As `openssl req -x509` makes them.
+fn authority_of_itself() -> CertificateParams {
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+}
+
+#[tokio::test]
+async fn certificates_in_named_files_are_trusted() {
+    let scratch = Scratch::new("trusted");
+    for (kind, (pem, acceptor)) in [
+        ("signs itself", certificate()),
+        ("signs itself and calls itself an authority", self_signed(authority_of_itself())),
+        ("is signed by a private authority", signed_by_an_authority()),
+    ] {
+        let in_file = in_file(&scratch, &pem);
+        let answer = asked(acceptor.clone(), "localhost", in_file).await;
+        assert_eq!(answer.as_deref(), Ok("hello"), "in a file: {kind}");
+        let directory = scratch.path().join(kind);
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::write(directory.join("any-name.crt"), &pem).unwrap();
+        let in_directory = Certificates { file: None, directories: vec![directory] };
+        let answer = asked(acceptor, "localhost", in_directory).await;
+        assert_eq!(answer.as_deref(), Ok("hello"), "in a directory: {kind}");
+    }
+}
+
+#[tokio::test]
+async fn trust_in_one_certificate_is_trust_in_no_other() {
+    let scratch = Scratch::new("distrusted");
+    let (pem, acceptor) = self_signed(authority_of_itself());
+    let (_, other) = self_signed(authority_of_itself());
+    let trusted = in_file(&scratch, &pem);
+    let rejected = |answer: Result<String, String>| {
+        let message = answer.expect_err("it must not be trusted");
+        assert!(message.contains("invalid peer certificate"), "{message}");
+    };
+    rejected(asked(other, "localhost", trusted.clone()).await);
+    rejected(asked(acceptor, "127.0.0.1", trusted).await);
+    let mut expired = authority_of_itself();
+    expired.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let (pem, acceptor) = self_signed(expired);
+    rejected(asked(acceptor, "localhost", in_file(&scratch, &pem)).await);
+}
+
+#[tokio::test]
+async fn named_files_without_a_certificate_trust_nothing() {
+    let scratch = Scratch::new("none");
+    let (_, acceptor) = certificate();
+    let missing: PathBuf = scratch.path().join("missing.pem");
+    for certificates in [
+        Certificates { file: Some(missing.clone()), directories: Vec::new() },
+        Certificates { file: None, directories: vec![missing] },
+        in_file(&scratch, "no certificate\n"),
+    ] {
+        let message = asked(acceptor.clone(), "localhost", certificates).await.unwrap_err();
+        assert!(message.starts_with("there is no usable certificate in /"), "{message}");
+    }
 }

@@ -186,7 +186,7 @@ fn a_provider_that_cannot_be_asked_is_refused_before() {
         "the address of it is not one: localhost:8080/v1 (it looks like https://host/v1)",
     );
     check(
-        &|provider| provider.headers = vec![("a b".to_owned(), String::new())],
+        &|provider| provider.headers = vec![("a b".to_owned(), Key::new(""))],
         "the header a b of it has a name or a value that cannot be sent",
     );
     check(

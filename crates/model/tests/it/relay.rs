@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -24,13 +25,34 @@ impl Drop for Relay {
 
 /// A certificate for `localhost` that nobody else signed, as PEM, and what serves it.
 pub(crate) fn certificate() -> (String, TlsAcceptor) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    self_signed(CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
+}
+
+/// The same of another kind.
+pub(crate) fn self_signed(params: CertificateParams) -> (String, TlsAcceptor) {
+    let key = KeyPair::generate().unwrap();
+    let made = params.self_signed(&key).unwrap();
+    (made.pem(), acceptor(&made, &key))
+}
+
+/// A certificate for `localhost` that an authority of its own signed: the authority's as PEM, and what serves the server's.
+pub(crate) fn signed_by_an_authority() -> (String, TlsAcceptor) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let made = params.signed_by(&key, &authority).unwrap();
+    (authority.pem(), acceptor(&made, &key))
+}
+
+fn acceptor(certificate: &rcgen::Certificate, key: &KeyPair) -> TlsAcceptor {
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =
         ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
-    (made.cert.pem(), TlsAcceptor::from(Arc::new(config)))
+    let config = builder.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key);
+    TlsAcceptor::from(Arc::new(config.unwrap()))
 }
 
 /// Takes the encryption off, and passes everything on to this address.
@@ -98,7 +120,7 @@ async fn proxied(stream: TcpStream, asked: &Asked, to: Result<SocketAddr, u16>) 
     Ok(())
 }
 
-async fn serving<F, S>(serve: S) -> Relay
+pub(crate) async fn serving<F, S>(serve: S) -> Relay
 where
     F: Future<Output = ()> + Send + 'static,
     S: Fn(TcpStream) -> F + Send + 'static,
@@ -114,6 +136,6 @@ where
     Relay { address, task }
 }
 
-async fn pass(mut one: impl AsyncRead + AsyncWrite + Unpin, mut other: TcpStream) {
+pub(crate) async fn pass(mut one: impl AsyncRead + AsyncWrite + Unpin, mut other: TcpStream) {
     let _ = tokio::io::copy_bidirectional(&mut one, &mut other).await;
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use windlass_model::{Client, InstructionsRole, Key, Provider, Proxy, WireKind};
 use windlass_settings::{InstructionsRole as RoleSetting, Provider as Setting, Settings, WireApi};
 
+use super::certificates;
 use super::proxies::{self, Proxies};
 use crate::config::Config;
 
@@ -33,7 +34,8 @@ pub(crate) fn without_key(setting: &Setting, config: &Config) -> Result<Provider
     let mut provider = Provider::at(&setting.name, &setting.base_url, wire);
     provider.key_source.clone_from(&setting.env_key);
     provider.headers = headers(setting, config);
-    provider.query = setting.query_params.clone().into_iter().collect();
+    provider.query =
+        setting.query_params.iter().map(|(name, value)| (name.clone(), Key::new(value))).collect();
     provider.idle_timeout = std::time::Duration::from_millis(setting.stream_idle_timeout_ms);
     if wire == WireKind::Chat {
         provider.instructions_role = match setting.instructions_role {
@@ -43,6 +45,7 @@ pub(crate) fn without_key(setting: &Setting, config: &Config) -> Result<Provider
     }
     provider.has_web_search = wire == WireKind::Responses;
     provider.proxy = proxy(setting, config)?;
+    provider.certificates = certificates::named(config);
     Ok(provider)
 }
 
@@ -59,10 +62,10 @@ pub(crate) fn key(setting: &Setting, config: &Config) -> Result<Option<Key>> {
     }
 }
 
-fn headers(setting: &Setting, config: &Config) -> Vec<(String, String)> {
-    let fixed = setting.http_headers.clone().into_iter();
+fn headers(setting: &Setting, config: &Config) -> Vec<(String, Key)> {
+    let fixed = setting.http_headers.iter().map(|(header, value)| (header.clone(), Key::new(value)));
     let from_environment = setting.env_http_headers.iter().filter_map(|(header, variable)| {
-        Some((header.clone(), config.variable(variable)?.to_str()?.to_owned()))
+        Some((header.clone(), Key::new(config.variable(variable)?.to_str()?)))
     });
     fixed.chain(from_environment).collect()
 }

@@ -14,6 +14,7 @@ use windlass_settings::{
 };
 use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, ToolboxOptions};
 
+use super::certificates;
 use super::context::Configured;
 use super::proxies::Proxies;
 use super::web::Web;
@@ -116,7 +117,7 @@ pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &En
     Surroundings {
         engine: engine.clone(),
         keeping: Keeping::Memory,
-        http: Some(Arc::new(Web::new(Proxies::of(config)))),
+        http: Some(Arc::new(Web::new(Proxies::of(config), certificates::named(config)))),
         directory: configured.directory.clone(),
         environment: config.environment.clone(),
         roots,

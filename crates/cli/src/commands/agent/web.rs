@@ -6,19 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use windlass_foreign::{
     BodyFuture, Http, HttpAnswer, HttpBody, HttpError, HttpFuture, HttpMethod, HttpRequest,
 };
-use windlass_model::{Carrier, Parcel, ReplyBody, Way};
+use windlass_model::{Carrier, Certificates, Parcel, ReplyBody, Way};
 
 use super::proxies::Proxies;
 
 /// Carries requests, each address over connections of its own.
 pub(super) struct Web {
     proxies: Proxies,
+    certificates: Certificates,
     carriers: Mutex<HashMap<String, Carrier>>,
 }
 
 impl Web {
-    pub(super) fn new(proxies: Proxies) -> Self {
-        Self { proxies, carriers: Mutex::default() }
+    pub(super) fn new(proxies: Proxies, certificates: Certificates) -> Self {
+        Self { proxies, certificates, carriers: Mutex::default() }
     }
 
     fn carrier(&self, url: &str) -> Result<Carrier, HttpError> {
@@ -28,7 +29,7 @@ impl Web {
         }
         let failed = |error: &dyn std::fmt::Display| HttpError(format!("{error:#}"));
         let proxy = self.proxies.to("the server", url).map_err(|error| failed(&error))?;
-        let way = Way { proxy, ..Way::default() };
+        let way = Way { proxy, certificates: self.certificates.clone(), ..Way::default() };
         let carrier = Carrier::new("the server", url, way).map_err(|error| failed(&error))?;
         carriers.insert(url.to_owned(), carrier.clone());
         Ok(carrier)
