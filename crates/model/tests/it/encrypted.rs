@@ -94,7 +94,7 @@ async fn certificates_in_named_files_are_trusted() {
     let scratch = Scratch::new("trusted");
     for (kind, (pem, acceptor)) in [
         ("signs itself", certificate()),
-        ("signs itself and calls itself an authority", self_signed(authority_of_itself())),
+        ("signs itself and calls itself an authority", self_signed(&authority_of_itself())),
         ("is signed by a private authority", signed_by_an_authority()),
     ] {
         let in_file = in_file(&scratch, &pem);
@@ -112,8 +112,8 @@ async fn certificates_in_named_files_are_trusted() {
 #[tokio::test]
 async fn trust_in_one_certificate_is_trust_in_no_other() {
     let scratch = Scratch::new("distrusted");
-    let (pem, acceptor) = self_signed(authority_of_itself());
-    let (_, other) = self_signed(authority_of_itself());
+    let (pem, acceptor) = self_signed(&authority_of_itself());
+    let (_, other) = self_signed(&authority_of_itself());
     let trusted = in_file(&scratch, &pem);
     let rejected = |answer: Result<String, String>| {
         let message = answer.expect_err("it must not be trusted");
@@ -123,7 +123,7 @@ async fn trust_in_one_certificate_is_trust_in_no_other() {
     rejected(asked(acceptor, "127.0.0.1", trusted).await);
     let mut expired = authority_of_itself();
     expired.not_after = rcgen::date_time_ymd(2020, 1, 1);
-    let (pem, acceptor) = self_signed(expired);
+    let (pem, acceptor) = self_signed(&expired);
     rejected(asked(acceptor, "localhost", in_file(&scratch, &pem)).await);
 }
 

@@ -25,11 +25,11 @@ impl Drop for Relay {
 
 /// A certificate for `localhost` that nobody else signed, as PEM, and what serves it.
 pub(crate) fn certificate() -> (String, TlsAcceptor) {
-    self_signed(CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
+    self_signed(&CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
 }
 
 /// The same of another kind.
-pub(crate) fn self_signed(params: CertificateParams) -> (String, TlsAcceptor) {
+pub(crate) fn self_signed(params: &CertificateParams) -> (String, TlsAcceptor) {
     let key = KeyPair::generate().unwrap();
     let made = params.self_signed(&key).unwrap();
     (made.pem(), acceptor(&made, &key))

@@ -93,8 +93,8 @@ impl Header<'_> {
     /// The payload, once the header has proved to be the one that was written with the key.
     fn open(&self, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, AgeError> {
         header_mac(file_key, self.sealed)?.verify_slice(&self.mac).map_err(|_| AgeError::Damaged)?;
-        let payload = cipher(&derived(file_key, self.nonce, b"payload")?)?;
-        open_chunks(&payload, self.body)
+        let (nonce, body) = self.payload()?;
+        open_chunks(&cipher(&derived(file_key, nonce, b"payload")?)?, body)
     }
 }
 

@@ -17,10 +17,8 @@ pub(super) struct Header<'f> {
     pub(super) mac: [u8; 32],
     /// The text that the MAC is about: everything up to the three dashes.
     pub(super) sealed: &'f [u8],
-    /// The salt of the payload's key.
-    pub(super) nonce: &'f [u8],
-    /// The chunks of the payload.
-    pub(super) body: &'f [u8],
+    /// Everything behind the header.
+    rest: &'f [u8],
 }
 
 struct Stanza<'f> {
@@ -54,9 +52,12 @@ impl<'f> Header<'f> {
         if stanzas.is_empty() {
             return Err(AgeError::NotAge("it names no recipient"));
         }
-        let payload = file[lines.at..].split_at_checked(SALT);
-        let (nonce, body) = payload.ok_or(AgeError::NotAge("it ends with its header"))?;
-        Ok(Self { stanzas, mac, sealed: &file[..dashes_at + 3], nonce, body })
+        Ok(Self { stanzas, mac, sealed: &file[..dashes_at + 3], rest: &file[lines.at..] })
+    }
+
+    /// The salt of the payload's key, and the chunks of the payload.
+    pub(super) fn payload(&self) -> Result<(&'f [u8], &'f [u8]), AgeError> {
+        self.rest.split_at_checked(SALT).ok_or(AgeError::NotAge("it ends with its header"))
     }
 
     /// The stanza of the passphrase, which is the only one where there is one.
