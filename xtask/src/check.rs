@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::step::{self, Step};
-use crate::{command, generated, test, tidy};
+use crate::{command, deny, generated, test, tidy};
 
 /// Runs every check.
 pub(crate) fn run() -> Result<()> {
@@ -11,6 +11,7 @@ pub(crate) fn run() -> Result<()> {
         Step::call("tidy", tidy::run).or("each line above says where and what to change"),
         Step::cargo("format", &["fmt", "--all", "--check"]).or("run `cargo fmt --all`"),
     ])?;
+    deny::run()?;
     step::run_all(&[Step::cargo("clippy", &CLIPPY)
         .or("fix what it names; where it is wrong, use `#[expect(clippy::..., reason = \"...\")]`")])?;
     step::run_all(&[

@@ -1,7 +1,7 @@
 //! Files that are committed although a program writes them, so that a reader finds them without building anything.
 //!
 //! `cargo xtask generate` writes them; `cargo xtask check` fails when one is out of date. To register one, add a line
-//! to [`GENERATED`]: a path, and the arguments with which `windlass` prints the file's whole content.
+//! to [`GENERATED`]: a path, and where its whole content comes from.
 
 use std::fs;
 use std::io;
@@ -9,36 +9,58 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::command;
+use self::Origin::{Function, Windlass};
+use crate::{command, notice};
 
 /// Every generated file.
 const GENERATED: &[Generated] = &[
-    Generated { path: "docs/cli.md", arguments: &["__docs"] },
-    Generated { path: "schema/app-server.schema.json", arguments: &["app-server", "generate-schema"] },
-    Generated { path: "schema/app-server.ts", arguments: APP_SERVER_TS },
-    Generated { path: "schema/exec-server.schema.json", arguments: &["exec-server", "generate-schema"] },
-    Generated { path: "schema/exec-server.ts", arguments: &["exec-server", "generate-ts"] },
-    Generated { path: "clients/typescript/src/protocol.ts", arguments: APP_SERVER_TS },
+    Generated { path: "docs/cli.md", origin: Windlass(&["__docs"]) },
+    Generated { path: "schema/app-server.schema.json", origin: Windlass(&["app-server", "generate-schema"]) },
+    Generated { path: "schema/app-server.ts", origin: APP_SERVER_TS },
+    Generated {
+        path: "schema/exec-server.schema.json",
+        origin: Windlass(&["exec-server", "generate-schema"]),
+    },
+    Generated { path: "schema/exec-server.ts", origin: Windlass(&["exec-server", "generate-ts"]) },
+    Generated { path: "clients/typescript/src/protocol.ts", origin: APP_SERVER_TS },
     Generated {
         path: "clients/python/src/windlass/protocol.py",
-        arguments: &["app-server", "generate-python"],
+        origin: Windlass(&["app-server", "generate-python"]),
     },
+    LICENCE_TEXTS,
 ];
 
-/// What the client has of the protocol is what everybody has.
-const APP_SERVER_TS: &[&str] = &["app-server", "generate-ts"];
+const LICENCE_TEXTS: Generated = Generated { path: "THIRD-PARTY.txt", origin: Function(notice::text) };
 
-/// A file whose content `windlass` prints when it is given these arguments.
+/// What the client has of the protocol is what everybody has.
+const APP_SERVER_TS: Origin = Windlass(&["app-server", "generate-ts"]);
+
+/// A file, and where its content comes from.
 #[derive(Clone, Copy)]
 struct Generated {
     path: &'static str,
-    arguments: &'static [&'static str],
+    origin: Origin,
 }
 
-/// Writes what is out of date.
-pub(crate) fn run() -> Result<()> {
+/// Where the content of a file comes from.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// `windlass` prints it when it is given these arguments.
+    Windlass(&'static [&'static str]),
+    /// A function here puts it together.
+    Function(fn() -> Result<String>),
+}
+
+/// Writes what is out of date, of all files or of those at these paths.
+pub(crate) fn run(paths: &[String]) -> Result<()> {
+    if let Some(odd) = paths.iter().find(|path| GENERATED.iter().all(|generated| generated.path != *path)) {
+        bail!("{odd} is not a generated file");
+    }
+    let is_wanted =
+        |generated: &&Generated| paths.is_empty() || paths.iter().any(|path| path == generated.path);
+    let wanted: Vec<Generated> = GENERATED.iter().filter(is_wanted).copied().collect();
     let root = command::root()?;
-    for stale in find_stale(&root, GENERATED, print_with_windlass)? {
+    for stale in find_stale(&root, &wanted, produce)? {
         stale.write(&root)?;
         eprintln!("wrote {}", stale.path);
     }
@@ -47,7 +69,16 @@ pub(crate) fn run() -> Result<()> {
 
 /// Fails if anything is out of date, naming it.
 pub(crate) fn check() -> Result<()> {
-    let stale = find_stale(&command::root()?, GENERATED, print_with_windlass)?;
+    check_those(GENERATED)
+}
+
+/// The same of what follows from the dependencies alone, for which nothing has to be built.
+pub(crate) fn check_licence_texts() -> Result<()> {
+    check_those(&[LICENCE_TEXTS])
+}
+
+fn check_those(all: &[Generated]) -> Result<()> {
+    let stale = find_stale(&command::root()?, all, produce)?;
     for stale in &stale {
         eprintln!("{}", stale.describe());
     }
@@ -100,9 +131,14 @@ fn find_stale(
     Ok(stale)
 }
 
-fn print_with_windlass(generated: &Generated) -> Result<String> {
-    let words = ["run", "--quiet", "--package", "windlass", "--"];
-    command::stdout_of(command::cargo(words.iter().chain(generated.arguments).copied())?)
+fn produce(generated: &Generated) -> Result<String> {
+    match generated.origin {
+        Windlass(arguments) => {
+            let words = ["run", "--quiet", "--package", "windlass", "--"];
+            command::stdout_of(command::cargo(words.iter().chain(arguments).copied())?)
+        }
+        Function(text) => text(),
+    }
 }
 
 fn read_if_present(path: &Path) -> Result<Option<String>> {
@@ -124,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    const SAMPLE: Generated = Generated { path: "docs/sample.md", arguments: &["__sample"] };
+    const SAMPLE: Generated = Generated { path: "docs/sample.md", origin: Windlass(&["__sample"]) };
 
     /// A folder that goes away with the test.
     struct Folder(PathBuf);
@@ -143,18 +179,18 @@ mod tests {
         }
     }
 
-    fn produce(generated: &Generated) -> Result<String> {
-        Ok(format!("# Sample\n\nprinted by {}\n", generated.arguments.join(" ")))
+    fn sample(_: &Generated) -> Result<String> {
+        Ok("# Sample\n\nprinted by __sample\n".to_owned())
     }
 
     #[test]
     fn a_missing_file_is_stale_until_it_is_written() {
         let folder = Folder::new("missing");
-        let stale = find_stale(&folder.0, &[SAMPLE], produce).unwrap();
+        let stale = find_stale(&folder.0, &[SAMPLE], sample).unwrap();
         assert_eq!(stale[0].describe(), "docs/sample.md:1: generated: it is missing");
 
         stale[0].write(&folder.0).unwrap();
-        assert!(find_stale(&folder.0, &[SAMPLE], produce).unwrap().is_empty());
+        assert!(find_stale(&folder.0, &[SAMPLE], sample).unwrap().is_empty());
     }
 
     #[test]
@@ -163,7 +199,7 @@ mod tests {
         fs::create_dir_all(folder.0.join("docs")).unwrap();
         fs::write(folder.0.join(SAMPLE.path), "# Sample\n\nprinted by hand\n").unwrap();
 
-        let stale = find_stale(&folder.0, &[SAMPLE], produce).unwrap();
+        let stale = find_stale(&folder.0, &[SAMPLE], sample).unwrap();
         assert_eq!(stale[0].describe(), "docs/sample.md:3: generated: it differs from here on");
     }
 

@@ -7,9 +7,11 @@
 mod bench;
 mod check;
 mod command;
+mod deny;
 mod fuzz;
 mod generated;
 mod hanging;
+mod notice;
 mod peers;
 mod step;
 mod test;
@@ -26,8 +28,9 @@ Usage: cargo xtask <verb> [arguments]
   check                everything a change must pass, cheapest first
   test [arguments]     build all, run all tests and doc tests; arguments go to the test runner, e.g. `-p windlass-sys`
   peers [bench]        install what the tests need of other people's programs, or what the measurements need
+  deny                 licences, bans and sources of all dependencies, and known vulnerabilities where they can be looked up
   tidy                 the mechanical style rules: what a reviewer should never have to say
-  generate             write the files that are generated from the program, where they are out of date
+  generate [path...]   write the files that are generated from the program and its dependencies, where they are out of date
   bench [arguments]    build for release and run `windlass-bench` with the arguments
   fuzz [seconds] [target...]
                        run the fuzz targets in fuzz/, 60 seconds each unless said otherwise (needs nightly Rust)
@@ -50,8 +53,9 @@ fn main() -> ExitCode {
 fn run(verb: &str, rest: &[String]) -> Result<()> {
     match (verb, rest) {
         ("check", []) => check::run(),
+        ("deny", []) => deny::run(),
         ("tidy", []) => tidy::run(),
-        ("generate", []) => generated::run(),
+        ("generate", paths) => generated::run(paths),
         ("peers", []) => peers::for_tests(),
         ("peers", [which]) if which == "bench" => peers::for_bench(),
         ("test", arguments) => test::run(arguments),
@@ -61,7 +65,7 @@ fn run(verb: &str, rest: &[String]) -> Result<()> {
             print!("{HELP}");
             Ok(())
         }
-        ("check" | "tidy" | "generate", _) => bail!("`{verb}` takes no arguments"),
+        ("check" | "deny" | "tidy", _) => bail!("`{verb}` takes no arguments"),
         ("peers", _) => bail!("`peers` takes no argument but `bench`"),
         _ => bail!("there is no such verb; `cargo xtask help` lists them"),
     }
