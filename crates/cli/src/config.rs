@@ -2,6 +2,7 @@
 //! on as values.
 
 use std::ffi::{CStr, OsStr, OsString};
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,6 @@ pub(crate) const ITSELF: &CStr = c"/proc/self/exe";
 pub(crate) const STATE_DIRECTORY: &str = "WINDLASS_STATE_DIR";
 
 /// Everything Windlass takes from outside its command line.
-#[derive(Debug)]
 pub(crate) struct Config {
     /// Where sessions are remembered; nowhere, if not even a home is known.
     pub(crate) state_directory: Option<PathBuf>,
@@ -47,6 +47,13 @@ pub(crate) struct Terminals {
     pub(crate) stdin: bool,
     pub(crate) stdout: Option<Size>,
     pub(crate) stderr: bool,
+}
+
+/// Without the environment, which holds keys.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("state_directory", &self.state_directory).finish_non_exhaustive()
+    }
 }
 
 impl Config {
@@ -197,5 +204,12 @@ mod tests {
         {
             assert_eq!(below_home(Path::new(path), &environment), expected);
         }
+    }
+
+    #[test]
+    fn the_environment_is_not_in_debugging_output() {
+        let mut config = Config::read();
+        config.environment = vec![("OPENAI_API_KEY".into(), "sk-hidden".into())];
+        assert!(!format!("{config:?}").contains("sk-hidden"), "{config:?}");
     }
 }

@@ -252,7 +252,28 @@ pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response<Full<Byt
 
 #[cfg(test)]
 mod tests {
+    use windlass_testkit::memory::MaskedText;
+
     use super::*;
+
+    const TEXT: MaskedText<64> =
+        MaskedText::new(b"a-token-or-a-shared-secret-that-is-long-enough-to-be-found-01234");
+
+    #[test]
+    fn tokens_and_secrets_are_wiped_from_memory_when_they_are_dropped() {
+        let text = Zeroizing::new(TEXT.reveal());
+        let token = Access::Token(Token::chosen(&text).expect("a token"));
+        let signed = Access::Signed(SignedTokens::new(text.as_bytes()).expect("long enough"));
+        let headers: HeaderMap =
+            [(AUTHORIZATION, "Bearer a.b.c".parse().expect("a header"))].into_iter().collect();
+        assert!(!token.lets_in(&headers) && !signed.lets_in(&headers));
+        drop(text);
+        assert!(TEXT.is_in_memory());
+        drop(token);
+        assert!(TEXT.is_in_memory());
+        drop(signed);
+        assert!(!TEXT.is_in_memory());
+    }
 
     fn headers(values: &[&str]) -> HeaderMap {
         values.iter().map(|value| (AUTHORIZATION, value.parse().expect("a header"))).collect()

@@ -1,6 +1,9 @@
 //! `windlass doctor` about the agent: its settings, its key, and the way to its model.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 use windlass_testkit::model::{Model, always, say};
@@ -10,8 +13,24 @@ use crate::workbench::{More, SECRET, Workbench, seen};
 
 /// What a doctor says about the agent, by name: the verdict and the words.
 fn doctor(bench: &Workbench, words: &[&str]) -> BTreeMap<String, (String, String)> {
+    doctor_with(bench, words, &[])
+}
+
+/// The same with more variables.
+fn doctor_with(
+    bench: &Workbench,
+    words: &[&str],
+    variables: &[(&str, &str)],
+) -> BTreeMap<String, (String, String)> {
     let words: Vec<&str> = ["doctor", "--json"].iter().chain(words).copied().collect();
-    let seen: Seen = seen(&mut bench.windlass(&words));
+    let mut windlass = bench.windlass(&words);
+    // What the machine says about these differs from one to the next.
+    for name in
+        ["SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy", "http_proxy", "NO_PROXY", "no_proxy"]
+    {
+        windlass.env_remove(name);
+    }
+    let seen: Seen = seen(windlass.envs(variables.iter().copied()));
     assert!(!format!("{seen:?}").contains(SECRET), "the key is shown: {seen:?}");
     let json: Value = serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error}: {seen:?}"));
     let checks = json["checks"].as_array().expect("there are checks");
@@ -72,7 +91,7 @@ fn what_is_wrong_is_said_at_the_step_that_fails() {
     assert!(verdict == "problem" && message.contains("IT_KEY"), "{found:?}");
     assert!(!found.contains_key("agent live"), "{found:?}");
 
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let bench = Workbench::at("provider-refused", &format!("http://{free}/v1"), &More::default());
     let found = doctor(&bench, &["--network"]);
     let (verdict, message) = &found["agent tcp"];
@@ -111,4 +130,62 @@ fn where_nothing_is_configured_nothing_is_missing() {
     let found = doctor(&bench, &[]);
     let expected = [("agent key", "note"), ("agent model", "note"), ("agent settings", "ok")];
     assert_eq!(verdicts(&found), expected, "{found:?}");
+}
+
+/// A SOCKS 5 proxy for one connection: it connects to this address, and returns the name that it was asked for.
+fn socks_proxy(to: SocketAddr) -> (SocketAddr, JoinHandle<io::Result<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let served = thread::spawn(move || {
+        let (mut client, _) = listener.accept()?;
+        client.read_exact(&mut [0; 3])?;
+        client.write_all(&[5, 0])?;
+        let mut head = [0; 5];
+        client.read_exact(&mut head)?;
+        let mut name = vec![0; usize::from(head[4]) + 2];
+        client.read_exact(&mut name)?;
+        name.truncate(head[4].into());
+        let server = TcpStream::connect(to)?;
+        client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
+        let (mut from_server, mut to_server) = (server.try_clone()?, server);
+        let mut to_client = client.try_clone()?;
+        thread::spawn(move || {
+            let _ = io::copy(&mut from_server, &mut to_client);
+            let _ = to_client.shutdown(Shutdown::Both);
+        });
+        let _ = io::copy(&mut client, &mut to_server);
+        let _ = to_server.shutdown(Shutdown::Both);
+        Ok(String::from_utf8_lossy(&name).into_owned())
+    });
+    (address, served)
+}
+
+#[test]
+fn the_environment_may_name_a_socks_proxy_for_everything() {
+    let model = Model::playing(Vec::new());
+    model.require_key(SECRET);
+    let bench = Workbench::at("provider-socks", "http://models.invalid/v1", &More::default());
+    let (proxy, served) = socks_proxy(model.address());
+    let proxy = format!("socks5h://{proxy}");
+    let found = doctor_with(&bench, &["--network"], &[("ALL_PROXY", &proxy), ("NO_PROXY", "10.0.0.0/8")]);
+    assert_eq!(found["agent proxy"].0, "ok", "{found:?}");
+    assert_eq!(found["agent models"].1, "1 model, scripted among them", "{found:?}");
+    assert_eq!(served.join().unwrap().unwrap(), "models.invalid");
+    model.finish();
+}
+
+#[test]
+fn certificates_that_the_environment_names_replace_those_of_the_machine() {
+    let model = Model::playing(Vec::new());
+    let url = format!("https://localhost:{}/v1", model.address().port());
+    let bench = Workbench::at("provider-certificates", &url, &More::default());
+    for variable in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        let found = doctor_with(&bench, &["--network"], &[(variable, "/nowhere/ca")]);
+        let (verdict, message) = &found["agent tls"];
+        assert_eq!(verdict, "problem", "{found:?}");
+        assert!(
+            message.starts_with("there is no usable certificate in /nowhere/ca"),
+            "{variable}: {message}"
+        );
+    }
 }

@@ -4,6 +4,7 @@
 use tokio::sync::oneshot;
 use windlass_agent::{Approval, Decision, UserAnswer, UserQuestion};
 use windlass_tools::Question;
+use zeroize::Zeroizing;
 
 use super::composer::Composer;
 use super::keys::Key;
@@ -17,9 +18,12 @@ const MOST_SECRET: usize = 4096;
 #[derive(Debug)]
 pub(super) enum Dialog {
     Approval { asked: Approval, reply: oneshot::Sender<Decision>, reason: Option<Composer> },
-    Secret { asked: Question, reply: oneshot::Sender<Option<String>>, typed: String },
+    Secret { asked: Question, reply: oneshot::Sender<Option<String>>, typed: Typed },
     Questions(Questions),
 }
+
+/// A secret while it is typed. It is made as long as it gets, so that no shorter copy is left behind.
+type Typed = Zeroizing<String>;
 
 type Reply = oneshot::Sender<Option<Vec<UserAnswer>>>;
 
@@ -46,7 +50,9 @@ impl Dialog {
     pub(super) fn of(asked: Asked) -> (Self, Vec<Line>) {
         let dialog = match asked {
             Asked::Approval(asked, reply) => Self::Approval { asked, reply, reason: None },
-            Asked::Secret(asked, reply) => Self::Secret { asked, reply, typed: String::new() },
+            Asked::Secret(asked, reply) => {
+                Self::Secret { asked, reply, typed: Zeroizing::new(String::with_capacity(MOST_SECRET)) }
+            }
             Asked::Questions(asked, reply) => Self::Questions(Questions::new(asked, reply)),
             Asked::Field(asked, reply) => {
                 Self::Questions(Questions { may_be_empty: true, ..Questions::new(vec![asked], reply) })
@@ -190,14 +196,14 @@ fn refused(reply: oneshot::Sender<Decision>) -> Step {
     Step::Refused(vec![Line::of(Paint::Red, "no")])
 }
 
-fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: String, key: Key) -> Step {
+fn secret((asked, reply): (Question, oneshot::Sender<Option<String>>), mut typed: Typed, key: Key) -> Step {
     match key {
         Key::Escape | Key::Interrupt | Key::EndOfInput => {
             let _ = reply.send(None);
             return Step::Answered(vec![Line::of(Paint::Red, "declined")]);
         }
         Key::Enter | Key::LineFeed => {
-            let _ = reply.send(Some(typed));
+            let _ = reply.send(Some(std::mem::take(&mut *typed)));
             return Step::Answered(vec![Line::of(Paint::Dim, "sent, hidden")]);
         }
         Key::Char(char) if typed.len() < MOST_SECRET => typed.push(char),
@@ -335,6 +341,15 @@ mod tests {
         assert_eq!(ask("hunterx\x7f2\r"), Some("hunter2".to_owned()));
         assert_eq!(ask("\x1b[200~hunter2\r\n\x1b[201~\r"), Some("hunter2".to_owned()));
         assert_eq!(ask("hunter\x03"), None);
+    }
+
+    #[test]
+    fn a_secret_that_is_being_typed_is_not_in_debugging_output() {
+        let question = Question { session: "1".into(), command: "sudo x".into(), prompt: "Password:".into() };
+        let (reply, _answer) = oneshot::channel();
+        let (dialog, _) = Dialog::of(Asked::Secret(question, reply));
+        let step = dialog.key(Key::Paste("hunter2".into()));
+        assert!(matches!(&step, Step::Open(..)) && !format!("{step:?}").contains("hunter2"), "{step:?}");
     }
 
     #[test]
