@@ -1,4 +1,4 @@
-//! `THIRD-PARTY.txt`: the licence texts of all crates that are linked into `windlass`, for whoever passes the program on.
+//! `THIRD-PARTY.txt`: the licence texts of all crates that are linked into `windlass`, to be passed on with the program.
 //!
 //! The list comes from `cargo tree`, the texts from the packages as the registry has them. Most texts differ in nothing but
 //! the line about the copyright, so each stands once, under the packages it is for and their own lines.

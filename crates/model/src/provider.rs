@@ -118,7 +118,7 @@ impl Certificates {
     }
 }
 
-/// A secret. It is shown to nobody but the one it is for, and wiped from memory when it is dropped.
+/// A secret. Only the provider it is for sees it, and it is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Zeroizing<String>);
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_key_is_wiped_from_memory_when_it_is_dropped() {
         let text = Zeroizing::new(TEXT.reveal());
-        let mut provider = Provider::at("somebody", "http://localhost/v1", WireKind::Chat);
+        let mut provider = Provider::at("it", "http://localhost/v1", WireKind::Chat);
         provider.key = Some(Key::new(&text));
         provider.headers = vec![("x-api-key".to_owned(), Key::new(&text))];
         drop(text);

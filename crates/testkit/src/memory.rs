@@ -53,7 +53,7 @@ impl<const LENGTH: usize> MaskedText<LENGTH> {
                 holds(&buffer[..read], wanted)
             })
         });
-        // What was found must not be found again in the buffer of this search.
+        // The next search must not find the text in the buffer of this one.
         buffer.fill(0);
         black_box(&buffer);
         found
@@ -90,6 +90,6 @@ mod tests {
         let clear = TEXT.reveal();
         assert!(TEXT.is_in_memory());
         drop(black_box(clear));
-        assert!(TEXT.is_in_memory(), "nobody wiped it");
+        assert!(TEXT.is_in_memory(), "it was not wiped");
     }
 }

@@ -24,7 +24,7 @@ fn doctor_with(
 ) -> BTreeMap<String, (String, String)> {
     let words: Vec<&str> = ["doctor", "--json"].iter().chain(words).copied().collect();
     let mut windlass = bench.windlass(&words);
-    // What the machine says about these differs from one to the next.
+    // Machines differ in these, and the result must not.
     for name in
         ["SSL_CERT_FILE", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy", "http_proxy", "NO_PROXY", "no_proxy"]
     {

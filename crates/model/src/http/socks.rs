@@ -22,7 +22,7 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// What is asked of the proxy.
+/// The connection that is asked of the proxy.
 pub(super) struct Wanted<'a> {
     pub(super) address: &'a Address,
     pub(super) lookup: NameLookup,
@@ -30,7 +30,7 @@ pub(super) struct Wanted<'a> {
     pub(super) credentials: &'a Option<Key>,
 }
 
-/// Why the proxy connected us to nobody.
+/// Why the proxy made no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SocksError {
     #[error("broke off: {0}")]
@@ -47,13 +47,13 @@ pub(super) enum SocksError {
     CredentialsRefused,
     #[error("cannot be given this name: {0} is longer than 255 bytes")]
     NameTooLong(String),
-    #[error("cannot be told where to connect: {name} was not found: {source}")]
+    #[error("cannot be given an address: {name} was not found: {source}")]
     NotFound { name: String, source: io::Error },
     #[error("refuses to connect: {0}")]
     Refused(Reply),
 }
 
-/// What a proxy says to a request to connect.
+/// The code by which a proxy answers a request to connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply(u8);
 

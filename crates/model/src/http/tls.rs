@@ -62,7 +62,7 @@ impl Trusted {
         Self { certificates, roots }
     }
 
-    /// Only those in the named files. Whoever names some wants no others, so there is no list to fall back to.
+    /// Only those in the named files. A user who names some wants no others, so there is no list to fall back to.
     fn named(named: &Certificates) -> Result<Self, String> {
         let (mut certificates, mut errors) = (Vec::new(), Vec::new());
         let files = named.file.iter().map(|file| load_certs_from_paths(Some(file), None));

@@ -67,7 +67,7 @@ async fn extra_certificates_must_be_good() {
     assert!(seen.message.contains("an extra certificate is no good"), "{seen}");
 }
 
-/// What comes of asking a server with such a certificate if those in these files are trusted.
+/// Asks a server with such a certificate while those in these files are trusted.
 async fn asked(acceptor: TlsAcceptor, host: &str, certificates: Certificates) -> Result<String, String> {
     let model = Model::answering(|_| say("hello"));
     let relay = encrypted(acceptor, model.address()).await;

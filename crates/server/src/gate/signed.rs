@@ -108,7 +108,7 @@ impl std::fmt::Debug for SignedTokens {
 fn is_understood(header: &UniqueObject) -> bool {
     // Any other algorithm would have been signed in another way, or not at all.
     let is_ours = header.get("alg").and_then(Value::as_str) == Some("HS256");
-    // Whoever does not understand an extension that `crit` lists must reject the token, and we understand none.
+    // A receiver must reject a token if it does not understand an extension that `crit` lists. We understand none.
     let is_plain = header.get("crit").is_none();
     // A token that was made for another purpose names it here (RFC 8725, 3.11).
     let is_jwt = header.get("typ").is_none_or(|kind| kind.as_str().is_some_and(is_media_type_jwt));

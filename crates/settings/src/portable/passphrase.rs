@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// What it takes to read an exported file.
+/// The passphrase of an exported file.
 #[derive(Clone)]
 pub struct Passphrase(Zeroizing<String>);
 
@@ -47,7 +47,7 @@ mod tests {
     use crate::portable::{ExportOptions, Secrets, WorkFactor};
 
     const TEXT: MaskedText<64> =
-        MaskedText::new(b"a passphrase for a test, which nobody has to type: 4711 4712 473");
+        MaskedText::new(b"a passphrase for a test, which no person has to type: 4711 4712!");
 
     #[test]
     fn a_passphrase_is_not_shown() {

@@ -86,7 +86,7 @@ impl Vector {
         vector
     }
 
-    /// What came of it, where that is not what it says.
+    /// The result, where it is not the expected one.
     fn disagreement(&self) -> Option<String> {
         let result = self.decrypt();
         let seen = match &result {

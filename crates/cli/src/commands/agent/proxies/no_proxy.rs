@@ -13,7 +13,7 @@ pub(super) struct Host {
     port: Option<u16>,
 }
 
-/// What is reached directly.
+/// The hosts that are reached directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exceptions(Vec<Exception>);
 
