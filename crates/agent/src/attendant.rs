@@ -1,12 +1,13 @@
 //! The person beside an agent: who is asked before something is done, and when the model has a question. Where nobody is
 //! there, nobody is asked, and the model is told so.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use windlass_tools::{Answer, Approved, Person, Question};
+use windlass_tools::{Answer, Approved, Detail, Execution, Person, Question};
 
 use crate::thread::ThreadId;
 
@@ -30,12 +31,26 @@ pub trait Attendant: Send + Sync {
 pub struct Approval {
     /// Which agent asks.
     pub agent: ThreadId,
-    /// What would be done: a command, the files of a patch, permissions.
-    pub what: String,
-    /// Why the question comes up.
-    pub why: String,
-    /// Whether an answer may hold for the rest of the session.
-    pub lasting: bool,
+    /// What would be done, and why the question comes up.
+    pub details: Vec<Detail>,
+    /// Whether a yes may hold for the same again.
+    pub lasting: Lasting,
+}
+
+/// Whether a yes can be given for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// For exactly the same, until the agent ends.
+    Possible,
+    /// Each time is asked about.
+    No,
+}
+
+impl Approval {
+    /// Whether the person can see everything that they decide on.
+    pub fn is_whole(&self) -> bool {
+        self.details.iter().all(|detail| detail.text.is_whole())
+    }
 }
 
 /// What they say.
@@ -43,7 +58,7 @@ pub struct Approval {
 pub enum Decision {
     /// Yes, this once.
     Yes,
-    /// Yes, and the same again until the end of the session.
+    /// Yes, and exactly the same again until the agent ends.
     Always,
     /// No, for this reason, which the model is told; the reason may be empty.
     No(String),
@@ -87,6 +102,39 @@ pub struct UserAnswer {
 pub(crate) struct AtTheTools {
     pub(crate) attendant: Arc<dyn Attendant>,
     pub(crate) agent: ThreadId,
+    pub(crate) approved: Arc<ApprovedForGood>,
+}
+
+/// What a person said yes to for good: commands with everything that decides what they run.
+#[derive(Debug, Default)]
+pub(crate) struct ApprovedForGood(Mutex<HashSet<Execution>>);
+
+impl ApprovedForGood {
+    /// Asks, unless the person answered for good. What could not be shown whole is never approved for good.
+    pub(crate) async fn ask(
+        &self,
+        attendant: &dyn Attendant,
+        agent: &ThreadId,
+        (execution, details): (Execution, Vec<Detail>),
+    ) -> Decision {
+        if self.lock().contains(&execution) {
+            return Decision::Yes;
+        }
+        let mut asked = Approval { agent: agent.clone(), details, lasting: Lasting::No };
+        if asked.is_whole() {
+            asked.lasting = Lasting::Possible;
+        }
+        let lasting = asked.lasting;
+        let decision = attendant.approve(asked).await;
+        if decision == Decision::Always && lasting == Lasting::Possible {
+            self.lock().insert(execution);
+        }
+        decision
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<Execution>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Person for AtTheTools {
@@ -95,8 +143,10 @@ impl Person for AtTheTools {
     }
 
     fn approve(&self, asked: windlass_tools::Approval) -> Approved<'_> {
-        let approval =
-            Approval { agent: self.agent.clone(), what: asked.command, why: asked.reasons, lasting: false };
-        Box::pin(async move { !matches!(self.attendant.approve(approval).await, Decision::No(_)) })
+        let details = asked.details();
+        Box::pin(async move {
+            let asking = self.approved.ask(&*self.attendant, &self.agent, (asked.execution, details));
+            !matches!(asking.await, Decision::No(_))
+        })
     }
 }

@@ -23,7 +23,7 @@ mod tools;
 mod turn;
 mod worker;
 
-pub use attendant::{Approval, Attendant, Choice, Decision, UserAnswer, UserQuestion, Waited};
+pub use attendant::{Approval, Attendant, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
 pub use crew::{ApprovalMode, Crew, Manners, Role, TeamLimits, Voice};
 pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
 pub use history::{Entry, Origin};

@@ -29,4 +29,5 @@ pub use file::{Fault, RulesFile};
 pub use rule::Rule;
 pub use rules::Rules;
 pub use script::ShellKind;
+pub use variables::changes_what_runs;
 pub use verdict::{Judgement, Part, Reason, Speaker, Verdict};

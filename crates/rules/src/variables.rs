@@ -250,6 +250,11 @@ pub(crate) fn is_plain_prompt(name: &str, value: &Word) -> bool {
         && value.text().is_some_and(|value| !value.contains(['$', '`']))
 }
 
+/// Whether setting this variable makes programs run others, or other code than their names say.
+pub fn changes_what_runs(name: &str) -> bool {
+    effect(name).is_some()
+}
+
 /// Whether a command in a variable does nothing.
 pub(crate) fn is_harmless(value: &Word) -> bool {
     value.text().is_some_and(|value| HARMLESS.contains(&value))

@@ -3,7 +3,9 @@
 use crate::pty::Size;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
+};
 
 /// Raw mode for as long as this value lives.
 #[derive(Debug)]
@@ -51,6 +53,11 @@ impl HiddenInput {
         tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
         Ok(Self { _before: RawMode { terminal, before } })
     }
+}
+
+/// Throws away what was typed and not read yet, also the part of a line that a terminal in line mode still keeps to itself.
+pub fn discard_input(terminal: impl AsFd) -> Result<(), Errno> {
+    tcflush(terminal, QueueSelector::IFlush)
 }
 
 /// Whether this is a terminal at all.

@@ -9,67 +9,64 @@ use windlass_rules::{Judgement, Rules, Verdict};
 
 use crate::arguments::{Arguments, BadArgument};
 use crate::call::{Approval, Call};
+use crate::execution::Execution;
 use crate::keepers::{Pending, alive};
-use crate::report;
 use crate::tool::Refusal;
 use crate::toolbox::Toolbox;
 
 /// The longest a call waits for a person's word.
 const LONGEST_ASKING: Duration = Duration::from_secs(300);
-/// How much of a command a person is shown.
-const SHOWN: usize = 2000;
+const UNPRINTABLE_DIRECTORY: &str = "the working directory is a link to a path that is not UTF-8; nothing was run: name a directory without links";
 
 /// What a call is about to start.
 struct Proposal {
-    shown: String,
+    execution: Execution,
     judgement: Judgement,
 }
 
 impl Toolbox {
-    /// Refuses a call that would start what rules forbid, or what a person did not approve.
-    pub(crate) async fn approve(&self, call: &Call) -> Result<(), Refusal> {
+    /// Refuses a call that would start what rules forbid, or what a person did not approve. A call that a person approved
+    /// runs in the directory that they saw, wherever its path leads by then.
+    pub(crate) async fn approve(&self, call: &mut Call) -> Result<(), Refusal> {
         let Some(rules) = self.options().rules.clone() else { return Ok(()) };
-        // Arguments that cannot be used are the tool's to refuse; it starts nothing then.
-        let Ok(Some(proposal)) = self.proposal(&rules, call) else { return Ok(()) };
+        // Refused here as the tool would: a call whose circumstances cannot be read must not go on unjudged.
+        let Some(proposal) = self.proposal(&rules, call)? else { return Ok(()) };
         match proposal.judgement.verdict {
             Verdict::Allow => Ok(()),
             Verdict::Forbid => Err(forbidden(&proposal.judgement)),
-            Verdict::Ask => ask(&proposal, &rules, call).await,
+            Verdict::Ask => {
+                ask(&proposal, &rules, call).await?;
+                let pinned = proposal.execution.pin_directory(&mut call.arguments);
+                if pinned { Ok(()) } else { Err(Refusal(UNPRINTABLE_DIRECTORY.to_owned())) }
+            }
         }
     }
 
     fn proposal(&self, rules: &Rules, call: &Call) -> Result<Option<Proposal>, BadArgument> {
+        let Some(execution) = self.read_execution(&call.tool, &call.arguments)? else { return Ok(None) };
         let mut arguments = Arguments::new(call.arguments.clone());
-        let (shown, judgement) = match call.tool.as_str() {
+        let judgement = match call.tool.as_str() {
             "exec_command" => {
                 let script = arguments.required_text("cmd")?;
                 let judgement = self.judge_script(rules, &script, arguments.text("shell")?.as_deref());
                 let variables = arguments.text_map("env")?;
                 let set =
                     variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?)));
-                (script, judgement.and(rules.judge_variables(set)))
+                judgement.and(rules.judge_variables(set))
             }
-            "shell_command" => {
-                let script = arguments.required_text("command")?;
-                let judgement = self.judge_script(rules, &script, None);
-                (script, judgement)
-            }
-            "shell" => {
+            "shell_command" => self.judge_script(rules, &arguments.required_text("command")?, None),
+            _ => {
                 let argv = arguments.texts("command")?.unwrap_or_default();
                 let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-                if words.is_empty() {
-                    return Ok(None);
-                }
-                (words.join(" "), rules.judge_argv(&words))
+                rules.judge_argv(&words)
             }
-            _ => return Ok(None),
         };
-        Ok(Some(Proposal { shown: report::shortened(&shown, SHOWN), judgement }))
+        Ok(Some(Proposal { execution, judgement }))
     }
 
     /// A shell that is asked for by its path is a program like others.
     fn judge_script(&self, rules: &Rules, script: &str, asked: Option<&str>) -> Judgement {
-        // A shell that is not allowed runs nothing: the tool refuses the call.
+        // A shell that is not allowed runs nothing: the call was refused when its circumstances were read.
         let (shell, _) = self.shell(asked).unwrap_or_else(|_| self.own_shell());
         let judgement = rules.judge_script(script, shell.dialect.into());
         match asked.filter(|shell| shell.contains('/')) {
@@ -84,7 +81,7 @@ async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Refu
     let Some(person) = &call.person else {
         return Err(unapproved("nobody can be asked through this client", &reasons, rules));
     };
-    let approval = Approval { command: proposal.shown.clone(), reasons: reasons.clone() };
+    let approval = Approval { execution: proposal.execution.clone(), reasons: reasons.clone() };
     // timer: nobody may be there.
     let asking: Pending<'_, _> = Box::pin(tokio::time::timeout(LONGEST_ASKING, person.approve(approval)));
     match alive(call, asking).await {

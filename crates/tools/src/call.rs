@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use windlass_engine::sandbox::Policy;
+use windlass_output::Shown;
+
+use crate::execution::{Detail, Emphasis, Execution};
 
 /// One call of a tool.
 #[derive(Clone)]
@@ -157,10 +160,19 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 /// A command that a rule wants a person's word for, before anything of it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// The script or the program with its arguments, shortened.
-    pub command: String,
+    /// What would run, and in which circumstances.
+    pub execution: Execution,
     /// The parts that are in question, each with the rule or the doubt that says so.
     pub reasons: String,
+}
+
+impl Approval {
+    /// Everything that the person decides on.
+    pub fn details(&self) -> Vec<Detail> {
+        let mut details = self.execution.details();
+        details.push(Detail { label: "why", text: Shown::whole(&self.reasons), emphasis: Emphasis::Plain });
+        details
+    }
 }
 
 /// What a person's word is waited for with.

@@ -12,6 +12,7 @@ mod call;
 mod catalogue;
 mod ended;
 mod environment;
+mod execution;
 mod held;
 mod keepers;
 mod login;
@@ -32,11 +33,14 @@ pub use call::{
 };
 pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, Variables};
+pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
 pub use keepers::{Keepers, Pending, Started};
 pub use reach::Reach;
 pub use report::denials_json;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
+/// Text that a person decides on.
+pub use windlass_output::Shown;
 /// What a toolbox is told about which commands may run.
 pub use windlass_rules::{Rules, RulesFile};
 

@@ -188,11 +188,11 @@ impl Toolbox {
     }
 
     /// Calls a tool. Dropping the future ends the wait, never the session, unless that was to live for the call only.
-    pub async fn call(&self, call: Call) -> Result<Reply, UnknownTool> {
+    pub async fn call(&self, mut call: Call) -> Result<Reply, UnknownTool> {
         let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
         // Before anything is started, here or elsewhere; and no time counts that a person takes.
-        if let Err(refusal) = self.approve(&call).await {
+        if let Err(refusal) = self.approve(&mut call).await {
             return Ok(refusal.reply(&self.announcements(None)));
         }
         let began = Instant::now();

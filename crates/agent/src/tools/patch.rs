@@ -9,15 +9,18 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_model::{Call, Grammar, Input, ToolSpec};
 use windlass_patch::{Change, Directory, Kind, Patch, Plan, Refusal, VerifyError, render_failure};
-use windlass_tools::{Policy, Reach, Toolbox};
+use windlass_tools::{Detail, Emphasis, Policy, Reach, ResolvedPath, Shown, Toolbox};
 
 use super::Surroundings;
-use super::permission::{Grants, declined};
-use crate::attendant::{Approval, Attendant, Decision};
+use super::permission::{Grants, declined, reason};
+use crate::attendant::{Approval, Attendant, Decision, Lasting};
 use crate::crew::ApprovalMode;
 use crate::event::{EventKind, FileChange, Reporter};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Running, Tool, shortened, typed};
+
+/// How much of a patch is shown to a person who is asked about it.
+const MOST_PATCH: usize = 16_000;
 
 /// Applies patches for one agent, whichever way they come.
 pub(super) struct Patcher {
@@ -75,7 +78,7 @@ impl Patcher {
         match checked(patch.clone(), directory.clone(), reach).await? {
             Ok(plan) => Ok(plan),
             Err(refusal @ VerifyError::Refused { .. }) => {
-                self.allowed(&patch, &refusal).await?;
+                self.allowed((&patch, &text), &directory, &refusal).await?;
                 let everywhere = self.toolbox.reach(&Policy::FullAccess)?;
                 checked(patch, directory, everywhere).await?.map_err(|error| error.to_string())
             }
@@ -84,18 +87,39 @@ impl Patcher {
     }
 
     /// Asks a person about a patch that would write where commands may not.
-    async fn allowed(&self, patch: &Patch, refusal: &VerifyError) -> Result<(), String> {
+    async fn allowed(
+        &self,
+        (patch, text): (&Patch, &str),
+        directory: &Path,
+        refusal: &VerifyError,
+    ) -> Result<(), String> {
         let asks = self.mode != ApprovalMode::Never;
         let Some(attendant) = self.attendant.as_ref().filter(|_| asks) else {
             return Err(refusal.to_string());
         };
-        let what = format!("change {}", patch.paths().join(", "));
-        let asked = Approval { agent: self.me.clone(), what, why: refusal.to_string(), lasting: false };
+        let paths = resolved(patch, directory);
+        let fact = |label, text, emphasis| Detail { label, text, emphasis };
+        let links =
+            if paths.iter().any(ResolvedPath::is_link) { Emphasis::Warning } else { Emphasis::Subject };
+        let details = vec![
+            fact("change", Shown::joined(paths.iter().map(ResolvedPath::shown)), links),
+            fact("patch", Shown::within(text, MOST_PATCH), Emphasis::Plain),
+            reason(&refusal.to_string()),
+        ];
+        let asked = Approval { agent: self.me.clone(), details, lasting: Lasting::No };
         match attendant.approve(asked).await {
+            Decision::Yes | Decision::Always if resolved(patch, directory) != paths => {
+                Err(format!("{refusal}; a link on the way was changed after the user had approved the patch"))
+            }
             Decision::Yes | Decision::Always => Ok(()),
             Decision::No(reason) => Err(format!("{refusal}; {}", declined(&reason))),
         }
     }
+}
+
+/// Where the paths of a patch lead.
+fn resolved(patch: &Patch, directory: &Path) -> Vec<ResolvedPath> {
+    patch.paths().iter().map(|path| ResolvedPath::of(directory.join(path))).collect()
 }
 
 /// Holds a patch against the files, beside everything else: files may be large and disks slow.

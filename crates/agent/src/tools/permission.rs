@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use windlass_model::{Call, ToolSpec};
-use windlass_tools::{Access, Network, Pattern, Policy};
+use windlass_tools::{Access, Detail, Emphasis, Network, Pattern, Policy, ResolvedPath, Shown};
 
 use super::Surroundings;
-use crate::attendant::{Approval, Attendant, Decision};
+use crate::attendant::{Approval, Attendant, Decision, Lasting};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Running, Tool, typed};
+
+/// How much of the model's reason is shown.
+const MOST_REASON: usize = 2_000;
 
 /// What commands of one agent may touch: the policy, and what a person added to it.
 pub(crate) struct Grants {
@@ -76,15 +79,32 @@ struct FilePermission {
 }
 
 impl Permissions {
-    fn words(&self) -> String {
-        let mut words = Vec::new();
+    /// What would be allowed, a line each; paths as they are after links.
+    fn shown(&self) -> Option<Shown> {
+        let mut lines = Vec::new();
         if self.network.as_ref().is_some_and(|network| network.enabled) {
-            words.push("use the network".to_owned());
+            lines.push(Shown::whole("use the network"));
         }
         let files = self.file_system.clone().unwrap_or_default();
-        words.extend(files.read.iter().map(|path| format!("read {path}")));
-        words.extend(files.write.iter().map(|path| format!("write {path}")));
-        words.join(", ")
+        for (verb, paths) in [("read", &files.read), ("write", &files.write)] {
+            let path = |path: &String| Shown::beside(verb, &ResolvedPath::of(path.into()).shown());
+            lines.extend(paths.iter().map(path));
+        }
+        (!lines.is_empty()).then(|| Shown::joined(lines))
+    }
+
+    /// The same with the places that links lead to now: a link that is changed later grants nothing else. A pattern stays as
+    /// it is, because it is no path.
+    fn resolved(&self) -> Self {
+        let resolve = |path: &String| match path.contains(['*', '?', '[', '{']) {
+            true => path.clone(),
+            false => ResolvedPath::of(path.into()).path().to_str().unwrap_or(path).to_owned(),
+        };
+        let files = self.file_system.as_ref().map(|files| FilePermission {
+            read: files.read.iter().map(resolve).collect(),
+            write: files.write.iter().map(resolve).collect(),
+        });
+        Self { network: self.network.clone(), file_system: files }
     }
 
     fn relative(&self) -> Option<&String> {
@@ -158,24 +178,36 @@ impl Tool for RequestPermissions {
             if let Some(path) = permissions.relative() {
                 return Output::refused(format!("{path} is no absolute path; nothing was granted"));
             }
-            let what = permissions.words();
-            if what.is_empty() {
+            let Some(text) = permissions.shown() else {
                 return Output::refused("nothing is asked for: name the network, or paths to read or write");
-            }
+            };
+            let resolved = permissions.resolved();
             let Some(attendant) = attendant else {
                 return Output::refused("nobody is there to grant permissions");
             };
             let why = reason.unwrap_or_else(|| "the model gives no reason".into());
-            let asked = Approval { agent: me, what: format!("let commands {what}"), why, lasting: true };
+            let holds = "for every command and patch of this agent, until it ends";
+            let fact = |label, text, emphasis| Detail { label, text, emphasis };
+            let details = vec![
+                fact("commands may", text, Emphasis::Subject),
+                fact("holds", Shown::whole(holds), Emphasis::Warning),
+                self::reason(&why),
+            ];
+            let asked = Approval { agent: me, details, lasting: Lasting::No };
             match attendant.approve(asked).await {
                 Decision::Yes | Decision::Always => {
-                    grants.add(&permissions);
+                    grants.add(&resolved);
                     Output::json(&json!({ "permissions": permissions, "scope": "session" }))
                 }
                 Decision::No(reason) => Output::refused(declined(&reason)),
             }
         })
     }
+}
+
+/// Why a question comes up, as a person reads it.
+pub(super) fn reason(why: &str) -> Detail {
+    Detail { label: "why", text: Shown::within(why, MOST_REASON), emphasis: Emphasis::Plain }
 }
 
 /// What the model hears when a person says no.

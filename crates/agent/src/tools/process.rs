@@ -12,8 +12,8 @@ use windlass_tools::{Call as ToolCall, Dismissal, Person, Policy, Progress, Repl
 
 use super::Surroundings;
 use super::patch::Patcher;
-use super::permission::declined;
-use crate::attendant::{Approval, AtTheTools, Attendant, Decision};
+use super::permission::{declined, reason};
+use crate::attendant::{ApprovedForGood, AtTheTools, Attendant, Decision};
 use crate::crew::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
@@ -33,6 +33,7 @@ pub(super) fn tools(around: &Surroundings, patches: &Arc<Patcher>) -> Vec<Arc<dy
         attendant: around.crew.attendant.clone(),
         patches: Arc::clone(patches),
         mode: around.crew.manners.approval,
+        approved: Arc::default(),
         output_limit: around.crew.manners.output_limit,
     });
     let made = |tool: &windlass_tools::Tool| {
@@ -51,6 +52,7 @@ struct Bench {
     /// Scripts that only apply a patch need no shell.
     patches: Arc<Patcher>,
     mode: ApprovalMode,
+    approved: Arc<ApprovedForGood>,
     output_limit: u64,
 }
 
@@ -128,7 +130,7 @@ impl Bench {
         if let Some(heredoc) = script.as_deref().and_then(Heredoc::find) {
             return self.patch(call, heredoc, &arguments).await;
         }
-        let sandbox = match self.sandbox(script.as_deref(), &mut arguments).await {
+        let sandbox = match self.sandbox(tool, &mut arguments).await {
             Ok(sandbox) => sandbox,
             Err(refusal) => return refusal,
         };
@@ -164,10 +166,10 @@ impl Bench {
             let Progress { elapsed, last_line, .. } = progress;
             report.tell_if_room(EventKind::CallProgress { call: id.clone(), last_line, elapsed });
         };
-        let person = self
-            .attendant
-            .clone()
-            .map(|attendant| Arc::new(AtTheTools { attendant, agent: self.me.clone() }) as Arc<dyn Person>);
+        let person = self.attendant.clone().map(|attendant| {
+            let (agent, approved) = (self.me.clone(), Arc::clone(&self.approved));
+            Arc::new(AtTheTools { attendant, agent, approved }) as Arc<dyn Person>
+        });
         ToolCall {
             ceiling: CEILING,
             progress: Some(Arc::new(progress)),
@@ -179,18 +181,13 @@ impl Bench {
     }
 
     /// What a command may touch: what is granted, or everything if a person says so.
-    async fn sandbox(
-        &self,
-        script: Option<&str>,
-        arguments: &mut Map<String, Value>,
-    ) -> Result<Policy, Output> {
+    async fn sandbox(&self, tool: &str, arguments: &mut Map<String, Value>) -> Result<Policy, Output> {
         let asked = arguments.remove("sandbox_permissions");
         let why = arguments.remove("justification");
         arguments.remove("prefix_rule");
         let escalates = asked.as_ref().and_then(Value::as_str) == Some("require_escalated");
         let policy = self.patches.policy();
-        let (Some(script), true) = (script, escalates) else { return Ok(policy) };
-        if matches!(policy, Policy::FullAccess | Policy::External) {
+        if !escalates || matches!(policy, Policy::FullAccess | Policy::External) {
             return Ok(policy);
         }
         let Some(attendant) = self.attendant.as_ref().filter(|_| self.can_ask()) else {
@@ -199,15 +196,18 @@ impl Bench {
                  Nothing was run; do it within the sandbox, or say what you would need.",
             ));
         };
+        // Arguments that cannot be used are for the tool to refuse.
+        let Some(execution) = self.toolbox.execution(tool, arguments) else { return Ok(policy) };
+        let execution = execution.without_sandbox();
         let why = why.as_ref().and_then(Value::as_str).unwrap_or("the model gives no reason");
-        let asked = Approval {
-            agent: self.me.clone(),
-            what: script.to_owned(),
-            why: format!("to run without the sandbox: {why}"),
-            lasting: false,
-        };
-        match attendant.approve(asked).await {
-            Decision::Yes | Decision::Always => Ok(Policy::FullAccess),
+        let mut details = execution.details();
+        details.push(reason(&format!("to run without the sandbox: {why}")));
+        let asking = self.approved.ask(&**attendant, &self.me, (execution.clone(), details));
+        match asking.await {
+            Decision::Yes | Decision::Always if execution.pin_directory(arguments) => Ok(Policy::FullAccess),
+            Decision::Yes | Decision::Always => Err(Output::refused(
+                "nothing was run: the working directory is a link to a path that is not UTF-8",
+            )),
             Decision::No(reason) => Err(Output::refused(format!("nothing was run: {}", declined(&reason)))),
         }
     }

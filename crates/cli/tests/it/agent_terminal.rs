@@ -2,6 +2,7 @@
 //! is a script. What is waited for is what the terminal shows.
 
 mod asked;
+mod typed_ahead;
 
 use serde_json::json;
 use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Session, Terminal};
@@ -322,7 +323,10 @@ async fn an_unknown_project_is_asked_about_once() {
     person.sees("Do you trust").await;
     person.sees("instructions: AGENTS.md").await;
     person.sees("MCP server odd: runs odd-server --now").await;
-    person.types("y").await;
+    person.sees("yes + Enter trusts it").await;
+    person.types("y\r").await;
+    person.sees("\"y\" is no answer").await;
+    person.types("yes\r").await;
     person.sees("Aye.").await;
     assert_eq!(person.leaves().await, 0);
     let again = stage.open(&["hello"]);

@@ -151,3 +151,66 @@ async fn until_not_working(client: &mut Client, task: &Value) -> Value {
         }
     }
 }
+
+/// What the person is shown for these arguments; they decline.
+async fn shown(bench: &Bench, arguments: Value) -> String {
+    let mut client = bench.client(json!({ "elicitation": {} })).await;
+    client.say(&exec("1", arguments)).await;
+    let question = next_request(&mut client).await;
+    let message = question["params"]["message"].as_str().unwrap_or_default().to_owned();
+    let said = json!({ "action": "decline" });
+    client.say(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": said })).await;
+    assert_eq!(client.answer("1").await["result"]["isError"], true);
+    client.stop().await;
+    message
+}
+
+#[tokio::test]
+async fn a_person_sees_everything_that_decides_what_runs() {
+    let bench = bench("circumstances");
+    let real = bench.sign("real");
+    std::fs::create_dir(&real).expect("a directory can be made");
+    std::os::unix::fs::symlink(&real, bench.sign("link")).expect("a link can be made");
+    let message = shown(
+        &bench,
+        json!({
+            "cmd": "touch x", "workdir": bench.sign("link"), "stdin": "input\nof two lines", "shell": "/bin/bash",
+            "env": { "PATH": "/tmp/evil", "LD_PRELOAD": null, "COLOUR": "red green" },
+        }),
+    )
+    .await;
+    let directory = format!("    {} (given as {})\n", real.display(), bench.sign("link").display());
+    for part in [
+        "command:\n\n    touch x\n",
+        "runs others (look twice):\n\n    LD_PRELOAD is removed\n    PATH=/tmp/evil\n",
+        "environment:\n\n    COLOUR='red green'\n",
+        "directory (look twice):\n",
+        &directory,
+        "stdin:\n\n    input\n    of two lines\n",
+        "shell (look twice):\n",
+    ] {
+        assert!(message.contains(part), "{part:?} in\n{message}");
+    }
+    bench.end().await;
+}
+
+#[tokio::test]
+async fn a_command_cannot_hide_any_of_itself_from_the_person() {
+    let bench = bench("unhidden");
+    let message = shown(&bench, json!({ "cmd": "touch a\n  rm -rf b # \u{1b}[2J\u{202e}txt\u{200b}" })).await;
+    assert!(
+        message.contains("\n    touch a\n      rm -rf b # <U+001B>[2J<U+202E>txt<U+200B>\n"),
+        "{message}"
+    );
+    let harmless =
+        |char: char| char == '\n' || !char.is_control() && !('\u{200b}'..='\u{2069}').contains(&char);
+    assert!(message.chars().all(harmless), "{message:?}");
+    let long = format!("touch a; # {}; rm -rf b", "x".repeat(5000));
+    let message = shown(&bench, json!({ "cmd": long })).await;
+    assert!(message.contains(&long), "{message}");
+    let message =
+        shown(&bench, json!({ "cmd": format!("touch a; # {}; rm -rf b", "x".repeat(50_000)) })).await;
+    assert!(message.contains(" characters are not shown …>") && message.contains("; rm -rf b"), "{message}");
+    assert!(message.contains("Not all of it is shown"), "{message}");
+    bench.end().await;
+}

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod announcements;
+mod approvals;
 mod arguments;
 mod budget;
 mod classic;

@@ -64,7 +64,8 @@ fn what_is_asked_about_runs_when_a_person_says_so() {
             let reply = call(bench, tool, arguments, Some(&person)).await;
             assert!(!reply.is_error && reply.text.contains("done"), "{tool}: {}", reply.text);
             let proposed = person.proposed.lock().unwrap().pop().expect("they were asked");
-            assert!(proposed.command.contains("touch file && echo done"), "{proposed:?}");
+            let command = proposed.details().remove(0).text;
+            assert!(command.text().contains("touch file && echo done"), "{proposed:?}");
             assert!(proposed.reasons.contains("rules.toml:2: files are precious"), "{proposed:?}");
             assert_eq!(bench.sessions().len(), place + 1);
         }

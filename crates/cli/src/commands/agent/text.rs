@@ -6,13 +6,19 @@ use windlass_agent::{CommandOutcome, Event, EventKind, StepState, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
+use windlass_tools::Shown;
+
 use super::context::Configured;
+use super::terminal::acts_on_others;
 use crate::args::{AgentOptions, ColorName};
 use crate::config::{Colour, Config};
 use crate::{printing, report};
 
 /// The most lines of a command's output that are shown.
 const MOST_LINES: usize = 10;
+
+/// The most characters of a command that are shown.
+const MOST_COMMAND: usize = 16_000;
 
 /// Writes lines about events.
 pub(super) struct Lines {
@@ -75,21 +81,30 @@ impl Lines {
             EventKind::Born { task, .. } => self.paint(Paint::Dim, &format!("started: {}", clean(task))),
             EventKind::Message(text) => clean(text),
             EventKind::Reasoning(text) => self.paint(Paint::Dim, &clean(text)),
-            EventKind::CommandStarted(note) => self.paint(Paint::Bold, &format!("$ {}", clean(&note.script))),
+            EventKind::CommandStarted(note) => {
+                self.paint(Paint::Bold, &format!("$ {}", command(&note.script)))
+            }
             EventKind::CommandEnded { command, outcome, output } => {
                 let how = match outcome {
                     CommandOutcome::Exited(0) => return tail(output),
-                    CommandOutcome::Exited(code) => format!("exited with {code}: {}", clean(&command.script)),
-                    CommandOutcome::Declined => format!("not run: {}", clean(&command.script)),
-                    CommandOutcome::Ended => format!("ended: {}", clean(&command.script)),
+                    CommandOutcome::Exited(code) => {
+                        format!("exited with {code}: {}", self::command(&command.script))
+                    }
+                    CommandOutcome::Declined => format!("not run: {}", self::command(&command.script)),
+                    CommandOutcome::Ended => format!("ended: {}", self::command(&command.script)),
                 };
                 let tail = tail(output).map(|tail| tail + "\n").unwrap_or_default();
                 tail + &self.paint(Paint::Red, &how)
             }
             EventKind::FilesChanged { changes, ok, .. } => {
                 let verb = if *ok { "" } else { "failed: " };
-                let lines =
-                    changes.iter().map(|change| format!("{verb}{} {}", change.kind, change.path.display()));
+                let lines = changes.iter().map(|change| {
+                    format!(
+                        "{verb}{} {}",
+                        change.kind,
+                        Shown::of_bytes(change.path.as_os_str().as_encoded_bytes())
+                    )
+                });
                 self.paint(Paint::Bold, &lines.collect::<Vec<_>>().join("\n"))
             }
             EventKind::CallEnded { call, ok: false, answer, .. } => {
@@ -183,9 +198,14 @@ fn tail(output: &str) -> Option<String> {
     Some(head + &clean(&shown))
 }
 
+/// A command, so that no other one looks the same.
+fn command(script: &str) -> Shown {
+    Shown::within(script, MOST_COMMAND)
+}
+
 /// Text of models and programs moves no cursor and paints nothing.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
-        .map(|char| if char.is_control() && char != '\n' && char != '\t' { '\u{fffd}' } else { char })
+        .map(|char| if acts_on_others(char) && char != '\n' && char != '\t' { '\u{fffd}' } else { char })
         .collect()
 }

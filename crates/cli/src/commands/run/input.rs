@@ -88,6 +88,15 @@ impl Source {
         }
     }
 
+    /// The bytes that are there now, without waiting; none, if there are none or the input has ended.
+    pub(crate) fn read_now(&mut self) -> Vec<u8> {
+        let fd = match self {
+            Self::Watched(fd) => *fd.get_ref(),
+            Self::File(fd) => *fd,
+        };
+        read_if_ready(fd).unwrap_or_default()
+    }
+
     /// The next bytes; none at the end.
     pub(crate) async fn read(&mut self) -> io::Result<Vec<u8>> {
         match self {

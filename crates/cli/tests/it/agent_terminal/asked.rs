@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 
-fn escalated(script: &str) -> Reply {
+pub(super) fn escalated(script: &str) -> Reply {
     call(
         "exec_command",
         json!({ "cmd": script, "sandbox_permissions": "require_escalated", "justification": "it must" }),
@@ -30,14 +30,13 @@ async fn approvals_are_given_and_refused_with_a_reason() {
     let person = stage.open(&["do it"]);
     person.sees("May this be done?").await;
     person.sees("to run without the sandbox: it must").await;
-    person.sees("y yes  n no").await;
-    person.types("y").await;
+    person.sees("yes + Enter").await;
+    person.types("yes\r").await;
     person.sees("approved-42").await;
     person.sees("echo never").await;
     person.waits("the second question", |screen| screen.matches("May this be done?").count() == 2).await;
-    person.types("n").await;
-    person.sees("no, because").await;
-    person.types("use another way\r").await;
+    person.sees("yes + Enter").await;
+    person.types("no, use another way\r").await;
     person.sees("As you wish.").await;
     assert_eq!(person.leaves().await, 0);
     stage.model.finish();
@@ -64,8 +63,8 @@ async fn a_line_that_is_being_written_answers_no_question() {
     gate.open();
     person.sees("first your line").await;
     person.types(" that\r").await;
-    person.sees("y yes  n no").await;
-    person.types("n\r").await;
+    person.sees("yes + Enter").await;
+    person.types("no\r").await;
     person.sees("Good.").await;
     assert_eq!(person.leaves().await, 0);
     stage.model.finish();
@@ -166,14 +165,69 @@ async fn questions_of_other_peoples_tools_are_answered() {
     let arguments = "mcp_servers.forms.args=[\"mcp\", \"--conformance-fixtures\"]";
     let person = stage.open(&["-c", &command, "-c", arguments, "introduce me"]);
     person.sees("The MCP server forms asks: Who are you?").await;
+    person.sees("your own words, then Enter").await;
     person.types("\r").await;
     person.sees("is needed.").await;
+    person.sees("your own words, then Enter").await;
     person.types("ada@example.org\r").await;
     person.sees("username: User's response").await;
+    person.sees("your own words, then Enter").await;
     person.types("Ada\r").await;
     person.waits("the second form", |screen| screen.matches("Who are you?").count() == 2).await;
+    person.sees("Esc declines").await;
     person.types("\x1b").await;
     person.sees("Thank you.").await;
     assert_eq!(person.leaves().await, 0);
     stage.model.finish();
+}
+
+/// Asks to leave the sandbox, with these further arguments.
+fn escalated_with(more: serde_json::Value) -> Reply {
+    let mut arguments = json!({ "cmd": "echo x >> ran", "sandbox_permissions": "require_escalated", "justification": "it must" });
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    call("exec_command", arguments)
+}
+
+#[tokio::test]
+async fn always_holds_for_the_same_command_in_the_same_circumstances_only() {
+    let other = json!({ "env": { "PATH": "/tmp/evil:/usr/bin:/bin" } });
+    let stage = Stage::new(
+        "always",
+        vec![
+            always(escalated_with(json!({}))),
+            always(escalated_with(json!({}))),
+            always(escalated_with(other)),
+            turn(|request| {
+                assert!(request.last_result().contains("declined"), "{}", request.last_result());
+                say("Twice.")
+            }),
+        ],
+    );
+    let person = stage.open(&["do it"]);
+    person.sees("always + Enter").await;
+    person.types("always\r").await;
+    person.sees("runs others").await;
+    person.sees("PATH=/tmp/evil:/usr/bin:/bin").await;
+    person.sees("sandbox      │ none").await;
+    assert_eq!(std::fs::read_to_string(stage.work("ran")).expect("it ran"), "x\nx\n");
+    person.sees("always + Enter").await;
+    person.types("no\r").await;
+    person.sees("Twice.").await;
+    assert_eq!(person.screen().matches("May this be done?").count(), 2, "{}", person.screen());
+    assert_eq!(person.leaves().await, 0);
+    stage.model.finish();
+}
+
+#[tokio::test]
+async fn a_command_at_the_terminal_shows_what_it_hides() {
+    let stage = Stage::new(
+        "unhidden",
+        vec![always(escalated("echo a\n  rm -rf b # \u{1b}[2J\u{202e}txt")), always(say("Good."))],
+    );
+    let person = stage.open(&["do it"]);
+    person.sees("  command      │ echo a\n               │   rm -rf b # <U+001B>[2J<U+202E>txt").await;
+    person.sees("yes + Enter").await;
+    person.types("no\r").await;
+    person.sees("Good.").await;
+    assert_eq!(person.leaves().await, 0);
 }

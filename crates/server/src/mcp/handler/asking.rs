@@ -11,7 +11,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleServer};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use windlass_tools::{Answer, Approval, Approved, Person, Question};
+use windlass_tools::{Answer, Approval, Approved, Detail, Emphasis, Person, Question, Shown};
 
 use crate::mcp::handler::calls::Running;
 
@@ -19,6 +19,9 @@ use crate::mcp::handler::calls::Running;
 const FIELD: &str = "answer";
 /// The one field of the other form.
 const APPROVE: &str = "approve";
+/// How much of a command and of its prompt is shown with the question for a secret.
+const MOST_COMMAND: usize = 2_000;
+const MOST_PROMPT: usize = 500;
 /// What is passed on for a yes.
 const YES: &str = "yes";
 
@@ -134,8 +137,12 @@ pub(super) fn form(matter: &Matter) -> ElicitRequest {
 }
 
 fn approval_form(approval: &Approval) -> ElicitRequest {
-    let Approval { command, reasons } = approval;
-    let message = format!("May this command run?\n\n{command}\n\n{reasons}");
+    let details = approval.details();
+    let mut message = "May this command run?\n".to_owned();
+    message.extend(details.iter().map(section));
+    if details.iter().any(|detail| !detail.text.is_whole()) {
+        message.push_str("\nNot all of it is shown: say yes only if you know the rest.\n");
+    }
     let described = |field: BooleanSchema| {
         field
             .title("Let it run")
@@ -146,16 +153,23 @@ fn approval_form(approval: &Approval) -> ElicitRequest {
     elicit(message, schema)
 }
 
+/// A fact under its label. Four blanks before every line make it a code block to clients that render Markdown, which then
+/// neither join its lines nor take anything in it for formatting; other clients show it as it is.
+fn section(detail: &Detail) -> String {
+    let mark = if detail.emphasis == Emphasis::Warning { " (look twice)" } else { "" };
+    let lines: String = detail.text.lines().map(|line| format!("    {line}\n")).collect();
+    format!("\n{}{mark}:\n\n{lines}", detail.label)
+}
+
 fn secret_form(question: &Question) -> ElicitRequest {
     let Question { session, command, prompt } = question;
-    let asks = if prompt.trim().is_empty() {
-        "waits for hidden input".to_owned()
-    } else {
-        format!("asks: {}", prompt.trim())
-    };
-    let message = format!(
-        "The command `{command}` (session {session}) {asks}\nYour answer goes to that command only; the model does not see it."
-    );
+    let fact = |label, text| Detail { label, text, emphasis: Emphasis::Plain };
+    let mut message = format!("A command (session {session}) waits for hidden input.\n");
+    message += &section(&fact("command", Shown::within(command, MOST_COMMAND)));
+    if !prompt.trim().is_empty() {
+        message += &section(&fact("it asks", Shown::within(prompt.trim(), MOST_PROMPT)));
+    }
+    message += "\nYour answer goes to that command only; the model does not see it.";
     let described =
         |field: StringSchema| field.title("Answer").description("Typed into the command as it is");
     let schema = ElicitationSchema::builder().required_string_property(FIELD, described).build();

@@ -14,7 +14,8 @@ use windlass_model::Item;
 use super::command::Command;
 use super::composer::Composer;
 use super::dialog::{Dialog, Step};
-use super::front::{Front, Typing};
+use super::front::{Front, Heard, Typing};
+use super::hold::Dropped;
 use super::keys::Key;
 use super::lines::{Line, Paint};
 use super::person::Asked;
@@ -23,11 +24,15 @@ use super::view::View;
 use super::{Ended, Stage};
 use crate::commands::agent::input::mentioned_skills;
 use crate::commands::run::signals::{Signals, Told};
+use crate::report;
 
 /// How often the times on the screen go on.
 const TICK: Duration = Duration::from_secs(1);
 /// Events that are shown in one frame at most.
 const MOST_AT_ONCE: usize = 256;
+
+/// What stands below while a question does not take keys yet.
+pub(super) const HELD: &str = "a question: rest your hands for a moment (what you type now is dropped)";
 
 /// What a conversation is made of.
 pub(super) struct Parts<'a> {
@@ -43,14 +48,26 @@ pub(super) struct Conversation<'a> {
     parts: Parts<'a>,
     view: View,
     composer: Composer,
-    /// Questions, the oldest first; that one has the keyboard.
+    /// Questions, the oldest first; that one is asked.
     dialogs: VecDeque<Dialog>,
+    keyboard: Keyboard,
     /// Lines that stay, not drawn yet.
     lines: Vec<Line>,
     /// Ctrl-C was the last key.
     leaving: bool,
     /// Goes on while something runs.
     clock: Interval,
+}
+
+/// What the keys are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keyboard {
+    /// The line for the model.
+    Line,
+    /// Nothing yet: a question has just been shown.
+    Held,
+    /// The question.
+    Question,
 }
 
 impl<'a> Conversation<'a> {
@@ -63,7 +80,8 @@ impl<'a> Conversation<'a> {
         let mut clock = interval(TICK);
         // What was not shown in time is not shown twice later.
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { parts, view, composer, dialogs, lines, leaving: false, clock }
+        let keyboard = Keyboard::Line;
+        Self { parts, view, composer, dialogs, keyboard, lines, leaving: false, clock }
     }
 
     /// Talks until somebody ends it.
@@ -116,8 +134,9 @@ impl<'a> Conversation<'a> {
         tokio::select! {
             biased;
             told = signals.next() => self.told(told, front).await,
-            keys = front.keys() => match keys {
-                Some(keys) => self.keys(keys, front).await,
+            heard = front.heard() => match heard {
+                Some(Heard::Keys(keys)) => self.keys(keys, front).await,
+                Some(Heard::Rested(dropped)) => self.rested(&dropped, front),
                 None => Some(Ended::Left),
             },
             Some(asked) = self.parts.asked.recv() => self.asked(asked, front),
@@ -154,17 +173,46 @@ impl<'a> Conversation<'a> {
     fn asked(&mut self, asked: Asked, front: &mut Front) -> Option<Ended> {
         let (dialog, lines) = Dialog::of(asked);
         // Only the first is asked; the others are shown when it is their turn.
-        if self.dialogs.is_empty() {
+        let is_first = self.dialogs.is_empty();
+        if is_first {
             self.ask(&dialog, lines, front);
         }
         self.dialogs.push_back(dialog);
+        if is_first {
+            self.hand_over(front);
+        }
         None
     }
 
-    fn ask(&mut self, dialog: &Dialog, mut lines: Vec<Line>, front: &mut Front) {
-        if front.screen.manner() == Manner::Plain {
-            lines.push(Line::of(Paint::Dim, &dialog.prompt().hint));
+    /// Gives the keyboard to the question that is asked, once the line for the model is finished, or takes it back. Keys
+    /// count for the question only after the keyboard has rested: what is typed while it opens is no answer to it.
+    fn hand_over(&mut self, front: &mut Front) {
+        let asks = !self.dialogs.is_empty() && self.composer.is_empty();
+        if asks && self.keyboard == Keyboard::Line {
+            self.keyboard = Keyboard::Held;
+            front.hold_keys();
+        } else if !asks {
+            self.keyboard = Keyboard::Line;
+            if let Some(dropped) = front.stop_holding() {
+                self.lines.extend(dropped_line(&dropped));
+            }
         }
+    }
+
+    /// The keyboard has rested: the question takes it.
+    fn rested(&mut self, dropped: &Dropped, front: &mut Front) -> Option<Ended> {
+        let Some(dialog) = self.dialogs.front() else { return None };
+        let line = if dialog.is_secret() { hidden_line(dropped) } else { dropped_line(dropped) };
+        let hint = dialog.prompt().hint;
+        self.lines.extend(line);
+        if front.screen.manner() == Manner::Plain {
+            self.lines.push(Line::of(Paint::Dim, &hint));
+        }
+        self.keyboard = Keyboard::Question;
+        None
+    }
+
+    fn ask(&mut self, dialog: &Dialog, lines: Vec<Line>, front: &mut Front) {
         let lines = self.view.note(lines);
         self.lines.extend(lines);
         front.set_typing(if dialog.is_secret() { Typing::Hidden } else { Typing::Seen });
@@ -173,11 +221,13 @@ impl<'a> Conversation<'a> {
     /// The next question, if there is one.
     fn ask_next(&mut self, front: &mut Front) {
         front.set_typing(Typing::Seen);
+        self.keyboard = Keyboard::Line;
         if let Some(dialog) = self.dialogs.pop_front() {
             let lines = dialog.lines();
             self.ask(&dialog, lines, front);
             self.dialogs.push_front(dialog);
         }
+        self.hand_over(front);
     }
 
     fn forget_stale(&mut self, front: &mut Front) -> Option<Ended> {
@@ -191,7 +241,9 @@ impl<'a> Conversation<'a> {
     }
 
     async fn keys(&mut self, keys: Vec<Key>, front: &mut Front) -> Option<Ended> {
-        for key in keys {
+        let mut keys = VecDeque::from(keys);
+        while let Some(key) = keys.pop_front() {
+            let before = self.keyboard;
             // What is typed for the model must not answer a question that comes up meanwhile.
             let asked = self.composer.is_empty() || matches!(key, Key::Escape | Key::Interrupt);
             let dialog = if asked { self.dialogs.pop_front() } else { None };
@@ -201,6 +253,11 @@ impl<'a> Conversation<'a> {
             };
             if ended.is_some() {
                 return ended;
+            }
+            self.hand_over(front);
+            if self.keyboard != before {
+                // The rest was typed before the question had the keyboard.
+                keys = front.passed(keys.into()).into();
             }
         }
         None
@@ -301,6 +358,7 @@ impl<'a> Conversation<'a> {
         let prompt = self.dialogs.front().map(Dialog::prompt);
         let waits = prompt.is_some() && !self.composer.is_empty();
         let (hint, line) = match prompt {
+            Some(_) if self.keyboard == Keyboard::Held => (Some(HELD.to_owned()), None),
             Some(prompt) if !waits => (Some(prompt.hint), prompt.line),
             Some(_) => {
                 (Some("first your line: Enter sends it, Ctrl-U deletes it".to_owned()), Some(&self.composer))
@@ -335,6 +393,27 @@ impl<'a> Conversation<'a> {
         }
         self.view.status(now, columns)
     }
+}
+
+/// What became of keys that were typed too early.
+pub(super) fn dropped_line(dropped: &Dropped) -> Option<Line> {
+    let text = shortened(&dropped.text)?;
+    Some(Line::of(Paint::Yellow, &format!("dropped, typed before the question: {text}")).hanging(2))
+}
+
+/// The same where it may have been a secret.
+fn hidden_line(dropped: &Dropped) -> Option<Line> {
+    let count = report::plural(dropped.text.chars().count(), "character");
+    let line = Line::of(Paint::Yellow, &format!("dropped, typed before the question: {count}"));
+    (!dropped.text.is_empty()).then_some(line)
+}
+
+/// As much as tells a person which text it was.
+fn shortened(text: &str) -> Option<String> {
+    const MOST: usize = 200;
+    let cut = text.char_indices().nth(MOST).map(|(at, _)| at);
+    let more = cut.map(|at| format!("… and {} more", text[at..].chars().count())).unwrap_or_default();
+    (!text.is_empty()).then(|| format!("{}{more}", &text[..cut.unwrap_or(text.len())]))
 }
 
 /// Until nobody waits any more for the answer that is asked for; for ever, if nothing is asked.

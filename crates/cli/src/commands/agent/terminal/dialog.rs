@@ -2,8 +2,8 @@
 //! that is typed is neither shown nor kept: it goes to whoever asked, and nowhere else.
 
 use tokio::sync::oneshot;
-use windlass_agent::{Approval, Decision, UserAnswer, UserQuestion};
-use windlass_tools::Question;
+use windlass_agent::{Approval, Decision, Lasting, UserAnswer, UserQuestion};
+use windlass_tools::{Detail, Emphasis, Question, Shown};
 use zeroize::Zeroizing;
 
 use super::composer::Composer;
@@ -14,10 +14,15 @@ use super::person::Asked;
 /// The longest secret; more is no password.
 const MOST_SECRET: usize = 4096;
 
+/// How much of a command and of its prompt is shown with the question for a secret.
+const MOST_COMMAND: usize = 2_000;
+/// Columns of a label.
+const LABEL: usize = 12;
+
 /// A question that waits for its answer.
 #[derive(Debug)]
 pub(super) enum Dialog {
-    Approval { asked: Approval, reply: oneshot::Sender<Decision>, reason: Option<Composer> },
+    Approval { asked: Approval, reply: oneshot::Sender<Decision>, line: Composer },
     Secret { asked: Question, reply: oneshot::Sender<Option<String>>, typed: Typed },
     Questions(Questions),
 }
@@ -49,7 +54,7 @@ impl Dialog {
     /// A question, and the lines that ask it.
     pub(super) fn of(asked: Asked) -> (Self, Vec<Line>) {
         let dialog = match asked {
-            Asked::Approval(asked, reply) => Self::Approval { asked, reply, reason: None },
+            Asked::Approval(asked, reply) => Self::Approval { asked, reply, line: Composer::default() },
             Asked::Secret(asked, reply) => {
                 Self::Secret { asked, reply, typed: Zeroizing::new(String::with_capacity(MOST_SECRET)) }
             }
@@ -88,13 +93,8 @@ impl Dialog {
     /// What stands below.
     pub(super) fn prompt(&self) -> Prompt<'_> {
         match self {
-            Self::Approval { reason: Some(line), .. } => Prompt {
-                hint: "no, because (Enter sends it, empty or not; Esc stops the work)".into(),
-                line: Some(line),
-            },
-            Self::Approval { asked, .. } => {
-                let always = if asked.lasting { "  a always" } else { "" };
-                Prompt { hint: format!("y yes{always}  n no  Esc stops the work"), line: None }
+            Self::Approval { asked, line, .. } => {
+                Prompt { hint: format!("{}; Esc stops the work", words(asked.lasting)), line: Some(line) }
             }
             Self::Secret { .. } => {
                 Prompt { hint: "typing is hidden; Enter sends it, Esc declines".into(), line: None }
@@ -113,7 +113,7 @@ impl Dialog {
     /// What a key does.
     pub(super) fn key(self, key: Key) -> Step {
         match self {
-            Self::Approval { asked, reply, reason } => approval((asked, reply), reason, key),
+            Self::Approval { asked, reply, line } => approval(asked, reply, line, key),
             Self::Secret { asked, reply, typed } => secret((asked, reply), typed, key),
             Self::Questions(open) => open.key(key),
         }
@@ -124,12 +124,13 @@ impl Dialog {
         match self {
             Self::Approval { asked, .. } => {
                 let mut lines = vec![Line::of(Paint::Yellow, "May this be done?")];
-                lines.extend(
-                    asked.what.lines().map(|line| Line::of(Paint::Bold, &format!("  {line}")).hanging(4)),
-                );
-                lines.extend(
-                    asked.why.lines().map(|line| Line::of(Paint::Dim, &format!("  {line}")).hanging(4)),
-                );
+                lines.extend(asked.details.iter().flat_map(detail_lines));
+                if !asked.is_whole() {
+                    lines.push(Line::of(
+                        Paint::Red,
+                        "  Not all of it is shown: say yes only if you know the rest.",
+                    ));
+                }
                 lines
             }
             Self::Secret { asked, .. } => vec![
@@ -137,12 +138,30 @@ impl Dialog {
                     Paint::Yellow,
                     "A command asks for something secret; only it will see what you type.",
                 ),
-                Line::of(Paint::Bold, &format!("  $ {}", asked.command)).hanging(4),
-                Line::of(Paint::Plain, &format!("  {}", asked.prompt)).hanging(4),
+                Line::of(Paint::Bold, &format!("  $ {}", Shown::within(&asked.command, MOST_COMMAND)))
+                    .hanging(4),
+                Line::of(Paint::Plain, &format!("  {}", Shown::within(&asked.prompt, MOST_COMMAND)))
+                    .hanging(4),
             ],
             Self::Questions(open) => open.current().map(question_lines).unwrap_or_default(),
         }
     }
+}
+
+/// A fact with its label before it. Every line of the fact has a bar of its own, so that a row that the terminal's width
+/// broke cannot be taken for a line, nor a line for the rest of a row.
+fn detail_lines(detail: &Detail) -> Vec<Line> {
+    let paint = match detail.emphasis {
+        Emphasis::Subject => Paint::Bold,
+        Emphasis::Warning => Paint::Red,
+        Emphasis::Plain => Paint::Plain,
+    };
+    let line = |(at, text): (usize, &str)| {
+        let label = if at == 0 { detail.label } else { "" };
+        let mark = if at == 0 && detail.emphasis == Emphasis::Warning { "!" } else { " " };
+        Line::of(Paint::Dim, &format!(" {mark}{label:LABEL$} │ ")).and(paint, text).hanging(LABEL + 7)
+    };
+    detail.text.lines().enumerate().map(line).collect()
 }
 
 fn question_lines(question: &UserQuestion) -> Vec<Line> {
@@ -157,31 +176,52 @@ fn question_lines(question: &UserQuestion) -> Vec<Line> {
     lines
 }
 
-type Approving = (Approval, oneshot::Sender<Decision>);
-
-fn approval((asked, reply): Approving, reason: Option<Composer>, key: Key) -> Step {
+fn approval(asked: Approval, reply: oneshot::Sender<Decision>, mut line: Composer, key: Key) -> Step {
     if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfInput) {
         return refused(reply);
     }
-    if let Some(mut line) = reason {
-        if key != Key::Enter {
-            line.key(key);
-            return Step::Open(Dialog::Approval { asked, reply, reason: Some(line) }, Vec::new());
-        }
-        let reason = line.key(key).unwrap_or_default();
-        let said = if reason.is_empty() { "no".to_owned() } else { format!("no: {reason}") };
-        return decided(reply, Decision::No(reason), Line::of(Paint::Red, &said));
-    }
-    match key {
-        Key::Char('y' | 'Y') => decided(reply, Decision::Yes, Line::of(Paint::Green, "yes")),
-        Key::Char('a' | 'A') if asked.lasting => {
+    let said = line.key(key);
+    let decision = said.as_deref().map(|said| decision(said, asked.lasting));
+    match decision {
+        Some(Some(Decision::Yes)) => decided(reply, Decision::Yes, Line::of(Paint::Green, "yes")),
+        Some(Some(Decision::Always)) => {
             decided(reply, Decision::Always, Line::of(Paint::Green, "yes, always"))
         }
-        Key::Char('n' | 'N') => {
-            let reason = Some(Composer::default());
-            Step::Open(Dialog::Approval { asked, reply, reason }, Vec::new())
+        Some(Some(Decision::No(reason))) => {
+            let said = if reason.is_empty() { "no".to_owned() } else { format!("no: {reason}") };
+            decided(reply, Decision::No(reason), Line::of(Paint::Red, &said))
         }
-        _ => Step::Open(Dialog::Approval { asked, reply, reason: None }, Vec::new()),
+        Some(None) => {
+            let text = said.unwrap_or_default();
+            let complaint = format!("\"{}\" is no answer: {}", text.trim(), words(asked.lasting));
+            let lines = vec![Line::of(Paint::Yellow, &complaint).hanging(2)];
+            Step::Open(Dialog::Approval { asked, reply, line }, lines)
+        }
+        None => Step::Open(Dialog::Approval { asked, reply, line }, Vec::new()),
+    }
+}
+
+/// The answer in a line. Only a whole word approves, as with `ssh` and `terraform`: a single key is hit by accident, and a
+/// line that goes on was meant for something else.
+fn decision(said: &str, lasting: Lasting) -> Option<Decision> {
+    let said = said.trim();
+    let (first, rest) = said.split_at(said.find(|char: char| !char.is_alphanumeric()).unwrap_or(said.len()));
+    let reason = rest.trim_start_matches([',', ':', ';', '.']).trim();
+    match first.to_lowercase().as_str() {
+        "yes" if rest.is_empty() => Some(Decision::Yes),
+        "always" if rest.is_empty() && lasting == Lasting::Possible => Some(Decision::Always),
+        "no" => Some(Decision::No(reason.to_owned())),
+        _ => None,
+    }
+}
+
+/// The words that answer.
+fn words(lasting: Lasting) -> &'static str {
+    match lasting {
+        Lasting::Possible => {
+            "yes + Enter runs it, always + Enter also the same again, no + Enter (and why) declines"
+        }
+        Lasting::No => "yes + Enter agrees, no + Enter (and why) declines",
     }
 }
 
@@ -301,31 +341,63 @@ mod tests {
         (lines.iter().map(Line::text).collect(), refused)
     }
 
-    fn approving(bytes: &str, lasting: bool) -> (Option<Decision>, Vec<String>, bool) {
+    fn approving(bytes: &str, lasting: Lasting) -> (Option<Decision>, Vec<String>, bool) {
         let agent = ThreadId::new(std::time::UNIX_EPOCH);
-        let asked = Approval { agent, what: "rm -rf x".into(), why: "a rule".into(), lasting };
+        let fact = |label, text: &str, emphasis| Detail { label, text: Shown::whole(text), emphasis };
+        let details = vec![
+            fact("command", "rm -rf x\necho \x1b[2J", Emphasis::Subject),
+            fact("runs others", "PATH=/tmp", Emphasis::Warning),
+        ];
         let (reply, mut answer) = oneshot::channel();
-        let (lines, refused) = typed(Asked::Approval(asked, reply), bytes);
+        let (lines, refused) = typed(Asked::Approval(Approval { agent, details, lasting }, reply), bytes);
         (answer.try_recv().ok(), lines, refused)
     }
 
-    fn check(bytes: &str, lasting: bool, (expected, stops): (Option<Decision>, bool)) {
+    fn check(bytes: &str, lasting: Lasting, (expected, stops): (Option<Decision>, bool)) {
         let (decision, lines, refused) = approving(bytes, lasting);
         assert_eq!((decision, refused), (expected, stops), "{bytes:?}");
-        assert_eq!(lines[..3], ["May this be done?", "  rm -rf x", "  a rule"]);
+        let shown = [
+            "May this be done?",
+            "  command      │ rm -rf x",
+            "               │ echo <U+001B>[2J",
+            " !runs others  │ PATH=/tmp",
+        ];
+        assert_eq!(lines[..4], shown);
     }
 
     #[test]
     fn approvals_are_given_and_refused_with_reasons() {
         let no = |reason: &str| Some(Decision::No(reason.into()));
-        check("y", false, (Some(Decision::Yes), false));
-        check("a", true, (Some(Decision::Always), false));
-        check("a", false, (None, false));
-        check("n\r", false, (no(""), false));
-        check("nuse git\r", false, (no("use git"), false));
-        check("x\r\t", false, (None, false));
-        check("\x1b\x03", false, (no(""), true));
-        check("nwhy\x03", false, (no(""), true));
+        check("yes\r", Lasting::No, (Some(Decision::Yes), false));
+        check(" Yes \r", Lasting::No, (Some(Decision::Yes), false));
+        check("always\r", Lasting::Possible, (Some(Decision::Always), false));
+        check("no\r", Lasting::No, (no(""), false));
+        check("no, use git\r", Lasting::No, (no("use git"), false));
+        check("no: yes\r", Lasting::No, (no("yes"), false));
+        check("\x1b\x03", Lasting::No, (no(""), true));
+        check("no why\x03", Lasting::No, (no(""), true));
+    }
+
+    #[test]
+    fn nothing_but_a_whole_word_approves() {
+        for bytes in [
+            "y",
+            "a",
+            "n",
+            "y\r",
+            "a\r",
+            "yes",
+            "yes please\r",
+            "yesyes\r",
+            "\r",
+            "x\r\t",
+            "yes.\r",
+            "so yes\r",
+        ] {
+            check(bytes, Lasting::Possible, (None, false));
+        }
+        check("always\r", Lasting::No, (None, false));
+        check("\x1b[200~yes\r\x1b[201~", Lasting::Possible, (None, false));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tokio::time::Instant;
-use windlass_sys::terminal::RawMode;
+use windlass_sys::terminal::{RawMode, discard_input};
 
+use super::hold::{Dropped, Hold};
 use super::keys::{Decoder, Key};
 use super::lines::Line;
 use super::screen::{Area, Manner, Screen};
@@ -27,8 +28,18 @@ pub(super) struct Front {
     decoder: Decoder,
     /// When a lone Escape becomes a key.
     escape: Option<Instant>,
+    /// Set while keys are dropped, before a question may have them.
+    hold: Option<Hold>,
     pub(super) screen: Screen,
     mode: Option<Mode>,
+}
+
+/// What came from the keyboard.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Keys(Vec<Key>),
+    /// The keyboard has rested: from now on its keys count. What was typed until then does not.
+    Rested(Dropped),
 }
 
 /// Whether the terminal shows what is typed.
@@ -66,6 +77,7 @@ impl Front {
             source: Source::new(rustix::stdio::stdin()),
             decoder: Decoder::default(),
             escape: None,
+            hold: None,
             screen: Screen::new(manner, colour, own_size()),
             mode: None,
         }
@@ -100,28 +112,84 @@ impl Front {
         };
     }
 
-    /// The next keys; none at the end of the input. May be dropped and called again without losing any.
-    pub(super) async fn keys(&mut self) -> Option<Vec<Key>> {
+    /// From now on keys are dropped until the keyboard has rested. Those that refuse pass.
+    pub(super) fn hold_keys(&mut self) {
+        self.hold = Some(Hold::begin(Instant::now()));
+    }
+
+    /// Nothing is asked any more: what was dropped, if keys were held.
+    pub(super) fn stop_holding(&mut self) -> Option<Dropped> {
+        self.hold.take().map(Hold::end)
+    }
+
+    /// The keys that may be used now.
+    pub(super) fn passed(&mut self, keys: Vec<Key>) -> Vec<Key> {
+        match &mut self.hold {
+            Some(hold) => hold.take(keys, Instant::now()),
+            None => keys,
+        }
+    }
+
+    /// What comes next from the keyboard; nothing at the end of the input. May be dropped and called again without losing any.
+    pub(super) async fn heard(&mut self) -> Option<Heard> {
         loop {
+            let moment = self.escape.into_iter().chain(self.hold.as_ref().map(Hold::until)).min();
             let read = self.source.read();
-            let bytes = match self.escape {
-                // timer: a lone Escape and the first byte of an arrow key look alike until time has passed.
+            let bytes = match moment {
+                // timer: a lone Escape and the first byte of an arrow key look alike until time has passed, and a
+                // question waits until the keyboard has rested.
                 Some(moment) => match tokio::time::timeout_at(moment, read).await {
                     Ok(bytes) => bytes,
-                    Err(_) => {
-                        self.escape = None;
-                        return Some(self.decoder.give_up_waiting());
-                    }
+                    Err(_) => match self.time_has_passed() {
+                        Some(heard) => return Some(heard),
+                        None => continue,
+                    },
                 },
                 None => read.await,
             };
             let bytes = bytes.ok().filter(|bytes| !bytes.is_empty())?;
-            let keys = self.decoder.feed(&bytes);
-            self.escape = self.decoder.is_waiting().then(|| Instant::now() + ESCAPE);
+            let keys = self.decoded(&bytes);
             if !keys.is_empty() {
-                return Some(self.in_this_manner(keys));
+                return Some(Heard::Keys(keys));
             }
         }
+    }
+
+    /// The keys in these bytes, as far as they may be used now.
+    fn decoded(&mut self, bytes: &[u8]) -> Vec<Key> {
+        let keys = self.decoder.feed(bytes);
+        self.escape = self.decoder.is_waiting().then(|| Instant::now() + ESCAPE);
+        let keys = self.in_this_manner(keys);
+        self.passed(keys)
+    }
+
+    /// A lone Escape is a key now, or the keyboard has rested.
+    fn time_has_passed(&mut self) -> Option<Heard> {
+        if self.escape.take_if(|escape| *escape <= Instant::now()).is_some() {
+            let keys = self.decoder.give_up_waiting();
+            return Some(Heard::Keys(self.passed(keys)));
+        }
+        // Keys that were typed in time may not have been read in time.
+        let late = self.source.read_now();
+        if !late.is_empty() {
+            return Some(Heard::Keys(self.decoded(&late)));
+        }
+        if self.decoder.is_in_paste() {
+            self.hold.iter_mut().for_each(|hold| hold.extend(Instant::now()));
+            return None;
+        }
+        Some(Heard::Rested(self.rested()))
+    }
+
+    /// Ends the hold: what is half typed belongs to what was dropped.
+    fn rested(&mut self) -> Dropped {
+        self.decoder.forget();
+        self.escape = None;
+        if self.screen.manner() == Manner::Plain {
+            // A terminal that went away has no input to throw away.
+            let _ = discard_input(rustix::stdio::stdin());
+        }
+        self.stop_holding().unwrap_or_default()
     }
 
     /// Shows lines that stay, and the area below them.

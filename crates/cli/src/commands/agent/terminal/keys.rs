@@ -69,6 +69,16 @@ impl Decoder {
         keys
     }
 
+    /// Whether a paste has begun and not ended.
+    pub(super) fn is_in_paste(&self) -> bool {
+        self.pasted.is_some()
+    }
+
+    /// Forgets the beginning of a key.
+    pub(super) fn forget(&mut self) {
+        self.pending.clear();
+    }
+
     /// Whether something was begun that time alone can decide.
     pub(super) fn is_waiting(&self) -> bool {
         self.pasted.is_none() && self.pending.first() == Some(&ESCAPE)

@@ -181,16 +181,20 @@ pub(super) fn visible(text: &str) -> String {
         match char {
             '\t' => shown.push_str(&" ".repeat(TAB - width(&shown) % TAB)),
             '\r' => {}
-            char if char.is_control() || turns_writing_around(char) => shown.push('\u{fffd}'),
+            char if acts_on_others(char) => shown.push('\u{fffd}'),
             char => shown.push(char),
         }
     }
     shown
 }
 
-/// Marks with which a command can be made to look like another one.
-fn turns_writing_around(char: char) -> bool {
-    matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Whether a character of prose moves the cursor, hides, or changes the direction of what stands around it. Commands are
+/// escaped more strictly before they come here (`Shown`): prose has letters with marks, and emoji.
+pub(in crate::commands::agent) fn acts_on_others(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -3,15 +3,20 @@
 
 use anyhow::Result;
 use windlass_settings::{LeftOutKind, Trust, TrustLevel};
+use windlass_tools::Shown;
 
-use super::front::Front;
+use super::composer::Composer;
+use super::conversation::{HELD, dropped_line};
+use super::front::{Front, Heard};
 use super::keys::Key;
 use super::lines::{Line, Paint};
-use super::screen::Area;
+use super::screen::{Area, Manner};
 use crate::args::AgentOptions;
 use crate::commands::agent::context::{self, Configured};
 use crate::commands::run::signals::{Signals, Told};
 use crate::config::Config;
+
+const ANSWERS: &str = "yes + Enter trusts it, never + Enter never does, Esc not now";
 
 /// What the person said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,35 +54,81 @@ pub(super) async fn settle(
 }
 
 async fn ask(front: &mut Front, signals: &mut Signals, lines: &[Line]) -> Result<Word> {
-    let hint = Line::of(Paint::Dim, "y trust it  n never  Esc not now").cut(front.screen.columns());
-    let area = || Area { rows: vec![hint.clone()], cursor: Some((0, 0)) };
-    front.draw(lines, area())?;
+    let mut answer = Answer::default();
+    // What was typed into the shell before is no answer.
+    front.hold_keys();
+    answer.draw(front, lines)?;
     loop {
-        tokio::select! {
-            keys = front.keys() => {
-                let Some(keys) = keys else { return Ok(Word::Leave) };
-                if let Some(word) = keys.iter().find_map(word) {
-                    return Ok(word);
+        let lines = tokio::select! {
+            heard = front.heard() => match heard {
+                None => return Ok(Word::Leave),
+                Some(Heard::Rested(dropped)) => {
+                    answer.taken = true;
+                    let hint = Line::of(Paint::Dim, ANSWERS);
+                    let hint = (front.screen.manner() == Manner::Plain).then_some(hint);
+                    dropped_line(&dropped).into_iter().chain(hint).collect()
                 }
-            }
+                Some(Heard::Keys(keys)) => match answer.keys(keys) {
+                    Ok(word) => return Ok(word),
+                    Err(lines) => lines,
+                },
+            },
             told = signals.next() => match told {
                 Told::Resized => {
                     front.resized();
-                    front.draw(&[], area())?;
+                    Vec::new()
                 }
                 Told::Interrupt(_) | Told::End(_) => return Ok(Word::Leave),
             },
-        }
+        };
+        answer.draw(front, &lines)?;
     }
 }
 
-fn word(key: &Key) -> Option<Word> {
-    match key {
-        Key::Char('y' | 'Y') => Some(Word::Yes),
-        Key::Char('n' | 'N') => Some(Word::Never),
-        Key::Escape => Some(Word::NotNow),
-        Key::Interrupt | Key::EndOfInput => Some(Word::Leave),
-        _ => None,
+/// The line that the answer is written in.
+#[derive(Default)]
+struct Answer {
+    line: Composer,
+    /// Whether keys count yet.
+    taken: bool,
+}
+
+impl Answer {
+    /// The word that the keys make, or lines about what they are instead.
+    fn keys(&mut self, keys: Vec<Key>) -> Result<Word, Vec<Line>> {
+        let mut lines = Vec::new();
+        for key in keys {
+            match key {
+                Key::Escape => return Ok(Word::NotNow),
+                Key::Interrupt | Key::EndOfInput => return Ok(Word::Leave),
+                key => {
+                    let Some(said) = self.line.key(key) else { continue };
+                    match said.trim().to_lowercase().as_str() {
+                        "yes" => return Ok(Word::Yes),
+                        "never" => return Ok(Word::Never),
+                        other => {
+                            let complaint = format!("\"{other}\" is no answer: {ANSWERS}");
+                            lines.push(Line::of(Paint::Yellow, &complaint));
+                        }
+                    }
+                }
+            }
+        }
+        Err(lines)
+    }
+
+    fn draw(&self, front: &mut Front, lines: &[Line]) -> Result<()> {
+        let columns = front.screen.columns();
+        let hint = |text: &str| Line::of(Paint::Dim, text).cut(columns);
+        let area = if self.taken {
+            let written = self.line.rows(columns, 1);
+            let mut rows = vec![hint(ANSWERS)];
+            rows.extend(written.rows.iter().map(|row| Line::of(Paint::Plain, row)));
+            Area { rows, cursor: Some((1 + written.cursor.0, written.cursor.1)) }
+        } else {
+            Area { rows: vec![hint(HELD)], cursor: Some((0, 0)) }
+        };
+        front.draw(lines, area)
     }
 }
 
@@ -108,9 +159,9 @@ fn servers(trusted: &Configured) -> Vec<Line> {
         let server = trusted.loaded.settings.mcp_servers.get(name);
         let what = server.map(|server| match &server.transport {
             windlass_settings::McpTransport::Stdio { command, args, .. } => {
-                format!("runs {command} {}", args.join(" "))
+                format!("runs {} {}", Shown::whole(command), Shown::whole(&args.join(" ")))
             }
-            windlass_settings::McpTransport::Http { url, .. } => format!("talks to {url}"),
+            windlass_settings::McpTransport::Http { url, .. } => format!("talks to {}", Shown::whole(url)),
         });
         let text = format!("  MCP server {name}: {}", what.unwrap_or_default());
         Line::of(Paint::Bold, &text).hanging(4)

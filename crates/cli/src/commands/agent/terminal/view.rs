@@ -12,6 +12,7 @@ use std::time::Instant;
 use windlass_agent::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, ThreadId};
 use windlass_model::Usage;
 use windlass_settings::Prices;
+use windlass_tools::Shown;
 
 pub(super) use self::deeds::plan;
 use self::deeds::{changed, first_line, one_line, seconds, tail};
@@ -21,6 +22,9 @@ use crate::report;
 
 /// The last lines of a command that are shown while it runs.
 const TAIL: usize = 3;
+
+/// The most characters of a command that are looked at for its line.
+const MOST_COMMAND: usize = 16_000;
 
 /// Everything that is known about a conversation.
 #[derive(Debug)]
@@ -210,7 +214,7 @@ impl View {
                 self.begun(Running::new((&event.agent, id), Kind::Call, title, now));
             }
             EventKind::CommandStarted(note) => {
-                let title = format!("$ {}", note.script);
+                let title = format!("$ {}", Shown::within(&note.script, MOST_COMMAND));
                 self.begun(Running::new((&event.agent, &note.id), Kind::Command, title, now));
             }
             EventKind::CallProgress { call, last_line, .. } => self.progress(&event.agent, call, last_line),
@@ -321,7 +325,10 @@ impl View {
             CommandOutcome::Declined => (Paint::Red, "  not run".to_owned()),
             CommandOutcome::Ended => (Paint::Red, format!("  ended{took}")),
         };
-        let script = self.named(agent).and(Paint::Bold, &format!("$ {}", one_line(&command.script)));
+        let script = self.named(agent).and(
+            Paint::Bold,
+            &format!("$ {}", one_line(Shown::within(&command.script, MOST_COMMAND).text())),
+        );
         let mut lines = vec![script.and(paint, &how)];
         if *agent == self.root {
             lines.extend(tail(output));

@@ -48,11 +48,14 @@ pub(super) fn first_line(text: &str) -> &str {
     text.trim_start().lines().next().unwrap_or_default()
 }
 
-/// The first line, with a sign if there are more.
+/// The first line, and how many there are more.
 pub(super) fn one_line(text: &str) -> String {
     let mut lines = text.trim().lines();
     let first = lines.next().unwrap_or_default();
-    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+    match lines.count() {
+        0 => first.to_owned(),
+        more => format!("{first} … (+{})", report::plural(more, "line")),
+    }
 }
 
 /// A time as people read it.

@@ -74,8 +74,11 @@ fn a_command_is_one_row_with_its_last_lines_while_it_runs() {
     for line in ["one", "two", "two", "three", "four"] {
         stage.tells(progress(line));
     }
-    assert_eq!(stage.under_way(12, 9), ["• 12 s $ cargo test …", "    two", "    three", "    four"]);
-    assert_eq!(stage.under_way(12, 2), ["• 12 s $ cargo test …", "    two"]);
+    assert_eq!(
+        stage.under_way(12, 9),
+        ["• 12 s $ cargo test … (+1 line)", "    two", "    three", "    four"]
+    );
+    assert_eq!(stage.under_way(12, 2), ["• 12 s $ cargo test … (+1 line)", "    two"]);
     stage.at(65, &root(), ended(CommandOutcome::Exited(1), "a\nb\n"));
     let note = EventKind::CallEnded {
         call: call("exec_command"),
@@ -94,7 +97,7 @@ fn a_command_that_outlives_its_call_stays_in_sight() {
     stage.tells(EventKind::CallStarted(call("exec_command"))).tells(EventKind::CommandStarted(command()));
     let answer = String::new();
     stage.tells(EventKind::CallEnded { call: call("exec_command"), ok: true, wall: Duration::ZERO, answer });
-    assert_eq!(stage.under_way(3, 9), ["• 3 s $ cargo test …  in the background"]);
+    assert_eq!(stage.under_way(3, 9), ["• 3 s $ cargo test … (+1 line)  in the background"]);
     stage.tells(EventKind::TurnCompleted { turn: Usage::default(), thread: Usage::default() });
     assert_eq!(stage.under_way(3, 9).len(), 1);
     stage.tells(ended(CommandOutcome::Ended, ""));

@@ -1,0 +1,114 @@
+//! Keys that were typed before a question could be read answer nothing, and the person is told what became of them.
+
+use super::asked::escalated;
+use super::*;
+
+/// A command that waits for approval behind a line that is being written: the question is open, the keyboard is not its.
+async fn asked_behind_a_line(name: &str) -> (Stage, Person) {
+    let gate = Gate::closed();
+    let script = "touch approved; echo ran";
+    let stage = Stage::new(
+        name,
+        vec![
+            always(escalated(script).stalled_after_events(1, &gate)),
+            turn(|request| {
+                assert!(request.last_result().contains("declined"), "{}", request.last_result());
+                say("Nothing was run.")
+            }),
+        ],
+    );
+    let person = stage.open(&["do it"]);
+    person.sees("working").await;
+    person.types("x").await;
+    person.sees("› x").await;
+    gate.open();
+    person.sees("first your line").await;
+    (stage, person)
+}
+
+/// Types all of it at once behind the key that hands the keyboard to the question; nothing of it may be an answer.
+async fn check(name: &str, ahead: &str, told: &str) {
+    let (stage, person) = asked_behind_a_line(name).await;
+    person.types(&format!("\x7f{ahead}")).await;
+    person.sees(told).await;
+    assert!(!stage.work("approved").exists(), "{}", person.screen());
+    person.sees("yes + Enter").await;
+    person.types("no\r").await;
+    person.sees("Nothing was run.").await;
+    assert_eq!(person.leaves().await, 0);
+    assert!(!stage.work("approved").exists());
+    stage.model.finish();
+}
+
+#[tokio::test]
+async fn typing_while_the_question_opens_approves_nothing_and_is_reported() {
+    check("ahead", "yes\r", "dropped, typed before the question: yes⏎").await;
+}
+
+#[tokio::test]
+async fn single_letters_typed_while_the_question_opens_approve_nothing() {
+    check("ahead-letters", "yay", "dropped, typed before the question: yay").await;
+}
+
+#[tokio::test]
+async fn a_paste_while_the_question_opens_approves_nothing() {
+    check("ahead-paste", "\x1b[200~yes\r\x1b[201~\r", "dropped, typed before the question: yes⏎⏎").await;
+}
+
+#[tokio::test]
+async fn characters_of_several_bytes_typed_while_the_question_opens_are_dropped_whole() {
+    check("ahead-bytes", "jaé字\r", "dropped, typed before the question: jaé字⏎").await;
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_a_whole_word_only() {
+    let stage = Stage::new(
+        "words",
+        vec![
+            always(escalated("touch approved; echo ran-$((40 + 2))")),
+            turn(|request| {
+                assert!(request.last_result().contains("ran-42"), "{}", request.last_result());
+                say("Done.")
+            }),
+        ],
+    );
+    let person = stage.open(&["do it"]);
+    person.sees("yes + Enter").await;
+    for other in ["y", "a", "yes please", "YE S", "so always"] {
+        person.types(&format!("{other}\r")).await;
+        person.sees(&format!("\"{other}\" is no answer")).await;
+        assert!(!stage.work("approved").exists(), "{other}");
+    }
+    person.types("yes\r").await;
+    person.sees("Done.").await;
+    assert_eq!(person.leaves().await, 0);
+    stage.model.finish();
+}
+
+#[tokio::test]
+async fn a_terminal_in_line_mode_drops_lines_and_parts_of_lines_that_are_older_than_the_question() {
+    let gate = Gate::closed();
+    let stage = Stage::new(
+        "ahead-dumb",
+        vec![
+            always(escalated("touch approved").stalled_after_events(1, &gate)),
+            turn(|request| {
+                assert!(request.last_result().contains("declined"), "{}", request.last_result());
+                say("Nothing was run.")
+            }),
+        ],
+    );
+    let person = stage.open_with(&["do it"], &[("TERM", "dumb")]);
+    // The terminal keeps the beginning of a line to itself until the line ends.
+    person.types("ye").await;
+    person.sees("ye").await;
+    gate.open();
+    person.sees("yes + Enter").await;
+    person.types("s\n").await;
+    person.sees("\"s\" is no answer").await;
+    assert!(!stage.work("approved").exists());
+    person.types("no\n").await;
+    person.sees("Nothing was run.").await;
+    assert_eq!(person.leaves().await, 0);
+    stage.model.finish();
+}
