@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use windlass_tools::{EnvironmentPolicy, Inherit, Numbering, Profile, ToolboxOptions};
+use windlass_tools::{EnvironmentPolicy, Inherit, Numbering, Profile, SecretVariables, ToolboxOptions};
 
 use crate::args::{EnvironmentChange, InheritName, ProfileName, ToolWords};
 use crate::config::Config;
@@ -38,6 +38,7 @@ fn policy(words: &ToolWords) -> EnvironmentPolicy {
     };
     let mut policy = EnvironmentPolicy { inherit, ..EnvironmentPolicy::default() };
     if !words.env_exclude.is_empty() {
+        policy.secrets = SecretVariables::PassedOn;
         policy.exclude = words.env_exclude.iter().filter(|pattern| !pattern.is_empty()).cloned().collect();
     }
     for change in &words.env_set {

@@ -1,21 +1,15 @@
-//! What must never reach a command's environment: the variables that hold the agent's own keys, whatever they are called,
-//! and what looks like a secret. Only names and patterns; whoever starts commands acts on them.
+//! The variables that must never reach a command's environment whatever they are called: those that hold the agent's own
+//! keys, and those that the settings exclude. Variables that only look like secrets are known by the code that starts
+//! commands, which sees their values too.
 
 use std::collections::BTreeSet;
 
 use crate::settings::{McpTransport, Settings};
 
-/// Names that look like secrets. `*` stands for anything; case does not matter.
-const LOOKS_SECRET: [&str; 6] =
-    ["*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*PASSPHRASE*", "*CREDENTIAL*"];
-
-/// Names and patterns of variables that commands do not get. `ignore_default_excludes` lets through what only looks like a
-/// secret, but never the variables that the settings name as such.
+/// Names and patterns of variables that commands do not get. `*` stands for anything; case does not matter. No setting lets
+/// the agent's own keys through, not even `ignore_default_excludes`.
 pub fn withheld(settings: &Settings) -> Vec<String> {
     let mut names = own_secrets(settings);
-    if !settings.environment.ignore_default_excludes {
-        names.extend(LOOKS_SECRET.map(str::to_owned));
-    }
     names.extend(settings.environment.exclude.iter().cloned());
     names.into_iter().collect()
 }

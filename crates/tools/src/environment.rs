@@ -2,20 +2,34 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::secrets::looks_secret;
+
 /// Variables, in order; a later one of the same name wins.
 pub type Variables = Vec<(OsString, OsString)>;
 
 /// What commands find in their environment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EnvironmentPolicy {
     /// How much of the login environment they get.
     pub inherit: Inherit,
-    /// Names that are kept from them; `*` stands for anything, case does not matter.
+    /// What becomes of variables that look like secrets.
+    pub secrets: SecretVariables,
+    /// Further names that are kept from them; `*` stands for anything, case does not matter.
     pub exclude: Vec<String>,
     /// Where it is not empty, only names that fit one of these are passed on; written like those above.
     pub include_only: Vec<String>,
     /// What is set for all of them, after everything but a call's own `env`.
     pub set: Variables,
+}
+
+/// What becomes of variables that look like secrets, by name or by value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecretVariables {
+    /// Commands do not get them.
+    #[default]
+    Withheld,
+    /// They are variables like others.
+    PassedOn,
 }
 
 /// How much is inherited.
@@ -28,13 +42,6 @@ pub enum Inherit {
     Core,
     /// Nothing.
     None,
-}
-
-impl Default for EnvironmentPolicy {
-    fn default() -> Self {
-        let exclude = ["*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*"].map(str::to_owned).to_vec();
-        Self { inherit: Inherit::All, exclude, include_only: Vec::new(), set: Variables::new() }
-    }
 }
 
 /// What a command is connected to.
@@ -95,7 +102,8 @@ impl EnvironmentPolicy {
         for (name, value) in base.iter().filter(|(name, _)| self.inherit.takes(name)) {
             let upper = name.to_string_lossy().to_ascii_uppercase();
             let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &upper));
-            if fits(&excluded) || !(only.is_empty() || fits(&only)) {
+            let secret = self.secrets == SecretVariables::Withheld && looks_secret(name, value);
+            if secret || fits(&excluded) || !(only.is_empty() || fits(&only)) {
                 removed.push(name.to_string_lossy().into_owned());
             } else {
                 put(&mut kept, name, Some(value));
@@ -213,8 +221,8 @@ mod tests {
             ("*", "", true),
             ("AB*BA", "ABA", false),
         ] {
-            let policy =
-                EnvironmentPolicy { exclude: vec![pattern.to_owned()], ..EnvironmentPolicy::default() };
+            let (secrets, exclude) = (SecretVariables::PassedOn, vec![pattern.to_owned()]);
+            let policy = EnvironmentPolicy { secrets, exclude, ..EnvironmentPolicy::default() };
             let removed = composed(&policy, &[(name, "1")], &[]).removed;
             assert_eq!(removed == [name], expected, "{pattern} {name}");
         }
@@ -223,13 +231,13 @@ mod tests {
     #[test]
     fn secrets_are_kept_out_and_named_unless_a_call_asks_for_them() {
         let policy = EnvironmentPolicy::default();
-        let base = [("API_KEY", "k"), ("GH_TOKEN", "t"), ("PATH", "/bin")];
+        let base = [("API_KEY", "k"), ("GH_TOKEN", "t"), ("PATH", "/bin"), ("CACHE", "redis://:pw@host")];
         let plain = composed(&policy, &base, &[]);
-        assert_eq!(plain.removed, ["API_KEY", "GH_TOKEN"]);
+        assert_eq!(plain.removed, ["API_KEY", "CACHE", "GH_TOKEN"]);
         assert_eq!(get(&plain.variables, "PATH"), Some("/bin".as_ref()));
         let asked =
             composed(&policy, &base, &[("API_KEY".into(), Some("mine".into())), ("PATH".into(), None)]);
-        assert_eq!(asked.removed, ["GH_TOKEN"]);
+        assert_eq!(asked.removed, ["CACHE", "GH_TOKEN"]);
         assert_eq!(get(&asked.variables, "API_KEY"), Some("mine".as_ref()));
         assert_eq!(get(&asked.variables, "PATH"), None);
     }

@@ -21,6 +21,7 @@ mod random;
 mod reach;
 mod remembered;
 mod report;
+mod secrets;
 mod shell;
 mod tool;
 mod toolbox;
@@ -32,11 +33,12 @@ pub use call::{
     UnknownTool,
 };
 pub use catalogue::{Hints, Profile, Tool};
-pub use environment::{EnvironmentPolicy, Inherit, Variables};
+pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
 pub use keepers::{Keepers, Pending, Started};
 pub use reach::Reach;
 pub use report::denials_json;
+pub use secrets::looks_secret;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
 /// Text that a person decides on.

@@ -73,7 +73,7 @@ pub(crate) struct ToolWords {
     pub(crate) env_inherit: InheritName,
 
     /// Keep variables whose name matches from commands; `*` stands for anything. May be given several times, and then
-    /// replaces the usual *KEY*, *SECRET*, *TOKEN* and *PASSWORD*; an empty pattern keeps nothing out
+    /// replaces the usual check for what looks like a secret; an empty pattern keeps nothing out
     #[arg(long, value_name = "PATTERN")]
     pub(crate) env_exclude: Vec<String>,
 

@@ -8,6 +8,8 @@ use windlass_protocol::exec::{
     Capabilities, EnvironmentInfo, ExecEnvPolicy, Inherit, PathUri, ServerInfo, ShellInfo,
 };
 
+use windlass_tools::looks_secret;
+
 use super::Place;
 
 /// What inheriting the core of the server's variables brings.
@@ -15,9 +17,6 @@ const CORE: [&str; 12] = [
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP", "TMPDIR", "USER",
     "USERNAME",
 ];
-
-/// What a policy leaves out unless it says otherwise.
-const SECRETS: [&str; 3] = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
 /// What clients are told about the place.
 pub(super) fn info(place: &Place) -> EnvironmentInfo {
@@ -61,7 +60,7 @@ fn inherited(place: &Place, policy: &ExecEnvPolicy) -> BTreeMap<OsString, OsStri
     let begin = place.variables.iter().filter(|(name, _)| takes(policy.inherit, name));
     let mut variables: BTreeMap<OsString, OsString> = begin.cloned().collect();
     if !policy.ignore_default_excludes {
-        variables.retain(|name, _| !SECRETS.iter().any(|pattern| matches(pattern, name)));
+        variables.retain(|name, value| !looks_secret(name, value));
     }
     variables.retain(|name, _| !policy.exclude.iter().any(|pattern| matches(pattern, name)));
     for (name, value) in &policy.set {

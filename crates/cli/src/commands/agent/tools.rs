@@ -12,7 +12,7 @@ use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Tra
 use windlass_settings::{
     ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, SandboxMode, withheld,
 };
-use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, ToolboxOptions};
+use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, SecretVariables, ToolboxOptions};
 
 use super::certificates;
 use super::context::Configured;
@@ -68,7 +68,12 @@ fn environment(configured: &Configured) -> EnvironmentPolicy {
         InheritSetting::None => Inherit::None,
     };
     let set = words.set.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    EnvironmentPolicy { inherit, exclude: withheld(settings), include_only: words.include_only.clone(), set }
+    let secrets = match words.ignore_default_excludes {
+        true => SecretVariables::PassedOn,
+        false => SecretVariables::Withheld,
+    };
+    let include_only = words.include_only.clone();
+    EnvironmentPolicy { inherit, secrets, exclude: withheld(settings), include_only, set }
 }
 
 fn sandbox(configured: &Configured) -> Policy {
