@@ -201,7 +201,7 @@ impl<'a> Conversation<'a> {
 
     /// The keyboard has rested: the question takes it.
     fn rested(&mut self, dropped: &Dropped, front: &mut Front) -> Option<Ended> {
-        let Some(dialog) = self.dialogs.front() else { return None };
+        let dialog = self.dialogs.front()?;
         let line = if dialog.is_secret() { hidden_line(dropped) } else { dropped_line(dropped) };
         let hint = dialog.prompt().hint;
         self.lines.extend(line);
