@@ -4,6 +4,8 @@
 //! Escapes are `<U+001B>` for a character and `<0xff>` for a byte that is not UTF-8. Backslashes would have been shorter, but
 //! commands are full of them: a tab and a typed `\t` would look alike, or every backslash would have to be doubled.
 
+use std::path::Path;
+
 use unicode_width::UnicodeWidthChar as _;
 
 /// Escaped text. Only this module makes one, so a function that takes it cannot be given raw text.
@@ -19,7 +21,7 @@ impl Shown {
         Self::of_bytes(text.as_bytes())
     }
 
-    /// All of a text that may not be UTF-8, such as a path.
+    /// All of a text that may not be UTF-8.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let mut shown = String::with_capacity(bytes.len());
         escape(bytes, &mut shown);
@@ -28,6 +30,21 @@ impl Shown {
 
     /// A text of at most so many characters; of a longer one its beginning and its end, and how much is missing between.
     pub fn within(text: &str, most: usize) -> Self {
+        Self::cut(text, most, "\n")
+    }
+
+    /// The same on one line: newlines are escaped too. For a text whose lines could be taken for lines of ours, such as a
+    /// path or the value of a variable.
+    pub fn on_one_line(text: &str, most: usize) -> Self {
+        Self::cut(text, most, " ").without_newlines()
+    }
+
+    /// All of a path, on one line.
+    pub fn of_path(path: &Path) -> Self {
+        Self::of_bytes(path.as_os_str().as_encoded_bytes()).without_newlines()
+    }
+
+    fn cut(text: &str, most: usize, around: &str) -> Self {
         let characters = text.chars().count();
         if characters <= most {
             return Self::whole(text);
@@ -37,14 +54,27 @@ impl Shown {
         let left_out = characters - head - tail;
         let mut shown = String::new();
         escape(&text.as_bytes()[..start(head)], &mut shown);
-        shown.push_str(&format!("\n{LEFT_OUT} {left_out} characters are not shown {LEFT_OUT_END}\n"));
+        shown.push_str(&format!(
+            "{around}{LEFT_OUT} {left_out} characters are not shown {LEFT_OUT_END}{around}"
+        ));
         escape(&text.as_bytes()[start(characters - tail)..], &mut shown);
         Self { text: shown, left_out }
+    }
+
+    fn without_newlines(mut self) -> Self {
+        self.text = self.text.replace('\n', "<U+000A>");
+        self
     }
 
     /// A word of ours and a text on one line.
     pub fn beside(word: &'static str, shown: &Self) -> Self {
         Self { text: format!("{word} {}", shown.text), left_out: shown.left_out }
+    }
+
+    /// A text, and how it was given.
+    pub fn with_origin(shown: &Self, given: &Self) -> Self {
+        let text = format!("{} (given as {})", shown.text, given.text);
+        Self { text, left_out: shown.left_out + given.left_out }
     }
 
     /// Several texts, each on lines of its own.
@@ -213,6 +243,13 @@ mod tests {
         );
         assert!(!shown.is_whole());
         assert!(Shown::within("short", 5).is_whole());
+    }
+
+    #[test]
+    fn a_path_with_a_newline_is_one_line() {
+        assert_eq!(Shown::of_path(Path::new("/a\n/b")).text(), "/a<U+000A>/b");
+        assert_eq!(Shown::on_one_line("a\nb", 9).text(), "a<U+000A>b");
+        assert_eq!(Shown::on_one_line("a\nbcdef", 3).text(), "a<U+000A> <… 4 characters are not shown …> f");
     }
 
     #[test]

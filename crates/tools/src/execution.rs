@@ -3,7 +3,6 @@
 //! project in another directory.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -144,9 +143,8 @@ impl Execution {
         for (label, emphasis, dangerous) in
             [("runs others", Emphasis::Warning, true), ("environment", Emphasis::Plain, false)]
         {
-            let text = self.variables(dangerous);
-            if !text.is_empty() {
-                add(label, Shown::within(&text, MOST_BESIDE), emphasis);
+            if let Some(text) = self.variables(dangerous) {
+                add(label, text, emphasis);
             }
         }
         let link = if self.directory.is_link() { Emphasis::Warning } else { Emphasis::Plain };
@@ -197,14 +195,19 @@ impl Execution {
         word.contains('/').then(|| ResolvedPath::of(self.directory.resolved.join(word)))
     }
 
-    /// The variables that make programs run others, or all the others.
-    fn variables(&self, dangerous: bool) -> String {
+    /// The variables that make programs run others, or all the others; a line each.
+    fn variables(&self, dangerous: bool) -> Option<Shown> {
         let chosen = self.environment.iter().filter(|(name, _)| changes_what_runs(name) == dangerous);
-        let line = |(name, value): &(String, Option<String>)| match value {
-            Some(value) => format!("{name}={}", quoted(value)),
-            None => format!("{name} is removed"),
+        let line = |(name, value): &(String, Option<String>)| {
+            let name = quoted(name);
+            let text = match value {
+                Some(value) => format!("{name}={}", quoted(value)),
+                None => format!("{name} is removed"),
+            };
+            Shown::on_one_line(&text, MOST_BESIDE)
         };
-        chosen.map(line).collect::<Vec<_>>().join("\n")
+        let lines: Vec<Shown> = chosen.map(line).collect();
+        (!lines.is_empty()).then(|| Shown::joined(lines))
     }
 
     /// Letters that can pass for others, by their numbers.
@@ -262,13 +265,11 @@ impl ResolvedPath {
 
     /// Where it leads, and how it was given if that differs.
     pub fn shown(&self) -> Shown {
-        let mut bytes = self.resolved.as_os_str().as_bytes().to_vec();
-        if self.is_link() {
-            bytes.extend_from_slice(b" (given as ");
-            bytes.extend_from_slice(self.given.as_os_str().as_bytes());
-            bytes.push(b')');
+        let resolved = Shown::of_path(&self.resolved);
+        if !self.is_link() {
+            return resolved;
         }
-        Shown::of_bytes(&bytes)
+        Shown::with_origin(&resolved, &Shown::of_path(&self.given))
     }
 }
 

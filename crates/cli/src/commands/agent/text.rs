@@ -98,13 +98,9 @@ impl Lines {
             }
             EventKind::FilesChanged { changes, ok, .. } => {
                 let verb = if *ok { "" } else { "failed: " };
-                let lines = changes.iter().map(|change| {
-                    format!(
-                        "{verb}{} {}",
-                        change.kind,
-                        Shown::of_bytes(change.path.as_os_str().as_encoded_bytes())
-                    )
-                });
+                let lines = changes
+                    .iter()
+                    .map(|change| format!("{verb}{} {}", change.kind, Shown::of_path(&change.path)));
                 self.paint(Paint::Bold, &lines.collect::<Vec<_>>().join("\n"))
             }
             EventKind::CallEnded { call, ok: false, answer, .. } => {
