@@ -87,7 +87,7 @@ fn a_command_is_one_row_with_its_last_lines_while_it_runs() {
         answer: String::new(),
     };
     stage.tells(note);
-    assert_eq!(stage.stays, ["", "$ cargo test …  exited with 1  1 min 05 s", "  a", "  b"]);
+    assert_eq!(stage.stays, ["", "$ cargo test … (+1 line)  exited with 1  1 min 05 s", "  a", "  b"]);
     assert_eq!(stage.under_way(66, 9), Vec::<String>::new());
 }
 
