@@ -58,7 +58,9 @@ struct Verdict {
     reason: Option<String>,
 }
 
-/// The parts of the language a script has. Not among them: clocks finer than a date's, and what observes the collector.
+/// The parts of the language a script has. Not among them: clocks finer than a date's, what observes the collector, and raw
+/// memory. Typed arrays are the part of an engine in C whose faults give a script reads and writes anywhere, and scripts that
+/// call tools pass on text.
 type Language = (
     intrinsic::Date,
     intrinsic::Eval,
@@ -67,7 +69,6 @@ type Language = (
     intrinsic::Json,
     intrinsic::Proxy,
     intrinsic::MapSet,
-    intrinsic::TypedArrays,
     intrinsic::Promise,
 );
 

@@ -185,8 +185,6 @@
     if (index === 0) fixed(globalThis, "Function", refusal);
   }
   fixed(globalThis, "eval", function () { refuseCode(); });
-  delete globalThis.SharedArrayBuffer;
-  delete globalThis.Atomics;
 
   return { __proto__: null, settle, fire, explain };
 });

@@ -94,7 +94,6 @@ const PIECES: &[&str] = &[
     "JSON.stringify(a)",
     "a.sort(f)",
     "'x'.repeat(a)",
-    "new Uint8Array(a)",
     "import('a')",
     "import.meta",
     "globalThis",

@@ -160,7 +160,6 @@ fn memory_is_bounded() {
     let hogs = [
         "const a = []; for (;;) a.push({})",
         "const a = []; for (;;) a.push(new Array(1000).fill(1))",
-        "const a = []; for (;;) a.push(new Uint8Array(1e6))",
         "const a = []; for (;;) a.push(Promise.resolve().then(() => 1))",
         "const a = []; for (;;) a.push(new Promise(() => {}))",
         "const a = []; for (let i = 0; ; i += 1) a.push('text' + i)",
@@ -172,7 +171,6 @@ fn memory_is_bounded() {
         "JSON.stringify(new Array(2 ** 32 - 1))",
         "'x'.repeat(5e7)",
         "'x'.padStart(5e7)",
-        "new Uint8Array(1e8)",
         "new Array(1e6).fill('x'.repeat(100)).join('')",
         "let p = Promise.resolve(); for (let i = 0; i < 1e6; i += 1) p = p.then(() => 1); await p",
         "const f = () => Promise.resolve().then(f); f()",
@@ -190,7 +188,6 @@ fn texts_have_a_longest_length() {
         &["InternalError: string too long", MEMORY, MEMORY_OR_NULL],
     );
     check_unhurried("'x'.repeat(2 ** 31)", &["RangeError: invalid"]);
-    check_unhurried("new ArrayBuffer(2 ** 40)", &["RangeError: invalid"]);
     check_unhurried("1n << (2n ** 40n)", &["RangeError: BigInt is too large"]);
 }
 
