@@ -13,6 +13,7 @@ const MAX_LINKS: usize = 40;
 pub struct Directory<'a> {
     base: PathBuf,
     may_write: Option<&'a dyn Fn(&Path) -> bool>,
+    may_read: Option<&'a dyn Fn(&Path) -> bool>,
     refusal: Refusal,
 }
 
@@ -30,7 +31,7 @@ pub enum Refusal {
 impl<'a> Directory<'a> {
     /// Paths are relative to `base`, which is absolute; everything may be written.
     pub fn at(base: impl Into<PathBuf>) -> Self {
-        Self { base: base.into(), may_write: None, refusal: Refusal::OutsideProject }
+        Self { base: base.into(), may_write: None, may_read: None, refusal: Refusal::OutsideProject }
     }
 
     /// The same, but only paths that pass may be written. They are asked about as they are once symbolic links were
@@ -41,12 +42,22 @@ impl<'a> Directory<'a> {
         Self { may_write: Some(may_write), refusal, ..self }
     }
 
+    /// The same, but a link that is deleted or moved may only lead to what passes: the text behind it is read.
+    #[must_use]
+    pub fn reading(self, may_read: &'a dyn Fn(&Path) -> bool) -> Self {
+        Self { may_read: Some(may_read), ..self }
+    }
+
     pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
     pub(crate) fn may_write(&self, resolved: &Path) -> bool {
         self.may_write.is_none_or(|may_write| may_write(resolved))
+    }
+
+    pub(crate) fn may_read(&self, resolved: &Path) -> bool {
+        self.may_read.is_none_or(|may_read| may_read(resolved))
     }
 
     pub(crate) fn refusal(&self) -> &Refusal {

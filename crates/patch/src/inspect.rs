@@ -1,37 +1,45 @@
 //! Reads what a patch is held against, within bounds, and says beforehand what could not be written. Opens nothing but
 //! ordinary files: reading a pipe would wait for somebody to write.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+use crate::nofollow;
+
 /// The longest file that is patched, in bytes.
 pub const MAX_FILE: u64 = 32 << 20;
 
-/// The text of a file, or nothing where there is none. What is not text is an error.
+/// The text of a file, or nothing where there is none. What is not text is an error. If the path is a link, the text is that of
+/// the file it leads to.
 pub(crate) fn load(path: &Path) -> io::Result<Option<String>> {
-    let found = match fs::metadata(path) {
+    text_of(nofollow::open_file(path))
+}
+
+/// The same, but a link is an error.
+pub(crate) fn load_resolved(path: &Path) -> io::Result<Option<String>> {
+    text_of(nofollow::open_resolved(path))
+}
+
+fn text_of(opened: io::Result<File>) -> io::Result<Option<String>> {
+    let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        found => found?,
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        file => file?,
     };
-    if found.is_dir() {
-        return Err(Errno::ISDIR.into());
-    }
-    if !found.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let bytes = read_bounded(path)?;
-    let text = String::from_utf8(bytes)
+    let text = String::from_utf8(read_bounded(file)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))?;
     Ok(Some(text))
 }
 
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+fn read_bounded(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {
         let message = format!("it has more than {MAX_FILE} bytes, which are the most");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));

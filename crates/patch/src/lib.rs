@@ -20,6 +20,7 @@ mod lines;
 mod locate;
 mod misfit;
 mod nearest;
+mod nofollow;
 mod parse;
 mod patch;
 mod plan;

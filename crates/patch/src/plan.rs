@@ -60,7 +60,7 @@ impl Plan {
 
     /// Carries it out, or leaves every file as it was.
     pub fn apply(&self) -> Result<Report, ApplyError> {
-        self.apply_on(&LocalDisk)
+        self.apply_on(&LocalDisk::default())
     }
 
     /// The same on a disk of the caller's, which may fail.

@@ -25,6 +25,8 @@ mod repeated;
 mod scripts;
 #[path = "it/sections.rs"]
 mod sections;
+#[path = "it/swaps.rs"]
+mod swaps;
 #[path = "it/teaching.rs"]
 mod teaching;
 #[path = "it/workspace.rs"]

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::directory::Directory;
+use crate::directory::{Directory, resolve};
 use crate::inspect;
 use crate::misfit::Misfit;
 use crate::patch::{Chunk, Section, Update};
@@ -216,10 +216,11 @@ impl<'a> Draft<'a> {
         if let Some(number) = self.by_place.get(&place) {
             return Ok(*number);
         }
-        let before = inspect::load(&place)?;
+        let link = place.read_link().ok();
+        let before = self.text_at(&place, link.is_some())?;
         let number = self.files.len();
         self.files.push(DraftFile {
-            link: place.read_link().ok(),
+            link,
             place: place.clone(),
             written: written.to_owned(),
             now: before.clone(),
@@ -229,6 +230,23 @@ impl<'a> Draft<'a> {
         });
         self.by_place.insert(place, number);
         Ok(number)
+    }
+
+    /// The text at a place. Both were judged before, but their paths may lead elsewhere since: this is the path that is read, and
+    /// the one that is written later.
+    fn text_at(&self, place: &Path, is_link: bool) -> io::Result<Option<String>> {
+        let refused = |reason: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        if !self.directory.may_write(place) {
+            return refused(self.directory.refusal().to_string());
+        }
+        if !is_link {
+            return inspect::load_resolved(place);
+        }
+        let target = resolve(place)?;
+        if !self.directory.may_read(&target) {
+            return refused(format!("it is a link to {}, which may not be read", target.display()));
+        }
+        inspect::load_resolved(&target)
     }
 
     fn expect(&self, number: FileNumber, path: &str, touches: &[Touch]) -> Result<(), VerifyError> {

@@ -14,13 +14,14 @@ use crate::workspace::{Workspace, patch};
 
 /// The real disk, until operations with these numbers come.
 pub(crate) struct FailingDisk<F> {
+    disk: LocalDisk,
     count: Cell<usize>,
     fails: F,
 }
 
 impl<F: Fn(usize) -> bool> FailingDisk<F> {
     pub(crate) fn when(fails: F) -> Self {
-        Self { count: Cell::new(0), fails }
+        Self { disk: LocalDisk::default(), count: Cell::new(0), fails }
     }
 
     fn step(&self) -> io::Result<()> {
@@ -32,39 +33,39 @@ impl<F: Fn(usize) -> bool> FailingDisk<F> {
 impl<F: Fn(usize) -> bool> Disk for FailingDisk<F> {
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         self.step()?;
-        LocalDisk.create_directory(path)
+        self.disk.create_directory(path)
     }
 
     fn create_file(&self, path: &Path, contents: &[u8], like: Like<'_>) -> io::Result<()> {
         self.step()?;
-        LocalDisk.create_file(path, contents, like)
+        self.disk.create_file(path, contents, like)
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
         self.step()?;
-        LocalDisk.exchange(one, other)
+        self.disk.exchange(one, other)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step()?;
-        LocalDisk.rename(from, to)
+        self.disk.rename(from, to)
     }
 
     fn overwrite(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
         // A full disk takes half of it.
         self.step()
             .inspect_err(|_| fs::write(path, &contents[..contents.len() / 2]).expect("half is written"))?;
-        LocalDisk.overwrite(path, contents)
+        self.disk.overwrite(path, contents)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.step()?;
-        LocalDisk.remove_file(path)
+        self.disk.remove_file(path)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.step()?;
-        LocalDisk.remove_directory(path)
+        self.disk.remove_directory(path)
     }
 }
 
