@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use windlass_foreign::Servers;
-use windlass_tools::{Policy, Toolbox};
+use windlass_tools::{HelperProgram, Policy, Toolbox};
 
 use crate::attendant::Attendant;
 use crate::event::Event;
@@ -56,6 +56,8 @@ pub struct Manners {
     pub output_schema: Option<Value>,
     /// What commands and patches may touch.
     pub sandbox: Policy,
+    /// How to start a program that calls [`crate::run_patch_helper`]. Without it, no patch is applied under a sandbox.
+    pub patch_helper: Option<HelperProgram>,
     /// When a person is asked.
     pub approval: ApprovalMode,
     /// How long an agent that has nothing else to do waits for commands that still run.

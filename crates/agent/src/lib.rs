@@ -13,6 +13,7 @@ mod event;
 mod history;
 mod names;
 mod notices;
+mod patching;
 pub mod prompt;
 mod record;
 mod speaker;
@@ -27,6 +28,7 @@ pub use attendant::{Approval, Attendant, Choice, Decision, Lasting, UserAnswer, 
 pub use crew::{ApprovalMode, Crew, Manners, Role, TeamLimits, Voice};
 pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
 pub use history::{Entry, Origin};
+pub use patching::run_patch_helper;
 pub use record::{RecordError, Thread, ThreadFacts, Threads};
 pub use speaker::{Asked, Speaker, Speech, Spoken};
 pub use team::{Beginning, Status, Team};

@@ -15,6 +15,7 @@ pub(crate) mod keep;
 pub(crate) mod keeper;
 pub(crate) mod log;
 pub(crate) mod mcp;
+pub(crate) mod patch_helper;
 pub(crate) mod ps;
 pub(crate) mod rules;
 pub(crate) mod run;

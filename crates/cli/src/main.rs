@@ -35,6 +35,9 @@ fn main() -> ExitCode {
     if commands::file_helper::asked_for() {
         return commands::file_helper::run();
     }
+    if commands::patch_helper::asked_for() {
+        return commands::patch_helper::run();
+    }
     if let Some(family) = commands::guardian::asked_for() {
         return commands::guardian::run(family);
     }

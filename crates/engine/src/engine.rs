@@ -2,7 +2,7 @@
 
 mod errand;
 
-pub use errand::{Brought, Errand, ErrandError, hand_over};
+pub use errand::{Brought, Errand, ErrandBounds, ErrandError, hand_over};
 
 use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::confined::{Confined, Watchers};

@@ -32,7 +32,8 @@ mod wait;
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use engine::{
-    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandError, Pruning, hand_over,
+    Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandBounds, ErrandError,
+    Pruning, hand_over,
 };
 pub use guard::Guard;
 pub use id::SessionId;

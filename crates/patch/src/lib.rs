@@ -42,7 +42,7 @@ pub use nearest::{Difference, Nearest};
 pub use parse::{HunkFault, ParseError};
 pub use patch::{MAX_PATCH, Patch};
 pub use plan::{Change, Kind, Plan};
-pub use report::{Report, render_failure};
+pub use report::{Report, render_failure, render_success};
 pub use teaching::{description, function_description, grammar};
 pub use verify::VerifyError;
 pub use warning::{Doubt, Warning};

@@ -37,8 +37,13 @@ impl Report {
 
     /// The text for a model. `wall`: how long the call took.
     pub fn render(&self, wall: Duration) -> String {
-        format!("{}{self}", heading(0, wall))
+        render_success(self, wall)
     }
+}
+
+/// The text for a model about a patch that was applied: a report, perhaps of another process.
+pub fn render_success(report: &dyn fmt::Display, wall: Duration) -> String {
+    format!("{}{report}", heading(0, wall))
 }
 
 /// Without the exit code and the time: what a shell would show.

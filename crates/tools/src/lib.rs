@@ -36,9 +36,11 @@ pub use catalogue::{Hints, Profile, Tool};
 pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
 pub use keepers::{Keepers, Pending, Started};
-pub use reach::Reach;
+pub use reach::{ConfinedReply, Reach, path_from_json, path_to_json};
 pub use report::denials_json;
 pub use secrets::looks_secret;
+/// How to start a program of ours that works in a sandbox.
+pub use windlass_engine::sandbox::HelperProgram;
 /// What commands may touch.
 pub use windlass_engine::sandbox::{Access, Confined, Network, Pattern, Policy};
 /// Text that a person decides on.

@@ -1,46 +1,191 @@
 //! What a policy says of single places, for tools that look at files and change them without running a command. The same
 //! plan that confines commands answers, so both agree.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_engine::sandbox::{Access, Plan, Policy};
+use serde_json::{Value, json};
+use windlass_engine::sandbox::{Access, HelperProgram, Plan, Policy};
+use windlass_engine::{Errand, ErrandBounds, How};
 
 use crate::toolbox::Toolbox;
 
 /// What may be read and written.
 #[derive(Clone, Debug)]
-pub struct Reach(Option<Arc<Plan>>);
+pub struct Reach {
+    /// What a process is confined by that works within this reach.
+    plan: Option<Arc<Plan>>,
+    places: Option<Places>,
+}
+
+/// What holds where, taken from a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Places {
+    /// From the root of the tree down: the last one that covers a path counts.
+    rulings: Vec<PlaceRuling>,
+    /// What must neither come into being nor go away.
+    fixed: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PlaceRuling {
+    path: PathBuf,
+    access: Access,
+    pinned: bool,
+}
 
 impl Reach {
+    fn of(plan: Option<Arc<Plan>>) -> Self {
+        Self { places: plan.as_deref().map(Places::of), plan }
+    }
+
     /// Whether this place, given without links, may be written.
     pub fn may_write(&self, path: &Path) -> bool {
-        let Some(plan) = &self.0 else { return true };
-        let writable = plan
+        self.places.as_ref().is_none_or(|places| places.may_write(path))
+    }
+
+    /// Whether this place, given without links, may be read.
+    pub fn may_read(&self, path: &Path) -> bool {
+        let Some(places) = &self.places else { return true };
+        places.ruling_at(path).is_none_or(|ruling| ruling.access != Access::Deny)
+    }
+
+    /// Whether nothing at all may be written.
+    pub fn is_read_only(&self) -> bool {
+        let Some(places) = &self.places else { return false };
+        places.rulings.iter().all(|ruling| ruling.access != Access::Write)
+    }
+
+    /// Whether a sandbox enforces it, so that work within it can and must be done in a confined process.
+    pub fn is_enforced(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// The same for another process, which judges as this one does. That process is confined already.
+    pub fn to_json(&self) -> Value {
+        self.places.as_ref().map_or(Value::Null, Places::to_json)
+    }
+
+    /// What [`to_json`](Self::to_json) gave; `None` if it makes no sense.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let places = if value.is_null() { None } else { Some(Places::from_json(value)?) };
+        Some(Self { plan: None, places })
+    }
+}
+
+impl Places {
+    fn of(plan: &Plan) -> Self {
+        let rulings = plan.rulings.iter().map(|ruling| PlaceRuling {
+            path: ruling.path.clone(),
+            access: ruling.access,
+            pinned: ruling.pinned,
+        });
+        let fixed = plan.unborn.iter().map(|unborn| unborn.path.clone()).collect();
+        Self { rulings: rulings.collect(), fixed }
+    }
+
+    fn ruling_at(&self, path: &Path) -> Option<&PlaceRuling> {
+        self.rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
+    }
+
+    fn may_write(&self, path: &Path) -> bool {
+        let writable = self
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
         // What is there only has to stay; in a directory that does, anything may be written.
         let is_missing = |place: &Path| place.symlink_metadata().is_err();
         let is_kept = |place: &Path| path == place || path.starts_with(place) && is_missing(place);
-        writable && !plan.unborn.iter().any(|unborn| is_kept(&unborn.path))
+        writable && !self.fixed.iter().any(|fixed| is_kept(fixed))
     }
 
-    /// Whether this place, given without links, may be read.
-    pub fn may_read(&self, path: &Path) -> bool {
-        let Some(plan) = &self.0 else { return true };
-        plan.ruling_at(path).is_none_or(|ruling| ruling.access != Access::Deny)
+    fn to_json(&self) -> Value {
+        let ruling = |ruling: &PlaceRuling| {
+            let access = match ruling.access {
+                Access::Deny => "deny",
+                Access::Read => "read",
+                Access::Write => "write",
+            };
+            json!({ "path": path_to_json(&ruling.path), "access": access, "pinned": ruling.pinned })
+        };
+        let rulings: Vec<Value> = self.rulings.iter().map(ruling).collect();
+        let fixed: Vec<Value> = self.fixed.iter().map(|path| path_to_json(path)).collect();
+        json!({ "rulings": rulings, "fixed": fixed })
     }
 
-    /// Whether nothing at all may be written.
-    pub fn is_read_only(&self) -> bool {
-        self.0.as_ref().is_some_and(|plan| plan.rulings.iter().all(|ruling| ruling.access != Access::Write))
+    fn from_json(value: &Value) -> Option<Self> {
+        let ruling = |value: &Value| {
+            let access = match value["access"].as_str()? {
+                "deny" => Access::Deny,
+                "read" => Access::Read,
+                "write" => Access::Write,
+                _ => return None,
+            };
+            Some(PlaceRuling {
+                path: path_from_json(&value["path"])?,
+                access,
+                pinned: value["pinned"].as_bool()?,
+            })
+        };
+        let rulings = value["rulings"].as_array()?.iter().map(ruling).collect::<Option<_>>()?;
+        let fixed = value["fixed"].as_array()?.iter().map(path_from_json).collect::<Option<_>>()?;
+        Some(Self { rulings, fixed })
     }
+}
+
+/// A path between two processes of ours: a text where it is one, else its bytes.
+pub fn path_to_json(path: &Path) -> Value {
+    match path.to_str() {
+        Some(text) => text.into(),
+        None => path.as_os_str().as_bytes().into(),
+    }
+}
+
+/// What [`path_to_json`] gave.
+pub fn path_from_json(value: &Value) -> Option<PathBuf> {
+    if let Some(text) = value.as_str() {
+        return Some(text.into());
+    }
+    let byte = |byte: &Value| u8::try_from(byte.as_u64()?).ok();
+    let bytes = value.as_array()?.iter().map(byte).collect::<Option<Vec<u8>>>()?;
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// What a confined process gave back.
+#[derive(Debug)]
+pub struct ConfinedReply {
+    /// What it printed.
+    pub output: Vec<u8>,
+    /// What the sandbox denied it, each with the path and the rule.
+    pub denials: Vec<String>,
 }
 
 impl Toolbox {
     /// What tools may touch under this policy; why not, if it cannot be enforced.
     pub fn reach(&self, policy: &Policy) -> Result<Reach, String> {
-        self.confine(policy).map(Reach).map_err(|error| error.to_string())
+        self.confine(policy).map(Reach::of).map_err(|error| error.to_string())
+    }
+
+    /// Has a program work within a reach that is enforced: confined like a command, with this to read on its standard input.
+    /// Blocks until it has ended.
+    pub fn run_confined(
+        &self,
+        reach: &Reach,
+        helper: &HelperProgram,
+        input: &[u8],
+    ) -> Result<ConfinedReply, String> {
+        let plan = reach.plan.as_ref().ok_or("nothing confines this work")?;
+        let (program, arguments) = (helper.program.clone(), helper.arguments.clone());
+        let errand = Errand { program, arguments, input, bounds: ErrandBounds::default() };
+        let brought = self.engine().run_errand(plan, errand).map_err(|error| error.to_string())?;
+        let denials: Vec<String> = brought.denials.iter().map(ToString::to_string).collect();
+        match brought.how {
+            How::Exited(0) => Ok(ConfinedReply { output: brought.output, denials }),
+            How::Exited(code) => Err(format!("the confined process ended with code {code}")),
+            How::Signalled(signal) => Err(format!("signal {} ended the confined process", signal.number())),
+            How::Unknown => Err("the confined process ended in an unknown way".into()),
+        }
     }
 }
 
@@ -67,8 +212,25 @@ mod tests {
             remarks: Vec::new(),
             repositories: Vec::new(),
         };
-        let reach = Reach(Some(Arc::new(plan)));
+        let reach = Reach::of(Some(Arc::new(plan)));
         assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
         assert!(!reach.may_write(&missing) && !reach.may_write(&missing.join("file")));
+    }
+
+    #[test]
+    fn another_process_judges_by_the_same_places() {
+        let odd = PathBuf::from(OsString::from_vec(b"/w/\xff".to_vec()));
+        let ruling = |path: &str, access, pinned| PlaceRuling { path: path.into(), access, pinned };
+        let rulings = vec![
+            ruling("/", Access::Read, false),
+            ruling("/w", Access::Write, true),
+            PlaceRuling { path: odd.clone(), access: Access::Deny, pinned: false },
+        ];
+        let reach = Reach { plan: None, places: Some(Places { rulings, fixed: vec!["/w/.git".into()] }) };
+        let other = Reach::from_json(&reach.to_json()).expect("it is what was given");
+        assert_eq!(other.places, reach.places);
+        assert!(!other.may_read(&odd) && !other.may_write(Path::new("/w/.git/config")));
+        let open = Reach { plan: None, places: None };
+        assert!(Reach::from_json(&open.to_json()).expect("it is null").may_write(Path::new("/")));
     }
 }

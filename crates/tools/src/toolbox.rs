@@ -350,6 +350,10 @@ impl Toolbox {
         Ok(held)
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
     /// What becomes of the policy for one more command.
     pub(crate) fn confine(&self, policy: &Policy) -> Result<Option<Arc<Plan>>, StartError> {
         let options = &self.inner.options;

@@ -1,6 +1,5 @@
 //! `apply_patch`: changes files, all of a patch or nothing. Only where commands may write too, unless a person says so.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,14 +7,15 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::json;
 use windlass_model::{Call, Grammar, Input, ToolSpec};
-use windlass_patch::{Change, Directory, Kind, Patch, Plan, Refusal, VerifyError, render_failure};
-use windlass_tools::{Detail, Emphasis, Policy, Reach, ResolvedPath, Shown, Toolbox};
+use windlass_patch::{Patch, render_failure, render_success};
+use windlass_tools::{Detail, Emphasis, HelperProgram, Policy, Reach, ResolvedPath, Shown, Toolbox};
 
 use super::Surroundings;
 use super::permission::{Grants, declined, reason};
 use crate::attendant::{Approval, Attendant, Decision, Lasting};
 use crate::crew::ApprovalMode;
-use crate::event::{EventKind, FileChange, Reporter};
+use crate::event::{EventKind, Reporter};
+use crate::patching::{PatchTask, Patched};
 use crate::thread::ThreadId;
 use crate::tool::{Output, Pace, Running, Tool, shortened, typed};
 
@@ -27,6 +27,7 @@ pub(super) struct Patcher {
     me: ThreadId,
     directory: PathBuf,
     toolbox: Toolbox,
+    helper: Option<HelperProgram>,
     grants: Arc<Grants>,
     attendant: Option<Arc<dyn Attendant>>,
     mode: ApprovalMode,
@@ -39,6 +40,7 @@ impl Patcher {
             me: around.me.clone(),
             directory: around.crew.manners.directory.clone(),
             toolbox: around.toolbox.clone(),
+            helper: around.crew.manners.patch_helper.clone(),
             grants: Arc::clone(grants),
             attendant: around.crew.attendant.clone(),
             mode: around.crew.manners.approval,
@@ -54,36 +56,46 @@ impl Patcher {
     /// Applies a patch whose paths begin in this directory, which itself begins in the agent's.
     pub(super) async fn apply(&self, call: &str, text: String, directory: &Path) -> Output {
         let began = Instant::now();
-        let failed = |error: &dyn std::fmt::Display| Output::refused(render_failure(error, began.elapsed()));
-        let plan = match self.verified(text, self.directory.join(directory)).await {
-            Ok(plan) => plan,
-            Err(error) => return failed(&error),
+        let patched = match self.patched(text, self.directory.join(directory)).await {
+            Ok(patched) => patched,
+            Err(error) => return Output::refused(render_failure(&error, began.elapsed())),
         };
-        let changes = plan.changes().iter().flat_map(told).collect();
-        // Applying waits for disks, and must not be left halfway by somebody who stops waiting.
-        let applied = tokio::task::spawn_blocking(move || plan.apply()).await;
-        let ok = matches!(applied, Ok(Ok(_)));
-        self.report.tell(EventKind::FilesChanged { call: call.to_owned(), changes, ok }).await;
-        match applied {
-            Ok(Ok(report)) => Output::text(report.render(began.elapsed())),
-            Ok(Err(error)) => failed(&error),
-            Err(error) => failed(&error),
+        let ok = matches!(patched, Patched::Applied { .. });
+        if let Patched::Applied { changes, .. } | Patched::Broken { changes, .. } = &patched {
+            let (call, changes) = (call.to_owned(), changes.clone());
+            self.report.tell(EventKind::FilesChanged { call, changes, ok }).await;
+        }
+        match patched {
+            Patched::Applied { text, .. } => Output::text(render_success(&text, began.elapsed())),
+            Patched::Broken { text, .. } | Patched::Refused { text, .. } | Patched::Misfit { text } => {
+                Output::refused(render_failure(&text, began.elapsed()))
+            }
         }
     }
 
-    /// The plan of a patch that may be applied.
-    async fn verified(&self, text: String, directory: PathBuf) -> Result<Plan, String> {
+    /// Applies a patch; if it would write where commands may not, once more with the places that a person lets it write.
+    async fn patched(&self, text: String, directory: PathBuf) -> Result<Patched, String> {
         let patch = Patch::parse(&text).map_err(|error| error.to_string())?;
         let reach = self.toolbox.reach(&self.policy())?;
-        match checked(patch.clone(), directory.clone(), reach).await? {
-            Ok(plan) => Ok(plan),
-            Err(refusal @ VerifyError::Refused { .. }) => {
-                self.allowed((&patch, &text), &directory, &refusal).await?;
-                let everywhere = self.toolbox.reach(&Policy::FullAccess)?;
-                checked(patch, directory, everywhere).await?.map_err(|error| error.to_string())
-            }
-            Err(error) => Err(error.to_string()),
+        let task = PatchTask { text, directory, approved: Vec::new() };
+        let first = self.carried_out(task.clone(), reach.clone()).await?;
+        let Patched::Refused { text, places } = first else { return Ok(first) };
+        self.allowed((&patch, &task.text), &task.directory, &text).await?;
+        // Here and not in a sandbox, which has no way to let one file be written: only the places that the person was shown are
+        // written beside those of the sandbox, through directories that are held and no links.
+        carried_out_here(PatchTask { approved: places, ..task }, reach).await
+    }
+
+    /// Verifies and applies a patch, in a sandbox if there is one.
+    async fn carried_out(&self, task: PatchTask, reach: Reach) -> Result<Patched, String> {
+        if !reach.is_enforced() {
+            return carried_out_here(task, reach).await;
         }
+        let helper =
+            self.helper.clone().ok_or("patches cannot be applied: there is no helper for sandboxes")?;
+        let toolbox = self.toolbox.clone();
+        let work = move || task.carry_out_confined(&reach, &toolbox, &helper);
+        tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
     }
 
     /// Asks a person about a patch that would write where commands may not.
@@ -91,11 +103,11 @@ impl Patcher {
         &self,
         (patch, text): (&Patch, &str),
         directory: &Path,
-        refusal: &VerifyError,
+        refusal: &str,
     ) -> Result<(), String> {
         let asks = self.mode != ApprovalMode::Never;
         let Some(attendant) = self.attendant.as_ref().filter(|_| asks) else {
-            return Err(refusal.to_string());
+            return Err(refusal.to_owned());
         };
         let paths = resolved(patch, directory);
         let fact = |label, text, emphasis| Detail { label, text, emphasis };
@@ -104,7 +116,7 @@ impl Patcher {
         let details = vec![
             fact("change", Shown::joined(paths.iter().map(ResolvedPath::shown)), links),
             fact("patch", Shown::within(text, MOST_PATCH), Emphasis::Plain),
-            reason(&refusal.to_string()),
+            reason(refusal),
         ];
         let asked = Approval { agent: self.me.clone(), details, lasting: Lasting::No };
         match attendant.approve(asked).await {
@@ -122,38 +134,10 @@ fn resolved(patch: &Patch, directory: &Path) -> Vec<ResolvedPath> {
     patch.paths().iter().map(|path| ResolvedPath::of(directory.join(path))).collect()
 }
 
-/// Holds a patch against the files, beside everything else: files may be large and disks slow.
-async fn checked(
-    patch: Patch,
-    directory: PathBuf,
-    reach: Reach,
-) -> Result<Result<Plan, VerifyError>, String> {
-    let check = move || {
-        let refusal = if reach.is_read_only() { Refusal::ReadOnly } else { Refusal::OutsideProject };
-        let may_write = |path: &Path| reach.may_write(path);
-        patch.verify(&Directory::at(directory).allowing(&may_write, refusal))
-    };
-    tokio::task::spawn_blocking(check).await.map_err(|error| error.to_string())
-}
-
-fn told(change: &Change) -> Vec<FileChange> {
-    let kind = match change.kind {
-        Kind::Add => "add",
-        Kind::Delete => "delete",
-        Kind::Update => "update",
-    };
-    let path = change.moved_to.as_ref().unwrap_or(&change.path).clone();
-    let (added, removed) = lines_changed(change.old.as_deref(), change.new.as_deref());
-    vec![FileChange { path, kind, added, removed }]
-}
-
-/// How many lines came and went. Lines that only moved count as neither, which is all that a summary needs.
-fn lines_changed(old: Option<&str>, new: Option<&str>) -> (usize, usize) {
-    let mut balance: HashMap<&str, i64> = HashMap::new();
-    new.unwrap_or_default().lines().for_each(|line| *balance.entry(line).or_default() += 1);
-    old.unwrap_or_default().lines().for_each(|line| *balance.entry(line).or_default() -= 1);
-    let sum = |sign: i64| balance.values().map(|count| (count * sign).max(0) as usize).sum();
-    (sum(1), sum(-1))
+/// Verifies and applies a patch in this process, beside everything else: files may be large and disks slow. It is not left
+/// halfway when nobody waits for it any more.
+async fn carried_out_here(task: PatchTask, reach: Reach) -> Result<Patched, String> {
+    tokio::task::spawn_blocking(move || task.carry_out(&reach)).await.map_err(|error| error.to_string())
 }
 
 /// The tool.
@@ -228,19 +212,5 @@ fn patch_text(call: &Call) -> Result<String, Output> {
         Input::Text(text) if !text.trim_start().starts_with('{') => Ok(text.clone()),
         Input::Arguments(text) if text.trim_start().starts_with("*** Begin") => Ok(text.clone()),
         _ => typed::<Arguments>(call).map(|arguments| arguments.input),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_came_and_went_are_counted() {
-        let check = |old, new, expected| assert_eq!(lines_changed(old, new), expected);
-        check(None, Some("a\nb\n"), (2, 0));
-        check(Some("a\nb\n"), None, (0, 2));
-        check(Some("a\nb\nb\n"), Some("a\nb\nc\nd\n"), (2, 1));
-        check(Some("a\nb\n"), Some("b\na\n"), (0, 0));
     }
 }

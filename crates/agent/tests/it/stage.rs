@@ -264,6 +264,7 @@ fn manners(directory: PathBuf) -> Manners {
         output_limit: 10_000,
         output_schema: None,
         sandbox: Policy::FullAccess,
+        patch_helper: None,
         approval: windlass_agent::ApprovalMode::Never,
         background_wait: HANG,
         web_search: false,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::args::LayersName;
 use crate::failure::Usage;
 
 #[derive(Debug, Args)]
@@ -234,6 +235,10 @@ pub(crate) struct AgentOptions {
     /// Run everything without asking and without a sandbox: only where the machine itself is one
     #[arg(long, conflicts_with_all = ["sandbox", "ask_for_approval"])]
     pub(crate) dangerously_bypass_approvals_and_sandbox: bool,
+
+    /// Which of the machine's means to use
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    pub(crate) sandbox_layers: LayersName,
 }
 
 /// What commands may touch, by name.

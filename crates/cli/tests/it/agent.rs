@@ -17,6 +17,7 @@ mod invocation;
 mod overflow;
 mod patches;
 mod peer;
+mod races;
 mod secrets;
 mod stage;
 mod streams;

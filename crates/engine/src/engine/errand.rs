@@ -4,17 +4,20 @@
 use super::Engine;
 use crate::Keeping;
 use crate::lifetime::Lifetime;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::sync::Arc;
-use windlass_sandbox::{Command, Plan, StartFailure};
+use std::time::{Duration, Instant};
+use windlass_sandbox::{Command, Denial, Plan, StartFailure};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::ProcessLimits;
-use windlass_sys::process::{How, Process};
+use windlass_sys::process::{Ended, How, Process};
+use windlass_sys::signal::Signal;
 use windlass_sys::spawn::Stdio;
 
 /// What is to be done.
@@ -27,6 +30,24 @@ pub struct Errand<'a> {
     pub arguments: Vec<CString>,
     /// What it reads on standard input.
     pub input: &'a [u8],
+    /// When it is ended before it is done.
+    pub bounds: ErrandBounds<'a>,
+}
+
+/// When a program that does an errand is ended before it is done: with TERM first and with KILL a moment later.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrandBounds<'a> {
+    /// The longest that it may take.
+    pub time: Duration,
+    /// A pipe or socket of the caller's: it is ended once that is readable, or closed at its other end.
+    pub cancel: Option<BorrowedFd<'a>>,
+}
+
+impl Default for ErrandBounds<'_> {
+    /// Longer than a file operation takes on any disk that works.
+    fn default() -> Self {
+        Self { time: Duration::from_secs(300), cancel: None }
+    }
 }
 
 /// What became of an errand.
@@ -38,6 +59,8 @@ pub struct Brought {
     pub descriptors: Vec<OwnedFd>,
     /// How it ended.
     pub how: How,
+    /// What the sandbox denied it.
+    pub denials: Vec<Denial>,
 }
 
 /// Why an errand was not done.
@@ -80,7 +103,7 @@ impl Engine {
             inherited: &[],
             door: Vec::new(),
         };
-        let started = match windlass_sandbox::launch(grounds, plan, command) {
+        let mut started = match windlass_sandbox::launch(grounds, plan, command) {
             Ok(started) => started,
             Err(failure) => {
                 roots.gone(mark.sequence());
@@ -91,7 +114,7 @@ impl Engine {
         self.inner.watchers.add(watcher.into_iter().chain([started.helper]), self.inner.brand);
         roots.started(mark, started.process.pid());
         drop(theirs);
-        let ended = started.process.reap_blocking();
+        let ended = wait_within(&started.process, errand.bounds);
         roots.gone(mark.sequence());
         self.inner.prepare_helper(Arc::clone(plan));
         let mut descriptors = Vec::new();
@@ -104,7 +127,44 @@ impl Engine {
         let mut bytes = Vec::new();
         output.rewind()?;
         output.read_to_end(&mut bytes)?;
-        Ok(Brought { output: bytes, descriptors, how: ended?.how })
+        Ok(Brought { output: bytes, descriptors, how: ended?.how, denials: started.line.take() })
+    }
+}
+
+/// How long a program has to end by itself after TERM.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Waits for the end of a process, and brings it about when its time is over or it is cancelled.
+fn wait_within(process: &Process, bounds: ErrandBounds<'_>) -> Result<Ended, Errno> {
+    if !ends_within(process, bounds.time, bounds.cancel)? {
+        // It may have ended a moment ago.
+        let _ = process.signal(Signal::TERM);
+        if !ends_within(process, GRACE, None)? {
+            let _ = process.signal(Signal::KILL);
+        }
+    }
+    process.reap_blocking()
+}
+
+/// Whether a process ends before this time is over and before it is cancelled.
+fn ends_within(process: &Process, time: Duration, cancel: Option<BorrowedFd<'_>>) -> Result<bool, Errno> {
+    let until = Instant::now() + time;
+    let mut fds = vec![PollFd::new(process, PollFlags::IN)];
+    fds.extend(cancel.as_ref().map(|cancel| PollFd::new(cancel, PollFlags::IN)));
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        // timer: the bound of an errand.
+        match poll(&mut fds, Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            answer => {
+                answer?;
+                return Ok(!fds[0].revents().is_empty());
+            }
+        }
     }
 }
 

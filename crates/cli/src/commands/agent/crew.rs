@@ -15,6 +15,7 @@ use windlass_tools::Toolbox;
 use super::context::{self, Configured};
 use super::{model, tools};
 use crate::args::AgentOptions;
+use crate::commands::patch_helper;
 use crate::config::Config;
 
 /// A crew, and what has to be ended after it.
@@ -44,7 +45,7 @@ impl Workshop {
         let settings = &configured.loaded.settings;
         context::tell_left_out(configured);
         let (model, client) = model::client(settings, config)?;
-        let engine = tools::engine(config)?;
+        let engine = tools::engine(config, options.sandbox_layers)?;
         let surroundings =
             Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
         let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
@@ -110,6 +111,7 @@ fn manners(configured: &Configured, config: &Config) -> Manners {
         output_limit: settings.tool_output_token_limit,
         output_schema: None,
         sandbox: windlass_tools::Policy::FullAccess,
+        patch_helper: Some(patch_helper::program()),
         approval: windlass_agent::ApprovalMode::Never,
         background_wait: Duration::from_millis(settings.background_terminal_max_timeout_ms),
         web_search: false,

@@ -28,13 +28,13 @@ use crate::{confinement, rules_files};
 const GRACE: Duration = Duration::from_millis(200);
 
 /// The engine that all agents of a team share.
-pub(super) fn engine(config: &Config) -> Result<Engine> {
+pub(super) fn engine(config: &Config, layers: LayersName) -> Result<Engine> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     Ok(Engine::new(EngineOptions {
         store,
         guard: Guard::Program(guardian::program),
-        grounds: Some(confinement::grounds(LayersName::All, config)),
+        grounds: Some(confinement::grounds(layers, config)),
         ahead: Ahead::OneHelper,
         patience: Patience { grace: GRACE, ..Patience::default() },
         ..EngineOptions::default()

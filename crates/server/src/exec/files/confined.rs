@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_engine::sandbox::{Access, HIDDEN, Plan};
-use windlass_engine::{Brought, Errand, How, hand_over};
+use windlass_engine::{Brought, Errand, ErrandBounds, How, hand_over};
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
 use windlass_protocol::exec::PathUri;
 
@@ -98,7 +98,9 @@ fn send(server: &Shared, plan: &Arc<Plan>, task: &Task<impl Serialize>) -> Resul
     let input = serde_json::to_vec(task).map_err(|error| internal(error.to_string()))?;
     let helper = &server.place.file_helper;
     let (program, arguments) = (helper.program.clone(), helper.arguments.clone());
-    let brought = server.engine.run_errand(plan, Errand { program, arguments, input: &input });
+    let brought = server
+        .engine
+        .run_errand(plan, Errand { program, arguments, input: &input, bounds: ErrandBounds::default() });
     brought.map_err(|error| internal(error.to_string()))
 }
 

@@ -1,0 +1,30 @@
+//! `windlass apply-patch`, never typed by people: applies one patch of an agent inside the sandbox of its commands. Like the
+//! sandbox's helper it is recognised before anything else is done, because every patch pays for its start.
+
+use std::process::ExitCode;
+
+use windlass_engine::sandbox::HelperProgram;
+
+use crate::commands::confine;
+
+const VERB: &str = "apply-patch";
+const NAME: &str = "windlass-patch";
+
+/// Whether this process was started as one.
+pub(crate) fn asked_for() -> bool {
+    confine::started_as(NAME, VERB)
+}
+
+/// Applies the patch on standard input.
+pub(crate) fn run() -> ExitCode {
+    match windlass_agent::run_patch_helper() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// How an agent starts one. The sandbox's helper, which is this same program, executes it: in the sandbox's tree of files the
+/// program's own path may be hidden or lead to another version.
+pub(crate) fn program() -> HelperProgram {
+    HelperProgram { program: c"/proc/self/exe".into(), ..confine::itself_as(NAME, VERB) }
+}

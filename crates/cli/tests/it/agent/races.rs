@@ -1,0 +1,152 @@
+//! A command of the agent exchanges a directory for a link in a loop while the agent applies patches there. Nothing is written
+//! where the link leads, whoever runs the agent and whichever layers confine its commands.
+
+use std::fs;
+use std::os::unix::fs::{lchown, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use windlass_testkit::Scratch;
+use windlass_testkit::model::{call, custom, say};
+
+use super::stage::{Stage, exec};
+
+/// Exchanges `dir` for each of the links in turn until there is a file `stop`.
+const RACER: &str = r#"
+my @links = @ARGV;
+print "racing\n"; $| = 1;
+until (-e "stop") {
+    for my $link (@links) {
+        rename("dir", "real"); rename($link, "dir");
+        rename("dir", $link); rename("real", "dir");
+    }
+}
+"#;
+
+const ROUNDS: usize = 20;
+const FILES: usize = 20;
+
+/// A user that every system has.
+const NOBODY: u32 = 65534;
+
+fn patch(round: usize) -> String {
+    let file = |number: usize| {
+        format!(
+            "*** Add File: dir/{round}-{number}.txt\n+planted\n*** Update File: dir/old-{number}.txt\n@@\n+line {round}\n text\n"
+        )
+    };
+    let sections: String = (0..FILES).map(file).collect();
+    format!("*** Begin Patch\n{sections}*** End Patch")
+}
+
+fn race(owner: Option<u32>, layers: &str) {
+    // The end of the racer is news to the agent, which may ask once more for it.
+    let asked = AtomicUsize::new(0);
+    let mut stage = Stage::answering(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => call(
+            "exec_command",
+            json!({ "cmd": "exec perl racer.pl to-outside to-hooks", "yield_time_ms": 250 }),
+        ),
+        step if step <= ROUNDS => custom("apply_patch", &patch(step)),
+        step if step == ROUNDS + 1 => exec("touch stop"),
+        _ => say("raced"),
+    })
+    .with("sandbox_workspace_write.exclude_slash_tmp = true");
+    stage.write("work/racer.pl", RACER);
+    for number in 0..FILES {
+        for place in ["work/dir", "outside", "work/.git/hooks"] {
+            stage.write(&format!("{place}/old-{number}.txt"), "text\n");
+        }
+    }
+    symlink(stage.home().join("outside"), stage.work().join("to-outside")).expect("a link can be made");
+    symlink(".git/hooks", stage.work().join("to-hooks")).expect("a link can be made");
+    let words = ["--sandbox-layers", layers, "-s", "workspace-write", "race"];
+    let mut command = stage.command(&words);
+    if let Some(owner) = owner {
+        give(stage.home(), owner);
+        let id = owner.to_string();
+        let mut other = Command::new("setpriv");
+        other.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
+        other.arg(command.get_program()).args(command.get_args()).current_dir(stage.work());
+        other.env_clear().stdin(Stdio::null());
+        other.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command = other;
+    }
+    stage.start_command(&mut command).end(&mut stage).well();
+    for place in ["outside", "work/.git/hooks"] {
+        for number in 0..FILES {
+            assert_eq!(stage.read(&format!("{place}/old-{number}.txt")), "text\n", "{place}");
+        }
+        let names = fs::read_dir(stage.home().join(place)).expect("it can be listed").flatten().count();
+        assert_eq!(names, FILES, "a file was planted in {place}");
+    }
+    let requests = stage.finish();
+    let results = requests.last().expect("the model was asked").results();
+    let patched =
+        results.iter().filter(|result| result.contains("Success.") || result.contains("Exit code: 1"));
+    assert_eq!(patched.count(), ROUNDS, "{results:?}");
+}
+
+fn give(path: &Path, owner: u32) {
+    lchown(path, Some(owner), Some(owner)).expect("root may give files away");
+    if path.is_dir() && !path.is_symlink() {
+        fs::read_dir(path).expect("it can be listed").flatten().for_each(|entry| give(&entry.path(), owner));
+    }
+}
+
+/// The user whom root becomes to be an ordinary one; whoever else runs the tests is one.
+fn ordinary() -> Option<u32> {
+    rustix::process::geteuid().is_root().then_some(NOBODY)
+}
+
+#[test]
+fn patches_win_against_exchanged_directories_with_namespaces() {
+    race(None, "all");
+}
+
+#[test]
+fn patches_win_against_exchanged_directories_without_namespaces() {
+    race(None, "landlock");
+}
+
+#[test]
+fn patches_of_an_ordinary_user_win_against_exchanged_directories_with_namespaces() {
+    race(ordinary(), "all");
+}
+
+#[test]
+fn patches_of_an_ordinary_user_win_against_exchanged_directories_without_namespaces() {
+    race(ordinary(), "landlock");
+}
+
+/// A process that ends with the test.
+struct Racer(Child);
+
+impl Drop for Racer {
+    fn drop(&mut self) {
+        // After a good end there is nobody left to kill.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn who_writes_by_path_loses_the_same_race() {
+    let scratch = Scratch::new("race");
+    let at = |name: &str| scratch.path().join(name);
+    for name in ["work", "work/dir", "outside"] {
+        fs::create_dir(at(name)).expect("a directory can be made");
+    }
+    fs::write(at("work/racer.pl"), RACER).expect("a file can be written");
+    symlink(at("outside"), at("work/to-outside")).expect("a link can be made");
+    let mut racer = Command::new("perl");
+    racer.args(["racer.pl", "to-outside"]).current_dir(at("work")).stdout(Stdio::null());
+    let _racer = Racer(racer.spawn().expect("perl starts"));
+    let lost = (0..1_000_000).any(|_| {
+        let _exchanged_just_now = fs::write(at("work/dir/planted"), "planted");
+        at("outside/planted").exists()
+    });
+    assert!(lost, "the racer is too slow to show anything");
+}
