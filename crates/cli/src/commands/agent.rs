@@ -3,6 +3,7 @@
 mod certificates;
 pub(crate) mod context;
 mod crew;
+mod git;
 mod input;
 mod json;
 pub(crate) mod model;

@@ -2,6 +2,7 @@
 //! is a script. What is waited for is what the terminal shows.
 
 mod asked;
+mod difference;
 mod typed_ahead;
 
 use serde_json::json;

@@ -114,7 +114,8 @@ impl Stage<'_> {
         let Workshop { crew, engine, foreign } = opened;
         let started = Team::start(crew, beginning);
         let (team, root) = started.context("cannot begin the conversation")?;
-        let parts = Parts { stage: self, team, root: root.clone(), events: received, asked };
+        let parts =
+            Parts { stage: self, engine: engine.clone(), team, root: root.clone(), events: received, asked };
         let mut conversation = Conversation::new(parts);
         let ended = conversation.hold((front, signals), (beginning, items)).await;
         let last_message = conversation.close(front).await;

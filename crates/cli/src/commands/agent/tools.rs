@@ -76,7 +76,8 @@ fn environment(configured: &Configured) -> EnvironmentPolicy {
     EnvironmentPolicy { inherit, secrets, exclude: withheld(settings), include_only, set }
 }
 
-fn sandbox(configured: &Configured) -> Policy {
+/// What commands may touch.
+pub(super) fn sandbox(configured: &Configured) -> Policy {
     let settings = &configured.loaded.settings;
     let base = match settings.sandbox_mode {
         SandboxMode::FullAccess => return Policy::FullAccess,

@@ -9,6 +9,7 @@ use anyhow::Result;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use windlass_agent::{Beginning, Entry, Event, Team, ThreadId};
+use windlass_engine::Engine;
 use windlass_model::Item;
 
 use super::command::Command;
@@ -37,6 +38,7 @@ pub(super) const HELD: &str = "a question: rest your hands for a moment (what yo
 /// What a conversation is made of.
 pub(super) struct Parts<'a> {
     pub(super) stage: Stage<'a>,
+    pub(super) engine: Engine,
     pub(super) team: Team,
     pub(super) root: ThreadId,
     pub(super) events: mpsc::Receiver<Event>,

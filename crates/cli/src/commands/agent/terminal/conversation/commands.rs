@@ -1,14 +1,12 @@
 //! What the words with a slash do.
 
-use std::process::{Command as Process, Stdio};
-
 use windlass_agent::{Beginning, ThreadId};
 
 use super::super::command::{Command, help};
 use super::super::lines::{Line, Paint};
-use super::super::{Ended, view};
+use super::super::{Ended, Stage, view};
 use super::Conversation;
-use crate::commands::agent::{crew, threads};
+use crate::commands::agent::{crew, git, threads};
 use crate::report;
 
 /// Lines of a difference that are shown.
@@ -88,18 +86,10 @@ impl Conversation<'_> {
     }
 
     async fn diff(&self) -> Vec<Line> {
-        let directory = self.parts.stage.configured.directory.clone();
-        let ran = tokio::task::spawn_blocking(move || {
-            // Nothing that a repository configures is run for it.
-            let mut git = Process::new("git");
-            git.args(["--no-pager", "-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv"]);
-            git.args(["--no-color", "HEAD"]).current_dir(directory).stdin(Stdio::null()).output()
-        });
-        match ran.await {
-            Ok(Ok(output)) if output.status.success() => difference(&String::from_utf8_lossy(&output.stdout)),
-            Ok(Ok(output)) => Line::all(Paint::Red, String::from_utf8_lossy(&output.stderr).trim()),
-            Ok(Err(error)) => vec![Line::of(Paint::Red, &format!("git cannot be run: {error}"))],
-            Err(error) => vec![Line::of(Paint::Red, &error.to_string())],
+        let Stage { configured, config, .. } = self.parts.stage;
+        match git::difference(configured, config, &self.parts.engine).await {
+            Ok(text) => difference(&text),
+            Err(reason) => Line::all(Paint::Red, &reason),
         }
     }
 
