@@ -11,8 +11,10 @@ use crate::tree::{Layer, Leaf, Tree, Value, dotted};
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
-    /// A project.
+    /// A project, in a directory that the user trusts by name.
     Project,
+    /// A directory of a trusted project that the user did not name. It says what a project may say, and names no programs.
+    Folder,
     /// The user, about a kind of sub-agent.
     Role,
 }
@@ -57,6 +59,8 @@ impl Judge<'_> {
             (Reach::Free, ..) => true,
             (Reach::Users | Reach::Unclaimed | Reach::Within, ..) if self.speaker == Speaker::Role => true,
             (Reach::Users, ..) => false,
+            _ if self.speaker == Speaker::Folder && self.is_about_a_new_server() => false,
+            (Reach::Unclaimed, ..) if self.speaker == Speaker::Folder => false,
             (Reach::Unclaimed, ..) => !self.is_claimed(),
             (_, value, Some(users)) if value == users => true,
             (Reach::Stricter(words), Value::Text(new), Some(Value::Text(old))) => {
@@ -93,14 +97,28 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether it belongs to a server that nothing before has named. Half of a server would be a fault in the settings.
+    fn is_about_a_new_server(&self) -> bool {
+        match self.path {
+            [servers, name, ..] if servers == "mcp_servers" => {
+                self.base.table(servers).is_none_or(|servers| servers.table(name).is_none())
+            }
+            _ => false,
+        }
+    }
+
     fn is_own_server(&self) -> bool {
         self.path.first().is_some_and(|table| table == "mcp_servers") && !self.is_claimed()
     }
 
     fn note(&self) -> Note {
         let origin = &self.leaf.origin;
+        let is_server = self.path.first().is_some_and(|table| table == "mcp_servers");
         let reason = match self.reach() {
             Reach::Users => "only you can set it, in your own file or with -c".to_owned(),
+            _ if self.speaker == Speaker::Folder && is_server => {
+                "you trust the project, but not this folder of it, so it cannot bring programs".to_owned()
+            }
             Reach::Unclaimed => "you have configured this server yourself".to_owned(),
             Reach::Within => "it leads out of the project".to_owned(),
             reach if self.speaker == Speaker::Role => {

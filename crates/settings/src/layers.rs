@@ -162,8 +162,13 @@ impl Loaded {
         let mut files = Files::new(&self.places);
         let layer = files.required(file, &Layer::Role(name.to_owned()), "this role's configuration file");
         let origin = self.origin(&dotted(&["agents".into(), name.into(), "config_file".into()]));
-        let speaker = match origin.map(|origin| origin.layer) {
-            Some(Layer::Project) => Speaker::Project,
+        let speaker = match origin {
+            Some(Origin { layer: Layer::Project, file: Some(file), .. })
+                if self.project.may_name_programs(&file) =>
+            {
+                Speaker::Project
+            }
+            Some(Origin { layer: Layer::Project, .. }) => Speaker::Folder,
             _ => Speaker::Role,
         };
         let (layer, notes) =

@@ -22,6 +22,9 @@ pub struct Project {
     pub directories: Vec<PathBuf>,
     /// Whether it may contribute anything.
     pub trust: Trust,
+    /// Those of its directories that the user trusts by name. The others are trusted because the project around them is; a
+    /// command that works in the project can make them, so what lies there names no programs.
+    pub trusted_directories: Vec<PathBuf>,
     /// What it would contribute, were it trusted.
     pub left_out: Vec<LeftOut>,
 }
@@ -71,8 +74,15 @@ impl Project {
         directories
             .truncate(directories.iter().position(|directory| *directory == root).map_or(1, |at| at + 1));
         directories.reverse();
-        let trust = given.unwrap_or_else(|| trust(&directories, &settings.projects));
-        let mut project = Self { root, directories, trust, left_out: Vec::new() };
+        let said = Said::of(&settings.projects);
+        let trust = given.unwrap_or_else(|| said.about_all(&directories));
+        // A word on the command line is about the project, which is its topmost directory.
+        let is_trusted = |directory: &&PathBuf| {
+            said.about(directory) == Some(TrustLevel::Trusted)
+                || (given == Some(Trust::Trusted) && **directory == root)
+        };
+        let trusted_directories = directories.iter().filter(is_trusted).cloned().collect();
+        let mut project = Self { root, directories, trust, trusted_directories, left_out: Vec::new() };
         if !project.is_trusted() {
             project.left_out = project.contributions(settings);
         }
@@ -82,6 +92,12 @@ impl Project {
     /// The configuration files that count, the topmost first.
     pub(crate) fn config_files(&self) -> Vec<PathBuf> {
         if self.is_trusted() { self.existing(CONFIG) } else { Vec::new() }
+    }
+
+    /// Whether a configuration file of the project may name programs: the user trusts the very directory it belongs to.
+    pub(crate) fn may_name_programs(&self, config_file: &Path) -> bool {
+        let directory = config_file.parent().and_then(Path::parent);
+        directory.is_some_and(|directory| self.trusted_directories.iter().any(|trusted| trusted == directory))
     }
 
     fn contributions(&self, settings: &Settings) -> Vec<LeftOut> {
@@ -105,18 +121,27 @@ fn root(cwd: &Path, markers: &[String]) -> PathBuf {
     cwd.ancestors().find(marked).unwrap_or(cwd).to_owned()
 }
 
-/// The nearest directory that the user said something about decides; directories above the project do not count.
-fn trust(directories: &[PathBuf], said: &BTreeMap<PathBuf, TrustLevel>) -> Trust {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let said: Vec<(PathBuf, TrustLevel)> = said.iter().map(|(path, level)| (real(path), *level)).collect();
-    let level = |directory: &PathBuf| {
-        let levels = said.iter().filter(|(path, _)| path == directory).map(|(_, level)| *level);
+/// Which directories the user trusts and which not, by their real paths.
+struct Said(Vec<(PathBuf, TrustLevel)>);
+
+impl Said {
+    fn of(projects: &BTreeMap<PathBuf, TrustLevel>) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self(projects.iter().map(|(path, level)| (real(path), *level)).collect())
+    }
+
+    fn about(&self, directory: &Path) -> Option<TrustLevel> {
+        let levels = self.0.iter().filter(|(path, _)| path == directory).map(|(_, level)| *level);
         // Two ways to write one path: the stricter word holds.
         levels.max()
-    };
-    match directories.iter().rev().find_map(level) {
-        Some(TrustLevel::Trusted) => Trust::Trusted,
-        Some(TrustLevel::Untrusted) => Trust::Untrusted,
-        None => Trust::Unknown,
+    }
+
+    /// The nearest directory that the user said something about decides; directories above the project do not count.
+    fn about_all(&self, directories: &[PathBuf]) -> Trust {
+        match directories.iter().rev().find_map(|directory| self.about(directory)) {
+            Some(TrustLevel::Trusted) => Trust::Trusted,
+            Some(TrustLevel::Untrusted) => Trust::Untrusted,
+            None => Trust::Unknown,
+        }
     }
 }

@@ -138,7 +138,8 @@ impl<'p> Files<'p> {
             let mut base = tree.clone();
             base.overlay(overrides.clone());
             let bounds = Bounds { base: &base, root: &project.root };
-            let (kept, notes) = guard::confine(&layer, Speaker::Project, bounds);
+            let speaker = if project.may_name_programs(&file) { Speaker::Project } else { Speaker::Folder };
+            let (kept, notes) = guard::confine(&layer, speaker, bounds);
             self.notes.extend(notes);
             tree.overlay(kept);
         }

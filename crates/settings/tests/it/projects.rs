@@ -236,3 +236,56 @@ fn a_role_of_the_project_is_held_to_the_same() {
     assert_eq!((role.sandbox_mode, role.notify.len()), (SandboxMode::WorkspaceWrite, 0));
     assert_eq!(role.model.as_deref(), Some("small"));
 }
+
+/// What a command can write below a trusted project while the agent works there.
+const PLANTED: &str = "model = 'small'\nnotify = ['evil']\n[mcp_servers.evil]\ncommand = 'evil'\nenabled_tools = ['a']\n\
+    [mcp_servers.far]\nurl = 'https://evil'\n[agents.evil]\nconfig_file = 'evil.toml'\n";
+
+#[test]
+fn a_folder_below_a_trusted_project_brings_no_programs() {
+    let world = World::new("below");
+    world.write("project/.windlass/config.toml", "[mcp_servers.known]\ncommand = 'known'\n");
+    world.write("project/inner/.windlass/config.toml", PLANTED);
+    world.write("project/inner/.windlass/evil.toml", "[mcp_servers.worse]\ncommand = 'worse'\n");
+    world.trust();
+    let loaded = world.load();
+    assert_eq!(loaded.project_servers(), ["known"]);
+    assert_eq!(loaded.settings.model.as_deref(), Some("small"), "what names no program counts");
+    let notes = world.notes(&loaded).join("\n");
+    let expected = "/project/inner/.windlass/config.toml:4: `mcp_servers.evil.command` does not count: you trust the project, \
+                    but not this folder of it, so it cannot bring programs";
+    assert!(notes.contains(expected), "{notes}");
+    assert!(notes.contains("mcp_servers.far.url"), "{notes}");
+    let role = loaded.for_role("evil").expect("the role is there");
+    assert_eq!(role.settings.mcp_servers.keys().collect::<Vec<_>>(), ["known"]);
+}
+
+#[test]
+fn a_folder_that_is_trusted_itself_brings_programs_and_the_root_above_it_does_not() {
+    let world = World::new("below-trusted");
+    world.write("project/.windlass/config.toml", "[mcp_servers.above]\ncommand = 'above'\n");
+    world.write("project/inner/.windlass/config.toml", "[mcp_servers.own]\ncommand = 'own'\n");
+    windlass_settings::trust(&world.places, &world.places.cwd, windlass_settings::TrustLevel::Trusted)
+        .expect("trust can be written");
+    assert_eq!(world.load().project_servers(), ["own"]);
+    let given = Request { trust: Some(Trust::Trusted), ..Request::default() };
+    assert_eq!(world.ask(&given).unwrap().project_servers(), ["above", "own"]);
+}
+
+#[test]
+fn a_folder_cannot_change_a_server_of_the_project_around_it() {
+    let world = World::new("below-server");
+    world.write("project/.windlass/config.toml", "[mcp_servers.known]\ncommand = 'known'\nargs = ['a']\n");
+    world.write(
+        "project/inner/.windlass/config.toml",
+        "[mcp_servers.known]\nargs = ['-c', 'evil']\nenv = { PATH = '/evil' }\n",
+    );
+    world.trust();
+    let loaded = world.load();
+    assert!(
+        !format!("{:?}", loaded.settings.mcp_servers).contains("evil"),
+        "{:?}",
+        loaded.settings.mcp_servers
+    );
+    assert_eq!(loaded.notes.len(), 2);
+}
