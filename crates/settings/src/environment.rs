@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::choices::SandboxMode;
-use crate::settings::Settings;
+use crate::settings::{NetworkAccess, Settings};
 
 /// Where the agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct Filesystem {
     pub workspace_roots: Vec<PathBuf>,
     /// The sandbox.
     pub sandbox_mode: SandboxMode,
-    /// Whether they reach the network.
-    pub network_access: bool,
+    /// What of the network they reach.
+    pub network_access: NetworkAccess,
 }
 
 impl Environment {
@@ -90,9 +90,9 @@ impl Filesystem {
         let bounds = &settings.workspace_write;
         let roots = std::iter::once(cwd.to_owned()).chain(bounds.writable_roots.iter().cloned());
         let (workspace_roots, network_access) = match mode {
-            SandboxMode::ReadOnly => (Vec::new(), false),
-            SandboxMode::WorkspaceWrite => (roots.collect(), bounds.network_access),
-            SandboxMode::External | SandboxMode::FullAccess => (Vec::new(), true),
+            SandboxMode::ReadOnly => (Vec::new(), NetworkAccess::Off),
+            SandboxMode::WorkspaceWrite => (roots.collect(), bounds.network_access.clone()),
+            SandboxMode::External | SandboxMode::FullAccess => (Vec::new(), NetworkAccess::On),
         };
         Self { workspace_roots, sandbox_mode: mode, network_access }
     }
@@ -104,7 +104,7 @@ impl Filesystem {
             let _ =
                 writeln!(text, "    <workspace_root>{}</workspace_root>", escape(&root.to_string_lossy()));
         }
-        let network = if self.network_access { "on" } else { "off" };
+        let network = escape(&self.network_access.words());
         let _ = writeln!(text, "    <permissions>{}</permissions>", self.sandbox_mode);
         let _ = write!(text, "    <network>{network}</network>\n  ");
         text
@@ -152,7 +152,7 @@ mod tests {
             filesystem: Filesystem {
                 workspace_roots: vec!["/w".into()],
                 sandbox_mode: SandboxMode::WorkspaceWrite,
-                network_access: false,
+                network_access: NetworkAccess::Off,
             },
         }
     }
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn what_commands_may_touch_follows_the_settings() {
         for (sandbox_mode, roots, network) in [
-            (SandboxMode::ReadOnly, vec![], false),
-            (SandboxMode::WorkspaceWrite, vec!["/w", "/more"], false),
-            (SandboxMode::FullAccess, vec![], true),
+            (SandboxMode::ReadOnly, vec![], NetworkAccess::Off),
+            (SandboxMode::WorkspaceWrite, vec!["/w", "/more"], NetworkAccess::Off),
+            (SandboxMode::FullAccess, vec![], NetworkAccess::On),
         ] {
             let mut settings = Settings { sandbox_mode, ..Settings::default() };
             settings.workspace_write.writable_roots = vec!["/more".into()];
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(now.changes_since_told([told.as_str(), change.as_str()]), None);
         let back = before.changes_since_told([told.as_str(), change.as_str()]);
         assert_eq!(back, before.changes_since(&now));
-        now.filesystem.network_access = true;
+        now.filesystem.network_access = NetworkAccess::On;
         let wider = now.changes_since_told([told.as_str(), change.as_str()]).unwrap_or_default();
         assert!(wider.contains("<network>on</network>") && !wider.contains("<cwd>"), "{wider}");
     }

@@ -26,6 +26,8 @@ pub(crate) enum Shape {
     /// A path; made absolute from the folder of the file, `~/` is the home.
     Place,
     Flag,
+    /// What of the network may be reached: a flag, a word or a list of hosts. `"off"` and `"on"` are read as the flags.
+    Network,
     Whole {
         least: i64,
         most: i64,
@@ -152,6 +154,7 @@ impl Shape {
             Self::Address => "an address that begins with `http://` or `https://`".to_owned(),
             Self::Place => "a path".to_owned(),
             Self::Flag => "`true` or `false`".to_owned(),
+            Self::Network => "`true` or `false`, `off`, `loopback`, `on`, or a list of hosts".to_owned(),
             Self::Whole { least, most: i64::MAX } => format!("a whole number from {least}"),
             Self::Whole { least, most } => format!("a whole number from {least} to {most}"),
             Self::Number => "a number from 0".to_owned(),

@@ -37,8 +37,8 @@ pub use layers::{Loaded, Note, Request, RoleSettings, Stated, load};
 pub use places::Places;
 pub use project::{LeftOut, LeftOutKind, Project, Trust};
 pub use settings::{
-    Agents, EnvironmentPolicy, History, McpServer, McpTransport, Prices, Provider, Role, Settings, Tools,
-    WorkspaceWrite,
+    Agents, EnvironmentPolicy, History, McpServer, McpTransport, NetworkAccess, Prices, Provider, Role,
+    Settings, Tools, WorkspaceWrite,
 };
 pub use tree::{Layer, Origin, Value};
 pub use trust::{TrustError, trust};

@@ -121,6 +121,7 @@ impl Reader<'_> {
             }
             Shape::Place => item.as_str().and_then(|text| self.place(text)).map(Value::Text),
             Shape::Flag => item.as_bool().map(Value::Flag),
+            Shape::Network => network(item),
             Shape::Whole { least, most } => {
                 item.as_integer().filter(|number| (least..=most).contains(number)).map(Value::Whole)
             }
@@ -190,6 +191,19 @@ impl Reader<'_> {
         self.source.file?;
         let until = &self.text.as_bytes()[..span?.start.min(self.text.len())];
         Some(until.iter().filter(|byte| **byte == b'\n').count() + 1)
+    }
+}
+
+fn network(item: &Item) -> Option<Value> {
+    if let Some(flag) = item.as_bool() {
+        return Some(Value::Flag(flag));
+    }
+    match item.as_str() {
+        Some("off") => Some(Value::Flag(false)),
+        Some("on") => Some(Value::Flag(true)),
+        Some("loopback") => Some(Value::Text("loopback".to_owned())),
+        Some(_) => None,
+        None => texts(item).filter(|hosts| !hosts.is_empty()).map(Value::Texts),
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Settings {
     pub approval_policy: ApprovalPolicy,
     /// What commands may touch.
     pub sandbox_mode: SandboxMode,
+    /// Patterns of places that nothing may read, wherever there is a sandbox.
+    pub deny_read: Vec<String>,
     /// The bounds of the mode `workspace-write`.
     pub workspace_write: WorkspaceWrite,
     /// What commands find in their environment; see [`crate::withheld()`].
@@ -125,12 +127,38 @@ pub struct Prices {
 pub struct WorkspaceWrite {
     /// Places that may be written beside the working directory; absolute.
     pub writable_roots: Vec<PathBuf>,
-    /// Whether the network may be reached.
-    pub network_access: bool,
+    /// What of the network may be reached.
+    pub network_access: NetworkAccess,
     /// Whether `$TMPDIR` may not be written.
     pub exclude_tmpdir_env_var: bool,
     /// Whether `/tmp` may not be written.
     pub exclude_slash_tmp: bool,
+}
+
+/// What of the network commands may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The loopback device that commands of one runtime share.
+    Loopback,
+    /// These hosts, beside the loopback device.
+    Hosts(Vec<String>),
+    /// Everything.
+    On,
+}
+
+impl NetworkAccess {
+    /// In a word, or as the list of hosts.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Off => "off".to_owned(),
+            Self::Loopback => "loopback".to_owned(),
+            Self::Hosts(hosts) => hosts.join(", "),
+            Self::On => "on".to_owned(),
+        }
+    }
 }
 
 /// What commands find in their environment.

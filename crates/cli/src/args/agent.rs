@@ -192,6 +192,10 @@ pub(crate) struct AgentOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
 
+    /// Let neither commands nor the tools for files read what matches, such as ~/.ssh or '**/.env'; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) deny_read: Vec<String>,
+
     /// Show the model this picture with the task; repeatable
     #[arg(long, short, value_name = "FILE", value_delimiter = ',')]
     pub(crate) image: Vec<PathBuf>,

@@ -12,7 +12,7 @@ use crate::choices::{
     ToolApproval, TrustLevel, Verbosity, WebSearch, WireApi,
 };
 use Reach::{Approval, AtMost, Fewer, Free, More, OnlyFalse, OnlyTrue, Stricter, Unclaimed, Users, Within};
-use Shape::{Address, FileNames, Flag, Number, Place, Places, Text, Texts, Word};
+use Shape::{Address, FileNames, Flag, Network, Number, Place, Places, Text, Texts, Word};
 
 /// Everything that may stand in a file.
 pub(crate) static ROOT: Table = Table { keys: &[COMMON, ROOT_ONLY], others: None };
@@ -45,6 +45,7 @@ const COMMON: &[Key] = &[
     key("developer_instructions", Text, Free, "More instructions, as a developer message."),
     key("approval_policy", Word(ApprovalPolicy::WORDS), Approval, "When a person is asked."),
     key("sandbox_mode", Word(SandboxMode::WORDS), Stricter(SANDBOX_MODES), "What commands may touch."),
+    key("sandbox", Shape::Table(&SANDBOX), Users, "The bounds of every sandbox."),
     key("sandbox_workspace_write", Shape::Table(&WORKSPACE_WRITE), Users, "The bounds of `workspace-write`."),
     key("shell_environment_policy", Shape::Table(&ENVIRONMENT), Users, "The environment of commands."),
     key("allow_login_shell", Flag, OnlyFalse, "Whether commands may run in a login shell."),
@@ -103,10 +104,17 @@ const PRICE_KEYS: &[Key] = &[
 
 static WORKSPACE_WRITE: Table = fixed(&[&[
     key("writable_roots", Places, Fewer, "Places that may be written beside the working directory."),
-    key("network_access", Flag, OnlyFalse, "Whether the network may be reached."),
+    key("network_access", Network, OnlyFalse, "Whether the network may be reached, and what of it."),
     key("exclude_tmpdir_env_var", Flag, OnlyTrue, "Whether `$TMPDIR` may not be written."),
     key("exclude_slash_tmp", Flag, OnlyTrue, "Whether `/tmp` may not be written."),
 ]]);
+
+static SANDBOX: Table = fixed(&[&[key(
+    "deny_read",
+    Texts,
+    More,
+    "Patterns of places that nothing may read, such as `~/.ssh` or `**/.env`; in `read-only` and `workspace-write`.",
+)]]);
 
 static ENVIRONMENT: Table = fixed(&[&[
     key("inherit", Word(Inherit::WORDS), Stricter(INHERITANCES), "How much commands inherit."),

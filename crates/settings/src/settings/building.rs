@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::{
-    Agents, EnvironmentPolicy, History, McpServer, McpTransport, Prices, Provider, Role, Settings, Tools,
-    WorkspaceWrite,
+    Agents, EnvironmentPolicy, History, McpServer, McpTransport, NetworkAccess, Prices, Provider, Role,
+    Settings, Tools, WorkspaceWrite,
 };
 use crate::choices::{
     ApprovalPolicy, Effort, HistoryPersistence, Inherit, InstructionsRole, SandboxMode, Summary,
@@ -42,6 +42,7 @@ pub(crate) fn build(tree: &Tree) -> Settings {
             .word("approval_policy", ApprovalPolicy::from_word)
             .unwrap_or(ApprovalPolicy::OnRequest),
         sandbox_mode: root.word("sandbox_mode", SandboxMode::from_word).unwrap_or(SandboxMode::ReadOnly),
+        deny_read: root.below("sandbox").texts("deny_read").unwrap_or_default(),
         workspace_write: workspace_write(root.below("sandbox_workspace_write")),
         environment: environment(root.below("shell_environment_policy")),
         allow_login_shell: root.flag("allow_login_shell").unwrap_or(true),
@@ -106,9 +107,18 @@ fn prices(view: View<'_>) -> BTreeMap<String, Prices> {
 fn workspace_write(view: View<'_>) -> WorkspaceWrite {
     WorkspaceWrite {
         writable_roots: view.paths("writable_roots"),
-        network_access: view.flag("network_access").unwrap_or_default(),
+        network_access: network_access(view),
         exclude_tmpdir_env_var: view.flag("exclude_tmpdir_env_var").unwrap_or_default(),
         exclude_slash_tmp: view.flag("exclude_slash_tmp").unwrap_or_default(),
+    }
+}
+
+fn network_access(view: View<'_>) -> NetworkAccess {
+    match view.value("network_access") {
+        Some(Value::Flag(true)) => NetworkAccess::On,
+        Some(Value::Text(_)) => NetworkAccess::Loopback,
+        Some(Value::Texts(hosts)) => NetworkAccess::Hosts(hosts.clone()),
+        _ => NetworkAccess::Off,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use windlass_settings::{
-    ApprovalPolicy, Effort, Layer, McpTransport, Request, SandboxMode, Settings, WebSearch, WireApi,
+    ApprovalPolicy, Effort, Layer, McpTransport, NetworkAccess, Request, SandboxMode, Settings, WebSearch,
+    WireApi,
 };
 
 use crate::world::{World, overriding};
@@ -106,7 +107,14 @@ fn overrides_are_toml_or_bare_text() {
     assert_eq!(settings(&["model=\"gpt 5\""]).model.as_deref(), Some("gpt 5"));
     assert_eq!(settings(&["model=4"]).model.as_deref(), Some("4"));
     assert_eq!(settings(&["model = a = b"]).model.as_deref(), Some("a = b"));
-    assert!(settings(&["sandbox_workspace_write.network_access=true"]).workspace_write.network_access);
+    let network = |word: &str| {
+        settings(&[&format!("sandbox_workspace_write.network_access={word}")]).workspace_write.network_access
+    };
+    assert_eq!(network("true"), NetworkAccess::On);
+    assert_eq!(network("on"), NetworkAccess::On);
+    assert_eq!(network("off"), NetworkAccess::Off);
+    assert_eq!(network("loopback"), NetworkAccess::Loopback);
+    assert_eq!(network("['crates.io']"), NetworkAccess::Hosts(vec!["crates.io".into()]));
     assert_eq!(settings(&["notify=[\"a\", \"b\"]"]).notify, ["a", "b"]);
     assert_eq!(settings(&["agents.max_threads=2"]).agents.max_threads, 2);
     assert_eq!(settings(&["approval_policy=on-failure"]).approval_policy, ApprovalPolicy::OnRequest);

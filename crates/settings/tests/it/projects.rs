@@ -127,6 +127,10 @@ fn a_project_cannot_reach_secrets_start_programs_or_loosen_anything() {
     check("approval_policy = 'untrusted'", "approval_policy = 'on-request'", false);
     check("approval_policy = 'never'", "approval_policy = 'on-request'", false);
     check("", "[sandbox_workspace_write]\nnetwork_access = true", false);
+    check("", "[sandbox_workspace_write]\nnetwork_access = 'loopback'", false);
+    check("", "[sandbox_workspace_write]\nnetwork_access = ['evil.example']", false);
+    check("[sandbox]\ndeny_read = ['~/.ssh']", "[sandbox]\ndeny_read = []", false);
+    check("[sandbox]\ndeny_read = ['~/.ssh']", "[sandbox]\ndeny_read = ['~/.ssh', '.env']", true);
     check("", "[sandbox_workspace_write]\nwritable_roots = ['/']", false);
     check("", "[shell_environment_policy]\nignore_default_excludes = true", false);
     check(

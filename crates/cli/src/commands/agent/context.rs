@@ -7,13 +7,13 @@ use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
 use windlass_model::{Item, Role};
 use windlass_settings::environment::{Environment, Filesystem};
 use windlass_settings::{
-    ApprovalPolicy, Loaded, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
+    ApprovalPolicy, Loaded, NetworkAccess, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
     load as load_settings, skills,
 };
 
 use crate::args::{AgentOptions, AgentTrust, ApprovalName, SandboxModeName};
 use crate::config::Config;
-use crate::failure::Exit;
+use crate::failure::{Exit, Usage};
 use crate::printing;
 
 /// Everything that is configured, with the command line's last word.
@@ -24,6 +24,8 @@ pub(crate) struct Configured {
     pub(super) directory: PathBuf,
     /// Directories that commands may also write in.
     pub(super) roots: Vec<PathBuf>,
+    /// Patterns of places that neither commands nor tools may read.
+    pub(super) deny_read: Vec<String>,
 }
 
 /// Reads the settings. `trust` is what they would be if the project's were decided like that.
@@ -44,7 +46,16 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
     for added in &options.add_dir {
         roots.push(absolute(added)?);
     }
-    Ok(Configured { loaded, places, directory, roots })
+    let mut deny_read = loaded.settings.deny_read.clone();
+    deny_read.extend(options.deny_read.iter().cloned());
+    let is_open = matches!(loaded.settings.sandbox_mode, SandboxMode::FullAccess | SandboxMode::External);
+    if is_open && !options.deny_read.is_empty() {
+        let mode = loaded.settings.sandbox_mode.word();
+        return Err(
+            Usage(format!("--deny-read does not go with the sandbox {mode}: nothing is enforced")).into()
+        );
+    }
+    Ok(Configured { loaded, places, directory, roots, deny_read })
 }
 
 fn directory(options: &AgentOptions) -> Result<PathBuf> {
@@ -110,10 +121,12 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
             .with_context(|| format!("cannot read model_instructions_file {}", path.display()))?,
         None => prompt::BASE.to_owned(),
     };
-    let network = if settings.workspace_write.network_access { "on" } else { "off" };
-    let network = if settings.sandbox_mode == SandboxMode::FullAccess { "on" } else { network };
-    let permissions =
-        prompt::permissions(settings.sandbox_mode.word(), network, approval(configured), can_ask);
+    let network = match settings.sandbox_mode {
+        SandboxMode::FullAccess => NetworkAccess::On,
+        _ => settings.workspace_write.network_access.clone(),
+    };
+    let (mode, network) = (settings.sandbox_mode.word(), network.words());
+    let permissions = prompt::permissions(mode, &network, approval(configured), can_ask);
     let mut developer = vec![base, permissions];
     developer.extend(settings.developer_instructions.clone());
     let skills = skills::find(&configured.places, &configured.loaded.project);
@@ -152,7 +165,7 @@ fn environment(configured: &Configured, config: &Config) -> Environment {
         filesystem: Filesystem {
             workspace_roots,
             sandbox_mode: settings.sandbox_mode,
-            network_access: settings.workspace_write.network_access,
+            network_access: settings.workspace_write.network_access.clone(),
         },
     }
 }

@@ -10,7 +10,7 @@ use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Tempora
 use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, Patience};
 use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Transport};
 use windlass_settings::{
-    ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, SandboxMode, withheld,
+    ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, NetworkAccess, SandboxMode, withheld,
 };
 use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, SecretVariables, ToolboxOptions};
 
@@ -90,12 +90,18 @@ pub(super) fn sandbox(configured: &Configured) -> Policy {
         let words = &settings.workspace_write;
         confined.temporary =
             Temporary { common: !words.exclude_slash_tmp, own: !words.exclude_tmpdir_env_var };
-        if words.network_access {
-            confined = confined.with_network(Network::On);
-        }
+        confined = confined.with_network(match &words.network_access {
+            NetworkAccess::Off => Network::Off,
+            NetworkAccess::Loopback => Network::Loopback,
+            NetworkAccess::Hosts(hosts) => Network::Hosts(hosts.clone()),
+            NetworkAccess::On => Network::On,
+        });
         for root in &configured.roots {
             confined = confined.with(Pattern::new(root.to_string_lossy()), Access::Write);
         }
+    }
+    for pattern in &configured.deny_read {
+        confined = confined.with(Pattern::new(pattern), Access::Deny);
     }
     Policy::Confined(confined)
 }

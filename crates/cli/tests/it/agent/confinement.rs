@@ -132,3 +132,84 @@ fn where_everything_is_to_be_asked_about_nothing_runs_without_a_person() {
     assert_eq!(ran.items("command_execution")[0]["status"], "declined", "{ran:?}");
     stage.finish();
 }
+
+/// Neither a command nor a tool for files may see what is in the file.
+fn nothing_reads_the_secret(stage: Stage, words: &[&str]) {
+    let mut stage = stage;
+    stage.write("work/secret/key", "the secret\n");
+    stage.write("work/secret/picture.png", "the secret\n");
+    stage.write("work/open", "to be seen\n");
+    let mut all = words.to_vec();
+    all.push("look");
+    stage.run(&all).well();
+    for request in stage.finish() {
+        assert!(!request.text().contains("the secret"), "it was read: {}", request.text());
+    }
+}
+
+fn looking() -> Stage {
+    let patch =
+        "*** Begin Patch\n*** Update File: secret/key\n@@\n-a line that is not there\n+other\n*** End Patch";
+    Stage::playing(vec![
+        always(
+            exec("cat secret/key open")
+                .and(call("read_file", json!({ "file_path": "secret/key" })))
+                .and(call("grep_files", json!({ "pattern": "secret", "path": "." })))
+                .and(call("list_dir", json!({ "dir_path": "secret" })))
+                .and(call("view_image", json!({ "path": "secret/picture.png" })))
+                .and(windlass_testkit::model::custom("apply_patch", patch)),
+        ),
+        turn(|request| {
+            let results = request.results();
+            assert!(results[0].contains("to be seen"), "{results:?}");
+            assert!(results[1].contains("may not be read"), "{results:?}");
+            assert!(results[5].contains("patch rejected"), "{results:?}");
+            say("looked")
+        }),
+    ])
+}
+
+#[test]
+fn what_settings_deny_is_read_by_no_command_and_no_tool() {
+    for layers in ["all", "landlock"] {
+        let stage = looking().with("sandbox.deny_read = [\"secret\"]");
+        nothing_reads_the_secret(stage, &["--sandbox-layers", layers]);
+    }
+}
+
+#[test]
+fn what_the_command_line_denies_is_read_by_no_command_and_no_tool() {
+    nothing_reads_the_secret(looking(), &["--deny-read", "**/secret"]);
+    let mut stage = Stage::playing(Vec::new());
+    let words = ["--dangerously-bypass-approvals-and-sandbox", "--deny-read", "secret", "look"];
+    stage.run(&words).badly(2, "--deny-read does not go with");
+    stage.finish();
+}
+
+#[test]
+fn the_loopback_device_of_commands_is_theirs_alone() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let own = r#"perl -MIO::Socket::INET -e '
+        my $server = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die "cannot listen";
+        my $client = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $server->sockport);
+        print $client ? "own open\n" : "own closed\n"' 2>&1"#;
+    let script = format!(
+        "{own}; (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo other open || echo other closed"
+    );
+    for (setting, expected) in [("\"loopback\"", "own open\nother closed\n"), ("\"off\"", "other closed\n")] {
+        let script = script.clone();
+        let mut stage = Stage::playing(vec![
+            always(call("exec_command", json!({ "cmd": script, "shell": "bash" }))),
+            turn(move |request| {
+                let result = request.last_result();
+                assert!(result.ends_with(expected), "{result}");
+                assert_eq!(result.contains("own open"), expected.contains("own open"), "{result}");
+                say("tried")
+            }),
+        ])
+        .with(&format!("sandbox_workspace_write.network_access = {setting}"));
+        stage.run(&["call"]).well();
+        stage.finish();
+    }
+}
