@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use windlass_foreign::Servers;
+use windlass_script::CellSpawner;
 use windlass_tools::{HelperProgram, Policy, Toolbox};
 
 use crate::attendant::Attendant;
@@ -31,6 +32,8 @@ pub struct Crew {
     pub attendant: Option<Arc<dyn Attendant>>,
     /// Where everything is told.
     pub events: mpsc::Sender<Event>,
+    /// Starts the processes that scripts run in. Without it they run in this one.
+    pub cells: Option<Arc<dyn CellSpawner>>,
     /// How agents work.
     pub manners: Manners,
 }

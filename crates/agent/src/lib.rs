@@ -33,3 +33,5 @@ pub use record::{RecordError, Thread, ThreadFacts, Threads};
 pub use speaker::{Asked, Speaker, Speech, Spoken};
 pub use team::{Beginning, Status, Team};
 pub use thread::ThreadId;
+/// What it takes to run scripts in processes of their own.
+pub use windlass_script::{CellProcess, CellSpawner, run_cell};

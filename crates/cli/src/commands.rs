@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod app_server;
+pub(crate) mod cell_helper;
 pub(crate) mod completions;
 pub(crate) mod confine;
 pub(crate) mod demo;

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
     if commands::file_helper::asked_for() {
         return commands::file_helper::run();
     }
+    if commands::cell_helper::asked_for() {
+        return commands::cell_helper::run();
+    }
     if commands::patch_helper::asked_for() {
         return commands::patch_helper::run();
     }

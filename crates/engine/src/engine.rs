@@ -1,8 +1,10 @@
 //! The engine: starts sessions, knows them, and ends them all.
 
 mod errand;
+mod helper_process;
 
 pub use errand::{Brought, Errand, ErrandBounds, ErrandError, hand_over};
+pub use helper_process::HelperProcess;
 
 use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
 use crate::confined::{Confined, Watchers};

@@ -33,7 +33,7 @@ pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use engine::{
     Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandBounds, ErrandError,
-    Pruning, hand_over,
+    HelperProcess, Pruning, hand_over,
 };
 pub use guard::Guard;
 pub use id::SessionId;
@@ -62,6 +62,7 @@ pub use windlass_output::{Offset, Span};
 pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
 pub use windlass_sys::evidence::{Endpoint, InputKind};
+pub use windlass_sys::limits::ProcessLimits;
 pub use windlass_sys::process::How;
 pub use windlass_sys::pty::Size;
 pub use windlass_sys::signal::Signal;

@@ -3,6 +3,8 @@
 //! The cell's thread is the only one that touches the engine. It is asked to stop, never killed: the engine looks at
 //! the request every few thousand steps, also within a loop or a pattern.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +13,16 @@ use std::time::{Duration, Instant};
 
 use crate::budget;
 use crate::cells::Options;
-use crate::engine::{self, Message};
+use crate::engine::{self, Calls, Message};
 use crate::host::Host;
 use crate::outcome::{CellId, Outcome, Status};
+use crate::outside::Direct;
+use crate::process::{self, Apart, CellSpawner, ProcessSlot};
 use crate::storage::Storage;
 use crate::transcript::{End, Transcript};
+
+/// Longer than a process for a cell takes to start on a machine that works.
+const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// What it takes to start a cell.
 pub(crate) struct Start<'a> {
@@ -25,6 +32,8 @@ pub(crate) struct Start<'a> {
     pub(crate) storage: &'a Arc<Storage>,
     /// Held by the thread for as long as it lives.
     pub(crate) token: &'a Arc<()>,
+    /// Where its engine runs, if not here.
+    pub(crate) spawner: Option<&'a Arc<dyn CellSpawner>>,
 }
 
 /// A cell, for those who wait for it.
@@ -35,6 +44,8 @@ pub(crate) struct Cell {
     messages: Sender<Message>,
     grace: Duration,
     thread: Mutex<Option<Thread>>,
+    /// The process that its engine runs in, if it is not this one.
+    process: Option<Arc<ProcessSlot>>,
 }
 
 /// The thread, and a channel that closes when it is done.
@@ -49,7 +60,9 @@ impl Cell {
         let transcript = Arc::new(Transcript::new(start.options.most_output));
         let stop = Arc::new(AtomicBool::new(false));
         let (messages, inbox) = channel();
-        let work = engine::Work {
+        let (process, token) = (start.spawner.map(|_| Arc::default()), Arc::clone(start.token));
+        let grace = start.options.grace;
+        let run = Run {
             source: start.source,
             host: start.host,
             options: start.options.clone(),
@@ -59,9 +72,10 @@ impl Cell {
             messages: messages.clone(),
             inbox,
             runtime: tokio::runtime::Handle::current(),
+            apart: start.spawner.cloned().zip(process.clone()),
         };
-        let thread = Mutex::new(Some(Thread::start(id, work, Arc::clone(start.token))?));
-        Ok(Self { id, transcript, stop, messages, grace: start.options.grace, thread })
+        let thread = Mutex::new(Some(Thread::start(id, run, token)?));
+        Ok(Self { id, transcript, stop, messages, grace, thread, process })
     }
 
     pub(crate) fn id(&self) -> CellId {
@@ -84,6 +98,8 @@ impl Cell {
         if self.stop.load(Ordering::Relaxed) {
             return self.ended().await;
         }
+        // timer: a process that takes longer to start than any does is answered for without it.
+        let _ = tokio::time::timeout(LONGEST_START, self.transcript.begun()).await;
         // timer: the caller's yield time, after which the cell goes on without it.
         let _ = tokio::time::timeout(time, self.transcript.worth_telling()).await;
     }
@@ -107,11 +123,21 @@ impl Cell {
 
     /// Answers for a cell whose thread does not.
     fn give_up(&self) {
-        let reason =
-            "the script is inside a built-in function that does not stop; its thread ends when that is done";
+        let reason = match &self.process {
+            Some(_) => "the script was inside a built-in function that did not stop; its process was killed",
+            None => {
+                "the script is inside a built-in function that does not stop; its thread ends when that is done"
+            }
+        };
         self.transcript.end(End::Terminated, Some(reason.to_string()));
+        self.kill();
         // Nobody waits for it again.
         drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Ends the process of the cell, if it has one.
+    fn kill(&self) {
+        self.process.iter().for_each(|process| process.kill());
     }
 
     fn join_if_done(&self) {
@@ -125,6 +151,7 @@ impl Cell {
 impl Drop for Cell {
     fn drop(&mut self) {
         self.terminate();
+        self.kill();
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             thread.join_within(self.grace);
@@ -132,12 +159,62 @@ impl Drop for Cell {
     }
 }
 
+/// What a cell's thread is started with.
+struct Run {
+    source: String,
+    host: Arc<dyn Host>,
+    options: Options,
+    storage: Arc<Storage>,
+    transcript: Arc<Transcript>,
+    stop: Arc<AtomicBool>,
+    messages: Sender<Message>,
+    inbox: Receiver<Message>,
+    runtime: tokio::runtime::Handle,
+    /// Who starts the process that the engine runs in, and where it is noted.
+    apart: Option<(Arc<dyn CellSpawner>, Arc<ProcessSlot>)>,
+}
+
+impl Run {
+    /// An engine needs a deep stack; a thread that only speaks with a process does not.
+    fn stack_bytes(&self) -> usize {
+        if self.apart.is_some() { 1 << 20 } else { engine::stack_bytes(&self.options) }
+    }
+
+    fn to_the_end(self) {
+        let Self { source, host, options, storage, stop, messages, inbox, runtime, .. } = self;
+        let transcript = Arc::clone(&self.transcript);
+        let verdict = match self.apart {
+            Some((spawner, slot)) => process::run(Apart {
+                source,
+                options,
+                host,
+                storage,
+                transcript: self.transcript,
+                stop,
+                messages,
+                inbox,
+                runtime,
+                spawner,
+                slot,
+            }),
+            None => {
+                let calls = Calls::new(Arc::clone(&host), runtime, messages, options.most_pending_calls);
+                let calls = RefCell::new(calls);
+                transcript.begin();
+                let outside = Direct { host, calls, storage, transcript: self.transcript };
+                engine::run(engine::Work { source, options, stop, inbox }, Rc::new(outside))
+            }
+        };
+        transcript.end(verdict.end, verdict.reason);
+    }
+}
+
 impl Thread {
-    fn start(id: CellId, work: engine::Work, token: Arc<()>) -> std::io::Result<Self> {
+    fn start(id: CellId, run: Run, token: Arc<()>) -> std::io::Result<Self> {
         let (working, done) = channel();
         let builder = std::thread::Builder::new().name(format!("cell {id}"));
-        let handle = builder.stack_size(work.stack_bytes()).spawn(move || {
-            engine::run(work);
+        let handle = builder.stack_size(run.stack_bytes()).spawn(move || {
+            run.to_the_end();
             drop::<Sender<()>>(working);
             drop(token);
         })?;

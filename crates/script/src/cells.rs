@@ -11,6 +11,7 @@ use crate::cell::{Cell, Start};
 use crate::host::Host;
 use crate::outcome::{CellId, Outcome, Status};
 use crate::pragma;
+use crate::process::CellSpawner;
 use crate::request::{Patience, Wait};
 use crate::storage::Storage;
 
@@ -42,6 +43,8 @@ pub struct Cells {
     storage: Arc<Storage>,
     /// Each thread holds one too, so that those that do not stop are known.
     threads: Arc<()>,
+    /// Where engines run, if not here.
+    spawner: Option<Arc<dyn CellSpawner>>,
     book: Mutex<Book>,
 }
 
@@ -88,7 +91,14 @@ impl Cells {
     /// No cells yet, and these limits for those to come.
     pub fn new(options: Options) -> Self {
         let storage = Arc::new(Storage::new(options.most_stored));
-        Self { options, storage, threads: Arc::default(), book: Mutex::default() }
+        Self { options, storage, threads: Arc::default(), spawner: None, book: Mutex::default() }
+    }
+
+    /// The same, with each cell in a process of its own.
+    pub fn in_processes(options: Options, spawner: Arc<dyn CellSpawner>) -> Self {
+        let mut cells = Self::new(options);
+        cells.spawner = Some(spawner);
+        cells
     }
 
     /// Runs a script until it is done, asks to be answered for, or the time of its first line has passed; then it goes on.
@@ -168,6 +178,7 @@ impl Cells {
             options: &self.options,
             storage: &self.storage,
             token: &self.threads,
+            spawner: self.spawner.as_ref(),
         };
         let cell = Arc::new(Cell::start(CellId(book.last + 1), start).map_err(Refusal::NoThread)?);
         book.last += 1;

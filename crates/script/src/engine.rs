@@ -17,32 +17,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 
 use rquickjs::context::intrinsic;
 use rquickjs::{Context, Runtime};
 
-use self::calls::CallNumber;
+pub(crate) use self::calls::{CallNumber, Calls};
 use self::life::Life;
 use self::meter::{Meter, Stop};
 use self::rejections::Rejections;
 use crate::cells::Options;
-use crate::host::Host;
-use crate::storage::Storage;
-use crate::transcript::{End, Transcript};
+use crate::outside::Outside;
+use crate::transcript::End;
 
-/// What a cell's thread is started with.
+/// What an engine is started with.
 pub(crate) struct Work {
     pub(crate) source: String,
-    pub(crate) host: Arc<dyn Host>,
     pub(crate) options: Options,
-    pub(crate) storage: Arc<Storage>,
-    pub(crate) transcript: Arc<Transcript>,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) messages: Sender<Message>,
     pub(crate) inbox: Receiver<Message>,
-    pub(crate) runtime: tokio::runtime::Handle,
 }
+
+pub(crate) use self::desk::{LONGEST_NOTICE, MOST_NOTICES};
+pub(crate) use self::picture::check as check_image;
 
 /// What wakes a cell that waits.
 pub(crate) enum Message {
@@ -50,12 +47,14 @@ pub(crate) enum Message {
     Answered(CallNumber, Result<serde_json::Value, String>),
     /// Something is to be looked at, such as the request to stop.
     Wake,
+    /// Nothing more is to be passed on: the process that the script ran in is gone.
+    Over,
 }
 
 /// How a cell ended, and why if not well.
-struct Verdict {
-    end: End,
-    reason: Option<String>,
+pub(crate) struct Verdict {
+    pub(crate) end: End,
+    pub(crate) reason: Option<String>,
 }
 
 /// The parts of the language a script has. Not among them: clocks finer than a date's, what observes the collector, and raw
@@ -77,30 +76,26 @@ const STACK_OF_CALLS: usize = 1 << 20;
 /// Less memory than this holds not even what the language brings along.
 const LEAST_MEMORY: usize = 2 << 20;
 
-impl Work {
-    /// The stack of the thread, most of which is never touched. Beyond what calls may take, it holds the recursion that the
-    /// engine does not count, over structures as deep as its memory is large.
-    pub(crate) fn stack_bytes(&self) -> usize {
-        2 * self.options.memory_limit.max(LEAST_MEMORY) + 16 * STACK_OF_CALLS
-    }
+/// The stack of an engine's thread, most of which is never touched. Beyond what calls may take, it holds the recursion that the
+/// engine does not count, over structures as deep as its memory is large.
+pub(crate) fn stack_bytes(options: &Options) -> usize {
+    2 * options.memory_limit.max(LEAST_MEMORY) + 16 * STACK_OF_CALLS
 }
 
-/// Runs a cell to its end. Never panics: whatever happens is told in the transcript.
-pub(crate) fn run(work: Work) {
-    let transcript = Arc::clone(&work.transcript);
-    let verdict = catch_unwind(AssertUnwindSafe(|| execute(work)));
-    let verdict = verdict.unwrap_or_else(|_| Verdict::failed("the engine broke down; nothing more is known"));
-    transcript.end(verdict.end, verdict.reason);
+/// Runs a cell to its end. Never panics.
+pub(crate) fn run(work: Work, outside: Rc<dyn Outside>) -> Verdict {
+    let verdict = catch_unwind(AssertUnwindSafe(|| execute(work, outside)));
+    verdict.unwrap_or_else(|_| Verdict::failed("the engine broke down; nothing more is known"))
 }
 
 /// Sets up an engine, lives in it, and frees it.
-fn execute(work: Work) -> Verdict {
+fn execute(work: Work, outside: Rc<dyn Outside>) -> Verdict {
     let meter = Rc::new(Meter::start(work.options.time_limit, Arc::clone(&work.stop)));
     let rejections = Rejections::default();
     let options = work.options.clone();
     let verdict = engine(&options, &meter, &rejections).and_then(|(runtime, context)| {
-        let verdict =
-            Life::begin(&runtime, &context, work, Rc::clone(&meter)).map(|life| life.live(&rejections));
+        let verdict = Life::begin((&runtime, &context), work, outside, Rc::clone(&meter))
+            .map(|life| life.live(&rejections));
         rejections.clear();
         verdict
     });
@@ -135,7 +130,7 @@ impl Verdict {
         Self { end: End::Completed, reason: None }
     }
 
-    fn failed(reason: impl Into<String>) -> Self {
+    pub(crate) fn failed(reason: impl Into<String>) -> Self {
         Self { end: End::Failed, reason: Some(reason.into()) }
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Transcript {
 /// How far a cell got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
+    /// Whether it has an engine, which may take a moment where that is another process.
+    pub(crate) begun: bool,
     /// How often it asked to be answered for while it goes on.
     pub(crate) yields: u64,
     /// Whether it is over: nothing will be said any more.
@@ -26,7 +28,7 @@ pub(crate) struct Progress {
 }
 
 /// How a cell ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum End {
     Completed,
     Failed,
@@ -61,6 +63,18 @@ impl Transcript {
         state.bytes = bytes;
         state.items.push(item);
         Ok(())
+    }
+
+    /// The script is about to run: from now on the time of whoever waits counts.
+    pub(crate) fn begin(&self) {
+        self.progress.send_modify(|progress| progress.begun = true);
+    }
+
+    /// Waits until the script is about to run, or is over.
+    pub(crate) async fn begun(&self) {
+        let mut progress = self.progress.subscribe();
+        // The sender is this value's own: it cannot be gone.
+        let _ = progress.wait_for(|progress| progress.begun || progress.over).await;
     }
 
     /// Has whoever waits answered now.

@@ -19,7 +19,10 @@ use super::Surroundings;
 /// The two tools, over those that scripts may call.
 pub(super) fn tools(others: &[Arc<dyn Tool>], around: &Surroundings) -> Vec<Arc<dyn Tool>> {
     let scripts = Arc::new(Scripts {
-        cells: Cells::new(Options::default()),
+        cells: match &around.crew.cells {
+            Some(spawner) => Cells::in_processes(Options::default(), Arc::clone(spawner)),
+            None => Cells::new(Options::default()),
+        },
         host: Arc::new(Tools {
             tools: ToolSet::new(others.to_vec()),
             report: around.report.clone(),

@@ -128,6 +128,7 @@ impl Stage {
             threads: Some(Threads::new(scratch.path().join("threads"))),
             clock: SystemTime::now,
             attendant: None,
+            cells: None,
             events: sender,
             manners,
         };

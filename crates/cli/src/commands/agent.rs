@@ -1,5 +1,6 @@
 //! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
 
+mod cells;
 mod certificates;
 pub(crate) mod context;
 mod crew;

@@ -23,8 +23,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// How an agent starts one. The sandbox's helper, which is this same program, executes it: in the sandbox's tree of files the
-/// program's own path may be hidden or lead to another version.
+/// How an agent starts one, by way of the sandbox's helper, which is this same program.
 pub(crate) fn program() -> HelperProgram {
-    HelperProgram { program: c"/proc/self/exe".into(), ..confine::itself_as(NAME, VERB) }
+    confine::itself_as(NAME, VERB)
 }

@@ -70,11 +70,6 @@ impl Calls {
     pub(crate) fn finish(&mut self, number: CallNumber) {
         self.under_way.remove(&number);
     }
-
-    /// Whether nothing is under way.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
-    }
 }
 
 impl Drop for Calls {

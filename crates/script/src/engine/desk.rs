@@ -2,33 +2,30 @@
 //! object of the script, so nothing a script does to its objects reaches further than itself.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use rquickjs::{Ctx, Exception, Function, Object, Result};
 
-use crate::engine::calls::{CallNumber, Calls};
+use crate::engine::calls::CallNumber;
 use crate::engine::meter::{Meter, Stop};
 use crate::engine::picture;
 use crate::engine::timers::{TimerNumber, Timers};
-use crate::host::Host;
 use crate::outcome::OutputItem;
-use crate::storage::Storage;
-use crate::transcript::Transcript;
+use crate::outside::Outside;
 
 /// How often a cell may notify.
-const MOST_NOTICES: u32 = 100;
+pub(crate) const MOST_NOTICES: u32 = 100;
 /// How long a notice may be.
-const LONGEST_NOTICE: usize = 64 << 10;
+pub(crate) const LONGEST_NOTICE: usize = 64 << 10;
 
 /// What the ways out lead to. Belongs to the cell's thread.
 pub(crate) struct Desk {
-    pub(crate) host: Arc<dyn Host>,
+    pub(crate) outside: Rc<dyn Outside>,
     pub(crate) meter: Rc<Meter>,
-    pub(crate) calls: RefCell<Calls>,
+    /// Calls that have not been answered.
+    pub(crate) under_way: RefCell<BTreeSet<CallNumber>>,
     pub(crate) timers: RefCell<Timers>,
-    pub(crate) storage: Arc<Storage>,
-    pub(crate) transcript: Arc<Transcript>,
     pub(crate) notices: RefCell<u32>,
 }
 
@@ -77,10 +74,10 @@ impl Desk {
         let desk = Rc::clone(self);
         let store = move |ctx: Ctx<'js>, key: String, json: String| desk.store(&ctx, key, json);
         natives.set("store", Function::new(ctx.clone(), store)?)?;
-        let storage = Arc::clone(&self.storage);
-        natives.set("forget", Function::new(ctx.clone(), move |key: String| storage.remove(&key))?)?;
-        let storage = Arc::clone(&self.storage);
-        natives.set("load", Function::new(ctx.clone(), move |key: String| storage.get(&key))?)
+        let outside = Rc::clone(&self.outside);
+        natives.set("forget", Function::new(ctx.clone(), move |key: String| outside.forget(&key))?)?;
+        let outside = Rc::clone(&self.outside);
+        natives.set("load", Function::new(ctx.clone(), move |key: String| outside.load(&key))?)
     }
 
     fn offer_ending<'js>(self: &Rc<Self>, ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
@@ -88,13 +85,13 @@ impl Desk {
         let exit = move || desk.meter.stop(Stop::Exit);
         natives.set("exit", Function::new(ctx.clone(), exit)?)?;
         natives.set("isOver", self.is_over(ctx)?)?;
-        let transcript = Arc::clone(&self.transcript);
-        natives.set("yieldControl", Function::new(ctx.clone(), move || transcript.hand_over())?)
+        let outside = Rc::clone(&self.outside);
+        natives.set("yieldControl", Function::new(ctx.clone(), move || outside.yield_control())?)
     }
 
     /// Says something, and has the cell stop if that is too much.
     fn say(&self, item: OutputItem) {
-        if self.meter.stopped().is_none() && self.transcript.say(item).is_err() {
+        if self.meter.stopped().is_none() && self.outside.say(item).is_err() {
             self.meter.stop(Stop::TooMuchOutput);
         }
     }
@@ -112,16 +109,16 @@ impl Desk {
                 format!("a script may notify {MOST_NOTICES} times, with {LONGEST_NOTICE} bytes each");
             return Err(Exception::throw_range(ctx, &limits));
         }
-        self.host.notify(text);
+        self.outside.notify(text);
         Ok(())
     }
 
     fn call(&self, ctx: &Ctx<'_>, tool: usize, payload: String) -> Result<u32> {
         self.refuse_if_over(ctx)?;
-        let begun = self.calls.borrow_mut().begin(tool, payload);
-        begun
-            .map(|CallNumber(number)| number)
-            .map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
+        let begun = self.outside.begin_call(tool, payload);
+        let number = begun.map_err(|fault| Exception::throw_range(ctx, &fault))?;
+        self.under_way.borrow_mut().insert(CallNumber(number));
+        Ok(number)
     }
 
     fn start_timer(&self, ctx: &Ctx<'_>, milliseconds: f64) -> Result<u32> {
@@ -133,7 +130,7 @@ impl Desk {
 
     fn store(&self, ctx: &Ctx<'_>, key: String, json: String) -> Result<()> {
         self.refuse_if_over(ctx)?;
-        self.storage.put(key, json).map_err(|fault| Exception::throw_range(ctx, &fault.to_string()))
+        self.outside.store(key, json).map_err(|fault| Exception::throw_range(ctx, &fault))
     }
 
     /// Throws once the cell must stop: between that and the engine's noticing it, a script shall do nothing more.

@@ -3,8 +3,8 @@
 //! The engine is entered for each step and left before a wait. What is kept of it in between is let go before the engine is.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,14 @@ use rquickjs::{Context, Ctx, Function, Module, Object, Persistent, Promise, Runt
 use serde_json::json;
 
 use crate::cells::Options;
-use crate::engine::calls::{CallNumber, Calls};
+use crate::engine::calls::CallNumber;
 use crate::engine::desk::Desk;
 use crate::engine::meter::Meter;
 use crate::engine::rejections::Rejections;
 use crate::engine::timers::{TimerNumber, Timers};
 use crate::engine::{LEAST_MEMORY, Message, Verdict, Work, fault};
 use crate::host::ToolInfo;
+use crate::outside::Outside;
 
 const GUARDS: &str = include_str!("guards.js");
 const PRELUDE: &str = include_str!("prelude.js");
@@ -47,21 +48,17 @@ type Body = Persistent<Promise<'static>>;
 impl<'a> Life<'a> {
     /// Gives the script its surroundings.
     pub(crate) fn begin(
-        runtime: &'a Runtime,
-        context: &'a Context,
+        (runtime, context): (&'a Runtime, &'a Context),
         work: Work,
+        outside: Rc<dyn Outside>,
         meter: Rc<Meter>,
     ) -> rquickjs::Result<Self> {
         let (source, options) = (work.source, work.options);
-        let calls =
-            Calls::new(Arc::clone(&work.host), work.runtime, work.messages, options.most_pending_calls);
         let desk = Rc::new(Desk {
-            host: work.host,
+            outside,
             meter,
-            calls: RefCell::new(calls),
+            under_way: RefCell::new(BTreeSet::new()),
             timers: RefCell::new(Timers::default()),
-            storage: work.storage,
-            transcript: work.transcript,
             notices: RefCell::new(0),
         });
         let [settle, fire, explain] = context.with(|ctx| surround(&ctx, &desk, &options))?;
@@ -116,7 +113,7 @@ impl<'a> Life<'a> {
             // The reason is put in its place when the engine is gone.
             return Some(Verdict::completed());
         }
-        let is_idle = self.desk.calls.borrow().is_empty() && self.desk.timers.borrow().next().is_none();
+        let is_idle = self.desk.under_way.borrow().is_empty() && self.desk.timers.borrow().next().is_none();
         let verdict = self.enter(|ctx| {
             let body = body.clone().restore(ctx)?;
             Ok(match body.state() {
@@ -134,7 +131,7 @@ impl<'a> Life<'a> {
         let due = self.desk.timers.borrow().next();
         let Some(due) = due else { return self.inbox.recv().ok() };
         let began = Instant::now();
-        let own_time = self.desk.calls.borrow().is_empty();
+        let own_time = self.desk.under_way.borrow().is_empty();
         let left = if own_time { self.desk.meter.left() } else { Duration::MAX };
         // timer: the script's own, set by `setTimeout`, or the end of its time.
         let message = self.inbox.recv_timeout(due.saturating_duration_since(began).min(left)).ok();
@@ -146,7 +143,8 @@ impl<'a> Life<'a> {
 
     /// Hands a tool's answer to the script.
     fn answer(&self, number: CallNumber, answer: Result<serde_json::Value, String>) -> Result<(), Verdict> {
-        self.desk.calls.borrow_mut().finish(number);
+        self.desk.under_way.borrow_mut().remove(&number);
+        self.desk.outside.finish_call(number.0);
         let (succeeded, payload) = match answer {
             Ok(value) => (true, value.to_string()),
             Err(message) => (false, message),
@@ -240,7 +238,7 @@ fn surround(
 ) -> rquickjs::Result<[Persistent<Function<'static>>; 3]> {
     let longest_array = options.memory_limit.max(LEAST_MEMORY) / BYTES_IN_ELEMENT;
     function(ctx, "guards.js", GUARDS)?.call::<_, ()>((desk.is_over(ctx)?, longest_array))?;
-    let tools = describe(desk.calls.borrow().tools());
+    let tools = describe(&desk.outside.tools());
     let made: Object<'_> = function(ctx, "prelude.js", PRELUDE)?.call((desk.natives(ctx)?, tools))?;
     let kept = |name| made.get(name).map(|function: Function<'_>| Persistent::save(ctx, function));
     Ok([kept("settle")?, kept("fire")?, kept("explain")?])

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use windlass_script::{Cells, Options, Status, Wait};
+use windlass_script::{Options, Status, Wait};
 
 use crate::rig::{Stage, block_on, narrow};
 
@@ -117,7 +117,7 @@ const PIECES: &[&str] = &[
 /// Runs a text and says nothing about it but that it ended.
 fn ends(source: &str) {
     let limits = Options { time_limit: Duration::from_millis(50), memory_limit: 4 << 20, ..narrow() };
-    let cells = Cells::new(limits);
+    let cells = crate::rig::cells(limits);
     block_on(async {
         let mut outcome = cells.exec(source, Arc::new(Stage::default())).await;
         while let Status::Running(cell) = outcome.status {

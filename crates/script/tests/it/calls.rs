@@ -1,7 +1,7 @@
 //! Calling tools from scripts.
 
 use windlass_script::Status::Completed;
-use windlass_script::{Cells, DESCRIPTION, Options};
+use windlass_script::{DESCRIPTION, Options};
 
 use crate::rig::{block_on, finish, narrow, run, texts};
 
@@ -89,7 +89,7 @@ fn an_answer_that_does_not_fit_fails_its_call_alone() {
 
 #[test]
 fn calls_under_way_are_bounded() {
-    let cells = Cells::new(Options { most_pending_calls: 2, ..narrow() });
+    let cells = crate::rig::cells(Options { most_pending_calls: 2, ..narrow() });
     let source =
         "tools.hang({}); tools.hang({}); try { await tools.echo({}) } catch (e) { text(e.message) } exit()";
     let outcome = block_on(finish(&cells, source));

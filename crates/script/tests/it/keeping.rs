@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use windlass_script::Status::{Completed, Failed};
-use windlass_script::{Cells, Options, OutputItem, Status};
+use windlass_script::{Options, OutputItem, Status};
 
 use crate::rig::{Stage, block_on, finish, narrow, run, texts};
 
 fn check(scripts: &[&str], expected: &[&str]) {
-    let cells = Cells::new(Options { most_stored: 1000, ..narrow() });
+    let cells = crate::rig::cells(Options { most_stored: 1000, ..narrow() });
     let said = block_on(async {
         let mut said = Vec::new();
         for script in scripts {
@@ -70,7 +70,7 @@ fn what_is_no_image_is_refused() {
 }
 
 fn check_notices(source: &str, status: Status, expected: &[String]) {
-    let (cells, stage) = (Cells::new(narrow()), Arc::new(Stage::default()));
+    let (cells, stage) = (crate::rig::cells(narrow()), Arc::new(Stage::default()));
     let outcome = block_on(cells.exec(source, Arc::clone(&stage) as Arc<_>));
     assert_eq!(outcome.status, status, "{outcome:?}");
     assert_eq!(*stage.notices.lock().expect("nobody panicked"), expected);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use windlass_script::Options;
 use windlass_script::Status::{Completed, Failed};
-use windlass_script::{Cells, Options};
 
 use crate::rig::{block_on, finish, narrow, texts};
 
@@ -25,7 +25,7 @@ fn check_unhurried(source: &str, reasons: &[&str]) {
 }
 
 fn check_within(time_limit: Duration, source: &str, reasons: &[&str]) {
-    let cells = Cells::new(Options { time_limit, ..narrow() });
+    let cells = crate::rig::cells(Options { time_limit, ..narrow() });
     block_on(async {
         let outcome = finish(&cells, source).await;
         assert_eq!(outcome.status, Failed, "{source}: {outcome:?}");
@@ -217,8 +217,10 @@ fn timers_are_bounded() {
 #[test]
 fn waiting_for_a_tool_costs_no_time() {
     use std::sync::Arc;
-    let (cells, stage) =
-        (Cells::new(Options { time_limit: SHORT, ..narrow() }), Arc::new(crate::rig::Stage::default()));
+    let (cells, stage) = (
+        crate::rig::cells(Options { time_limit: SHORT, ..narrow() }),
+        Arc::new(crate::rig::Stage::default()),
+    );
     block_on(async {
         let opener = async {
             stage.begun.notified().await;

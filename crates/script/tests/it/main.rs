@@ -1,5 +1,8 @@
 //! Scripts in real cells, with tools that the tests play.
 
+/// The engine runs on a thread of the process.
+const APART: bool = false;
+
 mod anything;
 mod calls;
 mod ending;

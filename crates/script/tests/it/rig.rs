@@ -4,8 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use std::os::unix::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
-use windlass_script::{Arguments, CallFuture, Cells, Host, Options, Outcome, OutputItem, Status, ToolInfo};
+use windlass_script::{
+    Arguments, CallFuture, CellProcess, CellSpawner, Cells, Host, Options, Outcome, OutputItem, Status,
+    ToolInfo, run_cell,
+};
 
 /// A deadline that means failure: nothing here takes so long.
 const LONG: Duration = Duration::from_secs(120);
@@ -121,6 +125,33 @@ pub(crate) fn narrow() -> Options {
     }
 }
 
+/// Cells under these limits, wherever this test program has their engines run.
+pub(crate) fn cells(options: Options) -> Cells {
+    if crate::APART { Cells::in_processes(options, Arc::new(Threads)) } else { Cells::new(options) }
+}
+
+/// Threads in the place of processes: what is told over the stream is the same.
+struct Threads;
+
+impl CellSpawner for Threads {
+    fn spawn(&self) -> std::io::Result<(UnixStream, Arc<dyn CellProcess>)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let hang_up = ours.try_clone()?;
+        // It ends when the stream does; nothing is left to tell then.
+        std::thread::spawn(move || drop(run_cell(theirs, || {})));
+        Ok((ours, Arc::new(HangUp(hang_up))))
+    }
+}
+
+struct HangUp(UnixStream);
+
+impl CellProcess for HangUp {
+    fn kill(&self) {
+        // Already hung up.
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
 /// Runs something on tokio, as long as it takes but not for ever.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -130,7 +161,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Runs one script under narrow limits.
 pub(crate) fn run(source: &str) -> Outcome {
-    let cells = Cells::new(narrow());
+    let cells = cells(narrow());
     block_on(async { finish(&cells, source).await })
 }
 

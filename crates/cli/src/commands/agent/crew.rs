@@ -12,6 +12,7 @@ use windlass_model::WireKind;
 use windlass_settings::{Effort, Settings, WebSearch};
 use windlass_tools::Toolbox;
 
+use super::cells::ConfinedCells;
 use super::context::{self, Configured};
 use super::{model, tools};
 use crate::args::AgentOptions;
@@ -71,6 +72,7 @@ impl Workshop {
             clock: windlass_sys::clock::wall,
             attendant: outside.attendant,
             events: outside.events,
+            cells: Some(Arc::new(ConfinedCells::new(&engine, configured, config))),
             manners,
         };
         Ok(Self { crew, engine, foreign })

@@ -83,3 +83,67 @@ fn a_script_that_fails_or_reaches_for_the_machine_is_answered() {
     stage.run(&["go"]).well();
     stage.finish();
 }
+
+/// The processes below this one that run scripts.
+fn cells_of(agent: u32) -> Vec<u32> {
+    let field = |pid: u32, name: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    };
+    let is_below = |pid: u32| {
+        let parent = |pid: &u32| field(*pid, "PPid:")?.parse::<u32>().ok().filter(|parent| *parent > 1);
+        std::iter::successors(Some(pid), parent).any(|ancestor| ancestor == agent)
+    };
+    let pids = std::fs::read_dir("/proc").expect("processes can be listed").flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_cell = |pid: &u32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.starts_with(b"windlass-cell\0run-cell\0") && is_below(*pid)
+    };
+    let cells: Vec<u32> = pids.filter(is_cell).collect();
+    for cell in &cells {
+        assert_eq!(field(*cell, "Seccomp:").as_deref(), Some("2"), "its calls are filtered");
+        assert_eq!(field(*cell, "NoNewPrivs:").as_deref(), Some("1"), "it gains no rights");
+        let environment = std::fs::read(format!("/proc/{cell}/environ")).unwrap_or_default();
+        assert!(environment.is_empty(), "{}", String::from_utf8_lossy(&environment));
+    }
+    cells
+}
+
+#[test]
+fn a_script_runs_in_a_confined_process_whatever_commands_may_do() {
+    let ways: [&[&str]; 3] = [
+        &["--sandbox-layers", "all"],
+        &["--sandbox-layers", "landlock"],
+        &["--dangerously-bypass-approvals-and-sandbox"],
+    ];
+    for words in ways {
+        let script = "await tools.exec_command({ cmd: 'echo here > reached; cat go' }); text('came back');";
+        let mut stage = Stage::playing(vec![
+            always(custom("exec", script)),
+            turn(|request| {
+                let result = request.last_result();
+                assert!(result.contains("came back"), "{result}");
+                say("done")
+            }),
+        ])
+        .with("tools.code_mode = true");
+        let (reached, go) = (stage.work().join("reached"), stage.work().join("go"));
+        fifo(&reached);
+        fifo(&go);
+        let mut all = words.to_vec();
+        all.push("script");
+        let going = stage.start(&all);
+        assert_eq!(std::fs::read_to_string(&reached).expect("the command says so"), "here\n");
+        let cells = cells_of(going.id());
+        assert_eq!(cells.len(), 1, "the script has a process of its own: {words:?}");
+        // Without namespaces there is one tree of files for all; what may be read of it is the kernel's to know.
+        if !words.contains(&"landlock") {
+            let seen = format!("/proc/{}/root/etc/passwd", cells[0]);
+            assert!(!std::path::Path::new(&seen).exists(), "the script's process sees files: {words:?}");
+        }
+        std::fs::write(&go, "go\n").expect("the command reads it");
+        going.end(&mut stage).well();
+        stage.finish();
+    }
+}

@@ -239,6 +239,10 @@ impl Drop for Stage {
 }
 
 impl Going {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let process = Process::open(Pid::new(self.child.id())).expect("windlass is there");
         process.signal(signal).expect("windlass can be signalled");
