@@ -180,7 +180,7 @@ impl Run {
         if self.apart.is_some() { 1 << 20 } else { engine::stack_bytes(&self.options) }
     }
 
-    fn to_the_end(self) {
+    fn finish(self) {
         let Self { source, host, options, storage, stop, messages, inbox, runtime, .. } = self;
         let transcript = Arc::clone(&self.transcript);
         let verdict = match self.apart {
@@ -214,7 +214,7 @@ impl Thread {
         let (working, done) = channel();
         let builder = std::thread::Builder::new().name(format!("cell {id}"));
         let handle = builder.stack_size(run.stack_bytes()).spawn(move || {
-            run.to_the_end();
+            run.finish();
             drop::<Sender<()>>(working);
             drop(token);
         })?;
