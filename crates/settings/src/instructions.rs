@@ -40,7 +40,8 @@ pub struct Document {
 pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instructions {
     let mut found = Instructions::default();
     if let Some(config) = &places.config {
-        found.home = found.first(config, &NAMES.map(str::to_owned), LARGEST_OF_USER);
+        let read = |path: &Path| small_file::beginning(path, LARGEST_OF_USER);
+        found.home = found.first(config, &NAMES.map(str::to_owned), &read);
     }
     if !project.is_trusted() {
         return found;
@@ -50,7 +51,9 @@ pub fn find(places: &Places, project: &Project, settings: &Settings) -> Instruct
         if room == 0 {
             break;
         }
-        if let Some(document) = found.first(directory, &names, room) {
+        // A command can make a link to a file that it may not read; the model would be told what is in there.
+        let read = |path: &Path| small_file::beginning_below(&project.root, path, room);
+        if let Some(document) = found.first(directory, &names, &read) {
             room = if document.cut { 0 } else { room - document.text.len().min(room) };
             found.project.push(document);
         }
@@ -77,12 +80,12 @@ impl Instructions {
     }
 
     /// The first file of a directory that says something.
-    fn first(&mut self, directory: &Path, names: &[String], most: usize) -> Option<Document> {
-        names.iter().find_map(|name| self.read(directory.join(name), most))
+    fn first(&mut self, directory: &Path, names: &[String], read: &Read<'_>) -> Option<Document> {
+        names.iter().find_map(|name| self.document(directory.join(name), read))
     }
 
-    fn read(&mut self, path: PathBuf, most: usize) -> Option<Document> {
-        match small_file::beginning(&path, most) {
+    fn document(&mut self, path: PathBuf, read: &Read<'_>) -> Option<Document> {
+        match read(&path) {
             Ok(Some(beginning)) => {
                 let text = until_cut_letter(&beginning.bytes, beginning.cut);
                 let text = text.trim().to_owned();
@@ -96,6 +99,9 @@ impl Instructions {
         }
     }
 }
+
+/// How a file is read.
+type Read<'r> = dyn Fn(&Path) -> std::io::Result<Option<small_file::Beginning>> + 'r;
 
 /// The file that a directory of a project would contribute, without reading it.
 pub(crate) fn in_directory(directory: &Path, settings: &Settings) -> Option<PathBuf> {

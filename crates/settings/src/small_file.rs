@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// A file's beginning.
@@ -15,18 +16,37 @@ pub(crate) struct Beginning {
 
 /// Up to `most` bytes of a regular file; `None` if there is no such file.
 pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Option<Beginning>> {
+    opened(path)?.map(|file| read(file, most)).transpose()
+}
+
+/// The same of a file that lies below this directory, whatever links lead to it. The file that was opened is judged, so a link that
+/// changes meanwhile changes nothing.
+pub(crate) fn beginning_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<Beginning>> {
+    let Some(file) = opened(path)? else { return Ok(None) };
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if !real.starts_with(root) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a link out of the project"));
+    }
+    read(file, most).map(Some)
+}
+
+fn opened(path: &Path) -> io::Result<Option<File>> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file")),
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
     }
+    File::open(path).map(Some)
+}
+
+fn read(file: File, most: usize) -> io::Result<Beginning> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    file.take(limit).read_to_end(&mut bytes)?;
     let cut = bytes.len() > most;
     bytes.truncate(most);
-    Ok(Some(Beginning { bytes, cut }))
+    Ok(Beginning { bytes, cut })
 }
 
 /// A whole text of at most `most` bytes; `None` if there is no such file.

@@ -84,3 +84,18 @@ fn what_is_no_plain_file_is_named_and_holds_nothing_up() {
     assert_eq!(found.project[0].text, "bytes \u{fffd}\u{fffd}");
     assert_eq!(found.unreadable[0].0, world.project().join("AGENTS.override.md"));
 }
+
+#[test]
+fn instructions_that_are_a_link_out_of_the_project_are_not_read() {
+    let world = World::new("linked-instructions");
+    let secret = world.write("home/secret", "the secret");
+    world.write("project/docs/agents.md", "of the project");
+    std::os::unix::fs::symlink("docs/agents.md", world.root().join("project/AGENTS.md")).unwrap();
+    std::os::unix::fs::symlink(&secret, world.root().join("project/inner/AGENTS.md")).unwrap();
+    world.trust();
+    let loaded = world.load();
+    let told = find(&world.places, &loaded.project, &loaded.settings);
+    let text = told.render(&world.places.cwd).unwrap();
+    assert!(text.contains("of the project") && !text.contains("the secret"), "{text}");
+    assert_eq!(told.unreadable.len(), 1, "{:?}", told.unreadable);
+}
