@@ -12,5 +12,7 @@ pub mod namespace;
 pub mod notice;
 pub mod number;
 pub mod privilege;
+pub mod socket;
+pub mod unix_sockets;
 
 pub use fork::{Twin, fork};

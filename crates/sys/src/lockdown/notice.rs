@@ -77,7 +77,12 @@ impl Listener {
 
     /// Says that a call has been carried out, and that it answered nothing but that.
     pub fn done(&self, notice: &Notice) {
-        self.answer(notice, Answer::Value(0));
+        self.done_with(notice, 0);
+    }
+
+    /// Says that a call has been carried out, and which number it returned.
+    pub fn done_with(&self, notice: &Notice, value: usize) {
+        self.answer(notice, Answer::Value(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
     /// Says that a file was opened for the caller, who gets it under a number of its own. We have it no longer when the caller
