@@ -23,12 +23,16 @@ pub(crate) enum Subject {
     Linked { from: Place, to: Place },
     /// A file that is open already.
     Descriptor { argument: usize },
-    /// An address: its argument, and that of its length.
-    Address { argument: usize },
-    /// An address that a socket gets, likewise.
-    Bound { argument: usize },
+    /// A socket, and the address that it is connected to.
+    Connected,
+    /// A socket, and the address that a message is sent to.
+    Sent,
+    /// A socket, and the address that it gets.
+    Bound,
     /// A kind of socket.
     Family { argument: usize },
+    /// The number of a process or thread.
+    Process { argument: usize },
 }
 
 /// Where a path is given.
@@ -171,15 +175,24 @@ const OLD_CHANGES: &[Told] = &[];
 
 /// The network, where addresses are looked at.
 const ADDRESSES: &[Told] = &[
-    told(n::CONNECT, Operation::Connect, Subject::Address { argument: 1 }),
-    told(n::SENDTO, Operation::Send, Subject::Address { argument: 4 }),
-    told(n::BIND, Operation::MakeNode, Subject::Bound { argument: 1 }),
+    told(n::CONNECT, Operation::Connect, Subject::Connected),
+    told(n::SENDTO, Operation::Send, Subject::Sent),
+    told(n::BIND, Operation::MakeNode, Subject::Bound),
+];
+/// Priorities and processors of a process by its number, where processes of others have numbers, too.
+const PRIORITIES: &[Told] = &[
+    told(n::SETPRIORITY, Operation::ChangePriority, Subject::Process { argument: 1 }),
+    told(n::IOPRIO_SET, Operation::ChangePriority, Subject::Process { argument: 1 }),
+    told(n::SCHED_SETSCHEDULER, Operation::ChangePriority, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETPARAM, Operation::ChangePriority, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETATTR, Operation::ChangePriority, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETAFFINITY, Operation::ChangePriority, Subject::Process { argument: 0 }),
 ];
 const SOCKETS: Told = told(n::SOCKET, Operation::Socket, Subject::Family { argument: 0 });
 
 /// What a call that was asked about means.
 pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
-    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, std::slice::from_ref(&SOCKETS)];
+    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, std::slice::from_ref(&SOCKETS)];
     lists.into_iter().flatten().find(|told| told.number == number)
 }
 
@@ -203,7 +216,7 @@ pub(crate) fn rules(wanted: Wanted) -> Vec<Rule> {
     let mut rules = Vec::new();
     add_refused(&mut rules);
     if !wanted.namespaces {
-        add_refused_among_others(&mut rules);
+        add_refused_among_others(wanted, &mut rules);
     }
     add_network(wanted, &mut rules);
     if wanted.supervised {
@@ -285,8 +298,13 @@ fn add_refused(rules: &mut Vec<Rule>) {
     rules.push(Rule::when(n::CLONE, [Test::HasAny { argument: 0, bits: NEW_SPACES }], PERM));
     rules.push(Rule::when(n::UNSHARE, [Test::HasAny { argument: 0, bits: NEW_SPACES | NEW_TIME }], PERM));
     let terminals = [TIOCSTI, TIOCLINUX, TIOCSETD];
-    for command in terminals.into_iter().chain([SETFLAGS, SETFLAGS_EXTENDED]).chain(SUBVOLUMES) {
+    for command in terminals.into_iter().chain(ATTRIBUTES).chain(SUBVOLUMES) {
         rules.push(Rule::when(n::IOCTL, [Test::Is { argument: 1, value: command }], PERM));
+    }
+    // A lease on a file outside makes its other users wait, for most of a minute each time.
+    for command in [SET_LEASE, SET_DELEGATION] {
+        let lease = [Test::Is { argument: 1, value: command }];
+        rules.push(Rule::when(n::FCNTL, lease, Verdict::Fail(Errno::ACCESS)));
     }
     // Limits of others: whoever lowers the watcher's makes it blind.
     let others = [Test::IsNot { argument: 0, value: 0 }, Test::IsGiven { argument: 2 }];
@@ -304,8 +322,8 @@ fn add_refused(rules: &mut Vec<Rule>) {
 }
 
 /// Where processes of others are in sight, calls that reach them by number, and what is shared with them by number.
-fn add_refused_among_others(rules: &mut Vec<Rule>) {
-    const SHARED: [i64; 11] = [
+fn add_refused_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
+    const SHARED: [i64; 13] = [
         n::SHMGET,
         n::SHMAT,
         n::SHMCTL,
@@ -317,7 +335,11 @@ fn add_refused_among_others(rules: &mut Vec<Rule>) {
         n::MSGSND,
         n::MSGRCV,
         n::MSGCTL,
+        n::MQ_OPEN,
+        n::MQ_UNLINK,
     ];
+    /// Which kind of number stands for one process.
+    const ONE_PROCESS: [(i64, u32); 2] = [(n::SETPRIORITY, 0), (n::IOPRIO_SET, 1)];
     /// The argument that says whom it is about; 0 is the caller itself.
     const ABOUT: [(i64, u8); 9] = [
         (n::SETPRIORITY, 1),
@@ -333,6 +355,15 @@ fn add_refused_among_others(rules: &mut Vec<Rule>) {
     rules.extend(SHARED.map(|number| Rule::always(number, Verdict::Fail(Errno::ACCESS))));
     for (number, argument) in ABOUT {
         let others = Test::IsNot { argument, value: 0 };
+        if wanted.supervised && PRIORITIES.iter().any(|told| told.number == number) {
+            let kind = ONE_PROCESS.iter().find(|(it, _)| *it == number);
+            let kind = kind.map(|(_, value)| Test::Is { argument: 0, value: *value });
+            rules.push(Rule::when(
+                number,
+                [others].into_iter().chain(kind).collect::<Vec<_>>(),
+                Verdict::Tell,
+            ));
+        }
         rules.push(Rule::when(number, [others], Verdict::Fail(Errno::PERM)));
     }
     // All processes of a user, which may be others' too.
@@ -396,8 +427,12 @@ const TIOCLINUX: u32 = 0x541c;
 const TIOCSETD: u32 = 0x5423;
 const RLIMIT_LOCKS: u32 = 10;
 /// Attributes of files such as "immutable", which can be set through a descriptor that is open for reading only.
-const SETFLAGS: u32 = 0x4008_6602;
-const SETFLAGS_EXTENDED: u32 = 0x401c_5820;
+/// `FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION` and that of ext4, `FS_IOC_ENABLE_VERITY`,
+/// `FS_IOC_SET_ENCRYPTION_POLICY`, `BTRFS_IOC_SUBVOL_SETFLAGS`.
+const ATTRIBUTES: [u32; 7] =
+    [0x4008_6602, 0x401c_5820, 0x4008_7602, 0x4008_6604, 0x4080_6685, 0x800c_6613, 0x4008_941a];
+const SET_LEASE: u32 = 1024;
+const SET_DELEGATION: u32 = 1040;
 /// Making volumes within a volume of btrfs and bcachefs: directories whose names are in memory, and nobody would be asked.
 const SUBVOLUMES: [u32; 5] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418, 0x4020_bc10];
 
@@ -412,8 +447,8 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
     let family = |family| Test::Is { argument: 0, value: family };
     let reachable = wanted.own_network || wanted.network == NetworkKind::On;
-    if !wanted.namespaces && wanted.network != NetworkKind::On {
-        // One that sends to a path with every message could reach sockets of others, and nobody would be asked.
+    if !wanted.namespaces {
+        // `sendmsg` takes the address of a message from memory: a socket for datagrams could reach programs outside unseen.
         let datagrams = [family(UNIX), Test::HasAny { argument: 1, bits: DATAGRAM }];
         for call in [n::SOCKET, n::SOCKETPAIR] {
             rules.push(Rule::when(call, datagrams, Verdict::Fail(Errno::ACCESS)));

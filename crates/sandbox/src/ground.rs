@@ -7,6 +7,7 @@ use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -76,6 +77,8 @@ pub struct Grounds {
     ready: Mutex<Option<(Kind, Talk)>>,
     /// Helpers that have done their work and were not collected yet.
     done: Mutex<Vec<Helper>>,
+    /// A file without a name in which supervisors write down the sockets that their sessions bind.
+    sockets: OnceLock<Option<OwnedFd>>,
 }
 
 /// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write rule that
@@ -152,12 +155,19 @@ impl Grounds {
             made: Mutex::default(),
             ready: Mutex::default(),
             done: Mutex::default(),
+            sockets: OnceLock::new(),
         }
     }
 
     /// What no command may change.
     pub(crate) fn own_files(&self) -> &OwnFiles {
         &self.own_files
+    }
+
+    /// `None`: each session then knows its own alone.
+    pub(crate) fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
+        let make = || memfd_create("bound-sockets", MemfdFlags::CLOEXEC).ok();
+        self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
     }
 
     /// The helper that stands ready for such a plan, if there is one.

@@ -12,6 +12,7 @@ mod judge;
 mod memory;
 mod place;
 mod rules;
+mod socket_owners;
 mod view;
 mod watcher;
 
@@ -31,6 +32,7 @@ use windlass_sys::limits::OpenFiles;
 use windlass_sys::lockdown::filter::{Listening, Program};
 use windlass_sys::lockdown::namespace::{self, Spaces};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
+use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::lockdown::{Twin, fork};
 use windlass_sys::mark::Halves;
 use windlass_sys::process::{Pid, Process};
@@ -39,6 +41,9 @@ use windlass_sys::spawn::{self, FIRST_PASSED, Kinship, Launch, LaunchFailure, St
 /// The helper's whole life, from what it was started with. Returns when the command runs, or does not.
 pub fn run() {
     let Some(channel) = descriptor::inherited(FIRST_PASSED) else { return };
+    // The network namespace is that of the runtime until the first task.
+    let outside = UnixSockets::of_this_namespace().ok();
+    let links = Links { channel: &channel, outside: outside.as_ref() };
     let report = |report: &Report, with: &[BorrowedFd<'_>]| {
         // A runtime that is gone needs no answer: its guardian ends what is left.
         let _ = channel::send(&channel, &report.write(), with, Waiting::Yes);
@@ -47,7 +52,7 @@ pub fn run() {
     let mut standing = None;
     while let Some((task, orders, mut passed)) = next_task(&channel) {
         match task {
-            Some(Task::Stand { own_network }) => match Standing::make(own_network, &mut passed, &channel) {
+            Some(Task::Stand { own_network }) => match Standing::make(own_network, &mut passed, links) {
                 Ok(made) => {
                     standing = Some(made);
                     continue;
@@ -55,7 +60,7 @@ pub fn run() {
                 Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
             },
             Some(Task::Confine(mut order)) => {
-                let confining = Confining { channel: &channel, orders: &orders, standing: standing.take() };
+                let confining = Confining { links, orders: &orders, standing: standing.take() };
                 match confining.confine(&mut order, passed) {
                     Ok(command) => report(&command.report(), &command.holds()),
                     Err(Stopped { failure, uncollected }) => {
@@ -100,6 +105,15 @@ enum World {
     Shared,
 }
 
+/// What a helper and its watcher have of the world outside.
+#[derive(Clone, Copy)]
+struct Links<'a> {
+    /// To the runtime.
+    channel: &'a OwnedFd,
+    /// The sockets of the runtime's network namespace.
+    outside: Option<&'a UnixSockets>,
+}
+
 /// What every command of one kind needs, made ahead of it.
 struct Standing {
     watcher: Watcher,
@@ -107,14 +121,14 @@ struct Standing {
 }
 
 impl Standing {
-    fn make(own_network: bool, passed: &mut Passed, channel: &OwnedFd) -> Result<Self, Failure> {
+    fn make(own_network: bool, passed: &mut Passed, links: Links<'_>) -> Result<Self, Failure> {
         enter_namespaces(own_network, passed).map_err(at(Stage::Namespaces))?;
-        Self::in_namespaces(channel)
+        Self::in_namespaces(links)
     }
 
-    fn in_namespaces(channel: &OwnedFd) -> Result<Self, Failure> {
+    fn in_namespaces(links: Links<'_>) -> Result<Self, Failure> {
         let underneath = view::furnish()?;
-        Ok(Self { watcher: start_watcher(channel, World::Own)?, underneath })
+        Ok(Self { watcher: start_watcher(links, World::Own)?, underneath })
     }
 }
 
@@ -174,17 +188,18 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
 
 /// One command on its way.
 struct Confining<'a> {
-    channel: &'a OwnedFd,
+    links: Links<'a>,
     orders: &'a OwnedFd,
     standing: Option<Standing>,
 }
 
 impl Confining<'_> {
     fn confine(self, order: &mut Order, mut passed: Passed) -> Result<Running, Stopped> {
-        belong_to_session(order, self.channel)?;
+        belong_to_session(order, self.links.channel)?;
         take_streams(&mut passed).map_err(at(Stage::Command))?;
         enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
         let inherited = take_inherited(order, &mut passed).map_err(at(Stage::Command))?;
+        let shared = order.shares_sockets.then(|| passed.next()).transpose().map_err(at(Stage::Order))?;
         let (watcher, door) = match (order.namespaces, order.supervisor) {
             (true, _) => {
                 if self.standing.is_none() {
@@ -194,23 +209,24 @@ impl Confining<'_> {
                 let pieces = view::copy_pieces(order)?;
                 let standing = match self.standing {
                     Some(standing) => standing,
-                    None => Standing::in_namespaces(self.channel)?,
+                    None => Standing::in_namespaces(self.links)?,
                 };
                 let door = open_door(order).map_err(at(Stage::Namespaces))?;
                 view::build(order, pieces, &standing.underneath)?;
                 (Some(standing.watcher), door)
             }
-            (false, true) => (Some(start_watcher(self.channel, World::Shared)?), None),
+            (false, true) => (Some(start_watcher(self.links, World::Shared)?), None),
             (false, false) => (None, None),
         };
-        lock(order, watcher.as_ref(), self.orders)?;
+        name_own_tmux(order);
+        lock(order, watcher.as_ref(), &[Some(self.orders), shared.as_ref()])?;
         let command = start_command(order, &inherited)?;
         Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
 }
 
 /// From here on there is no way back.
-fn lock(order: &Order, watcher: Option<&Watcher>, orders: &OwnedFd) -> Result<(), Failure> {
+fn lock(order: &Order, watcher: Option<&Watcher>, given: &[Option<&OwnedFd>]) -> Result<(), Failure> {
     if let (Some(watcher), Some(mark)) = (watcher, order.mark) {
         mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
     }
@@ -219,7 +235,7 @@ fn lock(order: &Order, watcher: Option<&Watcher>, orders: &OwnedFd) -> Result<()
     rules::enforce_landlock(order)?;
     let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
     match watcher {
-        Some(watcher) => watcher.hand_over(orders, listener.as_ref()).map_err(at(Stage::Watcher)),
+        Some(watcher) => watcher.hand_over(given, listener.as_ref()).map_err(at(Stage::Watcher)),
         None => Ok(()),
     }
 }
@@ -290,6 +306,15 @@ fn open_door(order: &mut Order) -> Result<Option<OwnedFd>, Errno> {
     Ok(Some(door.into()))
 }
 
+/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one.
+fn name_own_tmux(order: &mut Order) {
+    const VARIABLE: &str = "TMUX_TMPDIR=";
+    let is_set = |variable: &CString| variable.as_bytes().starts_with(VARIABLE.as_bytes());
+    if !order.environment.iter().any(is_set) {
+        order.environment.push(c"TMUX_TMPDIR=/dev/shm".to_owned());
+    }
+}
+
 /// In a namespace of its own an administrator keeps what concerns files, which its programs take for granted and which
 /// reaches nothing that is not writable there. Nobody else has anything, and nobody has anything without namespaces.
 fn privileges(world: World) -> Capabilities {
@@ -309,19 +334,19 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// From now on it answers for the calls that are asked about, by these orders.
-    fn hand_over(&self, orders: &OwnedFd, listener: Option<&OwnedFd>) -> Result<(), Errno> {
-        let with: Vec<_> = std::iter::once(orders).chain(listener).map(AsFd::as_fd).collect();
+    /// From now on it answers for the calls that are asked about, by the orders that are given first.
+    fn hand_over(&self, given: &[Option<&OwnedFd>], listener: Option<&OwnedFd>) -> Result<(), Errno> {
+        let with: Vec<_> = given.iter().copied().flatten().chain(listener).map(AsFd::as_fd).collect();
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
     }
 }
 
-fn start_watcher(channel: &OwnedFd, world: World) -> Result<Watcher, Failure> {
+fn start_watcher(links: Links<'_>, world: World) -> Result<Watcher, Failure> {
     let failed = at(Stage::Watcher);
     let (line, its_line) = channel::pair().map_err(&failed)?;
     let origin = Origin { world, helper: Pid::of_this_process() };
     match fork().map_err(&failed)? {
-        Twin::Child => watcher::run(channel, &its_line, origin),
+        Twin::Child => watcher::run(links, &its_line, origin),
         Twin::Parent(process) => {
             drop(its_line);
             let answer = channel::receive(&line, Waiting::Yes).map_err(&failed)?;

@@ -96,8 +96,8 @@ impl Machine {
         };
         said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
         said.push(
-            "modes, owners and times of files outside, and protected places inside writable ones, are kept by \
-             supervision alone; sockets of others at paths likewise, and a program that races for one can reach it"
+            "modes, owners and times of files outside, protected places inside writable ones, and unix sockets of \
+             programs outside are kept by supervision alone"
                 .to_owned(),
         );
         if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {
@@ -106,13 +106,17 @@ impl Machine {
             );
         }
         if self.landlock < 6 {
-            said.push(
-                "signals and abstract sockets reach processes outside that belong to the same user"
-                    .to_owned(),
-            );
+            said.push("signals reach processes outside that belong to the same user".to_owned());
         }
-        said.push("memory that is shared under /dev/shm, and the list of who listens on this machine, are everybody's".to_owned());
-        said.push("shared memory and queues by number, sockets for datagrams at paths, and new terminals cannot be had".to_owned());
+        said.push(
+            "memory that is shared under /dev/shm, the list of who listens on this machine, and the user's number of \
+             inotify instances are everybody's"
+                .to_owned(),
+        );
+        said.push(
+            "shared memory and queues by number or name, and unix sockets for datagrams, cannot be had"
+                .to_owned(),
+        );
         said
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Order {
     pub(crate) groups: u32,
     /// How many descriptors the command inherits beside its streams; they come after those of the groups.
     pub(crate) inherited: u32,
+    /// The list of sockets that sessions of this runtime have bound comes after those.
+    pub(crate) shares_sockets: bool,
     /// What the kernel is to hold the command's processes to.
     pub(crate) limits: ProcessLimits,
 }
@@ -278,6 +280,7 @@ impl Order {
         }
         out.number(self.groups);
         out.number(self.inherited);
+        out.flag(self.shares_sockets);
         let ProcessLimits { data, user_tasks, cpu_seconds, open_files, file_size } = self.limits;
         for limit in [data, user_tasks, cpu_seconds, open_files, file_size] {
             out.flag(limit.is_some());
@@ -320,6 +323,7 @@ impl Order {
             open_files: from.limit()?,
             groups: from.number()?,
             inherited: from.number()?,
+            shares_sockets: from.flag()?,
             limits: ProcessLimits {
                 data: from.maybe()?,
                 user_tasks: from.maybe()?,
@@ -534,6 +538,7 @@ mod tests {
             open_files: None,
             groups: 2,
             inherited: 1,
+            shares_sockets: true,
             limits: ProcessLimits { cpu_seconds: Some(7), ..ProcessLimits::default() },
         }
     }

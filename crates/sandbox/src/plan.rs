@@ -3,6 +3,7 @@
 
 mod expand;
 mod readable;
+mod rendezvous;
 mod rulings;
 
 pub(crate) use rulings::Rulings;
@@ -156,6 +157,7 @@ pub fn plan(
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
+    unborn.extend(rendezvous::add(rustix::process::getuid(), files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
@@ -315,11 +317,14 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
 }
 
 /// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.
-/// Those in the workspace itself are its own business.
+/// Those in the workspace stay where they are, so that stale ones can be removed; the supervisor refuses connections to them.
 fn foreign_sockets(rulings: &Rulings, files: &dyn Files) -> Vec<Way> {
     let hidden_anyway = |path: &Path| HIDDEN.iter().any(|hidden| path.starts_with(hidden));
     let ours = |path: &Path| match rulings.over(path) {
-        Some(ruling) if ruling.access == Access::Write => !ruling.path.starts_with("/tmp"),
+        // The policy can name a socket that a command may use.
+        Some(ruling) if ruling.access == Access::Write => {
+            ruling.path == path || !ruling.path.starts_with("/tmp")
+        }
         ruling => ruling.is_some_and(|ruling| ruling.access == Access::Deny),
     };
     let sockets = files.sockets().into_iter().filter(|path| !hidden_anyway(path) && !ours(path));

@@ -107,7 +107,11 @@ pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Resul
     let mut passed = streams(command.stdio).to_vec();
     passed.extend(command.groups);
     passed.extend(command.inherited);
-    let task = Task::Confine(Box::new(order(plan, command, own_network)));
+    // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
+    let sockets = if own_network { None } else { grounds.bound_sockets() };
+    passed.extend(sockets);
+    let order = Order { shares_sockets: sockets.is_some(), ..order(plan, command, own_network) };
+    let task = Task::Confine(Box::new(order));
     // One that stands ready is in its namespaces already. One that has just died is replaced.
     let ready = grounds.ready_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok());
     let talk = match ready {
@@ -173,6 +177,7 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
         groups: u32::try_from(command.groups.len()).unwrap_or(u32::MAX),
         inherited: u32::try_from(command.inherited.len()).unwrap_or(u32::MAX),
+        shares_sockets: false,
         limits: command.limits,
         open_files: command.open_files.map(|OpenFiles { soft, hard }| Halves { soft, hard }),
     }

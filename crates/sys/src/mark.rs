@@ -53,6 +53,11 @@ pub struct Halves {
 }
 
 impl Halves {
+    /// What a process has set, whoever marked it; `None`: it is gone.
+    pub fn on(pid: Pid) -> Option<Self> {
+        read_halves(Some(pid))
+    }
+
     /// Takes the mark on: this process belongs to the session from now on, with all that it starts.
     pub fn take_on(self) -> Result<(), Errno> {
         self.set(0)

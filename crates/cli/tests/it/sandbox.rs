@@ -262,6 +262,51 @@ fn every_development_task_of_an_ordinary_user_works_in_a_workspace() {
     tasks_work_in("tasks-user", Owner::ordinary());
 }
 
+/// Tasks that go through the supervisor where there are no namespaces.
+const SUPERVISED: &[&str] = &[
+    "unix_socket_between_own_processes",
+    "abstract_socket_between_own_processes",
+    "unix_sockets_that_wait_for_their_server",
+    "unix_socket_that_was_left_behind",
+    "objects_of_a_manager_process",
+    "priority_lowered",
+    "priority_of_own_process_changed",
+    "terminal_by_script",
+    "terminal_by_python",
+    "terminal_by_tmux",
+    "terminal_by_tmux_with_a_server_of_its_own",
+];
+
+#[test]
+fn sockets_terminals_and_priorities_of_its_own_work_without_namespaces() {
+    supervised_work_goes_on("tasks-landlock", Owner::Myself);
+}
+
+#[test]
+fn sockets_terminals_and_priorities_of_an_ordinary_user_work_without_namespaces() {
+    supervised_work_goes_on("tasks-landlock-user", Owner::ordinary());
+}
+
+fn supervised_work_goes_on(name: &str, owner: Owner) {
+    let stage = Stage::new(name, owner);
+    let confinement = Confinement { layers: Layers::Landlock, ..WORKSPACE };
+    let done = tasks::carry_out_named(&stage, SUPERVISED, |_| confinement.words(&stage));
+    println!("{}", tasks::table(&done));
+    let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Its own sockets are told from those of others by the supervisor alone where the network is everybody's.
+#[test]
+fn sockets_of_its_own_work_where_the_network_is_open() {
+    let stage = Stage::new("tasks-open", Owner::Myself);
+    let sockets: Vec<&str> = SUPERVISED.iter().copied().filter(|name| name.contains("socket")).collect();
+    let confinement = Confinement { network: Network::On, ..WORKSPACE };
+    let done = tasks::carry_out_named(&stage, &sockets, |_| confinement.words(&stage));
+    let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
 /// What their owner keeps from everybody else is not what a sandbox kept from anybody.
 #[test]
 fn what_an_ordinary_user_could_not_do_anyway_is_no_denial() {

@@ -63,6 +63,12 @@ impl Caller {
         Ok(line.and_then(|line| line.split_whitespace().next()?.parse().ok()))
     }
 
+    /// Whether a signal waits for it that it handles, and that programs are told by to stop what they do.
+    pub(super) fn is_asked_to_stop(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/status", self.thread))
+            .is_ok_and(|text| is_stopped_by(&text))
+    }
+
     /// Where its controlling terminal can be opened. `/dev/tty` would be ours. `first` is the command, which leads the first
     /// session.
     pub(super) fn terminal(&self, first: Pid) -> Result<PathBuf, Errno> {
@@ -79,6 +85,17 @@ impl Caller {
         });
         found.next().ok_or(Errno::NXIO)
     }
+}
+
+fn is_stopped_by(status: &str) -> bool {
+    /// Hang-up, interrupt, quit, alarm and termination, each at its bit.
+    const STOPPING: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 13 | 1 << 14;
+    let set = |name: &str| {
+        let text = status.lines().find_map(|line| line.strip_prefix(name));
+        text.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+    };
+    let pending = set("SigPnd:") | set("ShdPnd:");
+    pending & set("SigCgt:") & !set("SigBlk:") & STOPPING != 0
 }
 
 /// The kind of device that terminals in programs are.
@@ -116,6 +133,20 @@ mod tests {
         };
         assert_eq!(Caller::parse(Pid::new(8), text), Some(expected));
         assert_eq!(Caller::parse(Pid::new(8), "Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_caller_is_asked_to_stop_by_signals_that_it_handles() {
+        let check = |pending: &str, blocked: &str, handled: &str, expected| {
+            let status = format!("SigPnd:\t{pending}\nShdPnd:\t0\nSigBlk:\t{blocked}\nSigCgt:\t{handled}\n");
+            assert_eq!(is_stopped_by(&status), expected, "{status}");
+        };
+        check("0000000000000002", "0", "0000000000000002", true);
+        check("0000000000002000", "0", "0000000000002000", true);
+        check("0000000000000002", "2", "0000000000000002", false);
+        check("0000000000000002", "0", "0000000000000000", false);
+        check("0000000000010000", "0", "0000000000010000", false);
+        assert!(!is_stopped_by(""));
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! with the directory that it holds, the name that it read, and the caller's own rights.
 
 mod opening;
+mod socket;
 pub(super) mod wish;
 
 pub(super) use self::opening::{Opened, Opening, Patience, What};
+pub(super) use self::socket::{Peer, Request, SocketCall};
 
 use super::caller::Caller;
 use super::place::{Entry, Seen};
@@ -52,6 +54,7 @@ pub(super) enum Deed {
         how: Change,
     },
     Open(Opening),
+    Socket(SocketCall),
 }
 
 /// What comes under a new name.
@@ -75,9 +78,10 @@ pub(super) enum Change {
 
 impl Deed {
     /// As the caller would do it.
-    pub(super) fn perform(&self, caller: &Caller) -> Result<Opened, Errno> {
+    pub(super) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
         match self {
-            Self::Open(opening) => opening.perform(caller, Patience::None),
+            Self::Open(opening) => opening.perform(caller, patience),
+            Self::Socket(call) => call.perform(caller, patience),
             Self::Change { how: Change::Length(length), .. }
                 if caller.longest_file()?.is_some_and(|longest| *length > longest) =>
             {
@@ -99,7 +103,7 @@ impl Deed {
                 linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
             }
             Self::Change { seen, how } => change(seen, how),
-            Self::Open(_) => Ok(()),
+            Self::Open(_) | Self::Socket(_) => Ok(()),
         }
     }
 }

@@ -25,6 +25,7 @@ fn make_spaces(
     channel: &OwnedFd,
 ) -> Result<Vec<OwnedFd>, Errno> {
     let own = Own::now();
+    let limits = watch_limits();
     namespace::separate(Spaces::USER)?;
     if users_from_outside {
         channel::send(channel, &Report::NameUsers.write(), &[], Waiting::Yes)?;
@@ -35,6 +36,10 @@ fn make_spaces(
     } else {
         namespace::map_users("self", Users::Only(own))?;
     }
+    for (setting, limit) in limits {
+        // Where settings cannot be written, all that the user has can be used up.
+        let _ = std::fs::write(setting, limit.to_string());
+    }
     let mut spaces = vec![namespace::hold(Spaces::USER)?];
     if network != NetworkKind::On {
         namespace::separate(Spaces::NETWORK)?;
@@ -44,6 +49,20 @@ fn make_spaces(
         spaces.push(namespace::hold(Spaces::NETWORK)?);
     }
     Ok(spaces)
+}
+
+/// Half of what the user has of inotify. What is used inside is counted outside as well, so without a limit of its own a command
+/// could leave its user none.
+fn watch_limits() -> Vec<(&'static str, u64)> {
+    const SETTINGS: [(&str, &str); 2] = [
+        ("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"),
+        ("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"),
+    ];
+    let half = |(outside, inside)| {
+        let all: u64 = std::fs::read_to_string(outside).ok()?.trim().parse().ok()?;
+        Some((inside, all / 2))
+    };
+    SETTINGS.into_iter().filter_map(half).collect()
 }
 
 /// Everything that a confined command needs of namespaces, done once for nobody.

@@ -5,16 +5,22 @@
 //! protected ones: calls that could do such a thing are not left to the kernel, which would read the path a second time, but
 //! carried out with what was judged. A call about a path that cannot be made out is refused: nobody has a reason to hide one.
 
+mod folded;
 mod network;
 mod opened;
 mod repositories;
+mod terminals;
 
+pub(super) use self::folded::FoldedRules;
 pub(super) use self::repositories::ReadIndexes;
+pub(super) use self::terminals::OwnTerminals;
 
+use self::folded::is_at_or_below;
 use super::deed::{Change, Deed, Made, wish};
 use super::memory::Missing;
 use super::place::{Entry, Located, Seen};
 use super::rules;
+use super::socket_owners::SocketOwners;
 use crate::calls::{Links, Place, Subject, Told, WRITING, meaning};
 use crate::denial::{Denial, Operation};
 use crate::order::Order;
@@ -24,6 +30,7 @@ use crate::protect::{self, Unborn};
 use rustix::io::Errno;
 use std::path::Path;
 use windlass_sys::lockdown::notice::Notice;
+use windlass_sys::mark::Halves;
 use windlass_sys::process::Pid;
 
 /// What a caller is told.
@@ -53,6 +60,12 @@ pub(super) struct Judge<'a> {
     /// The number of the command, where it has one in a world of its own.
     pub(super) first: Pid,
     pub(super) indexes: ReadIndexes,
+    /// Whose sockets are whose.
+    pub(super) sockets: SocketOwners<'a>,
+    /// The terminals that it has made.
+    pub(super) terminals: OwnTerminals,
+    /// The rules without regard to case.
+    pub(super) folded: FoldedRules,
 }
 
 const AT_NO_FOLLOW: u64 = 0x100;
@@ -60,10 +73,12 @@ const AT_EMPTY_PATH: u64 = 0x1000;
 
 impl Judge<'_> {
     pub(super) fn answer(&self, notice: &Notice) -> Answer {
-        let Some(told) = meaning(notice.number) else { return Answer::GoOn };
+        let Some(told) = meaning(notice.number) else { return Answer::Fail(Errno::NOSYS) };
         match self.judged(notice, told) {
             Ok(answer) => answer,
             Err(Missing::Hidden) => self.hidden(told.operation),
+            // The kernel can read memory that we cannot, for example pages that can be written only.
+            Err(Missing::Fails(Errno::FAULT)) => Answer::Fail(Errno::FAULT),
             Err(Missing::Fails(errno)) if self.carries(notice, told) => Answer::Fail(errno),
             Err(Missing::Fails(_)) => Answer::GoOn,
         }
@@ -84,10 +99,14 @@ impl Judge<'_> {
             Subject::OldEntry { place } => self.old_entry(notice, operation, place),
             Subject::Linked { from, to } => self.linked(notice, from, to),
             Subject::Moved { from, to } => self.moved(notice, from, to),
-            Subject::Address { argument } => self.sent(notice, operation, argument),
-            Subject::Bound { argument } => self.bound(notice, operation, argument),
+            Subject::Connected => self.connected(notice, operation),
+            Subject::Sent => self.sent(notice, operation),
+            Subject::Bound => self.bound(notice, operation),
             Subject::Family { .. } => {
                 Ok(self.no_network(operation, "an internet socket".into(), Errno::ACCESS))
+            }
+            Subject::Process { argument } => {
+                Ok(self.about_process(Pid::new(notice.arguments[argument] as u32)))
             }
         }
     }
@@ -102,7 +121,21 @@ impl Judge<'_> {
             | Subject::OldEntry { .. }
             | Subject::Linked { .. }
             | Subject::Moved { .. } => self.carries_names(),
-            Subject::Address { .. } | Subject::Bound { .. } | Subject::Family { .. } => false,
+            Subject::Connected
+            | Subject::Sent
+            | Subject::Bound
+            | Subject::Family { .. }
+            | Subject::Process { .. } => true,
+        }
+    }
+
+    /// A process by its number, which stands in a register and cannot be changed any more. The session's are known by their mark;
+    /// the supervisor bears it, too.
+    fn about_process(&self, process: Pid) -> Answer {
+        let is_own = self.order.mark.is_some() && Halves::on(process) == self.order.mark;
+        match is_own && process != Pid::of_this_process() {
+            true => Answer::GoOn,
+            false => Answer::Fail(Errno::PERM),
         }
     }
 
@@ -127,7 +160,7 @@ impl Judge<'_> {
     }
 
     fn denied_to_read(&self, path: &Path) -> Option<Answer> {
-        let ruling = ruling_at(&self.order.rulings, path)?;
+        let ruling = self.ruling_at(path)?;
         (ruling.access == Access::Deny)
             .then(|| Answer::Refuse(Errno::ACCESS, denial(Operation::Read, path, ruling)))
     }
@@ -135,8 +168,9 @@ impl Judge<'_> {
     fn changed(&self, notice: &Notice, operation: Operation, seen: Seen) -> Judged {
         // What has no path, such as a pipe, belongs to whoever holds it.
         let kept = if self.is_alone() {
-            let ruling = ruling_at(&self.order.rulings, &seen.path);
-            let is_ruled = ruling.is_some_and(|ruling| ruling.access != Access::Write);
+            let ruling = self.ruling_at(&seen.path);
+            let is_shared = seen.path.parent().is_some_and(|above| above.starts_with("/dev/shm"));
+            let is_ruled = !is_shared && ruling.is_some_and(|ruling| ruling.access != Access::Write);
             seen.path.is_absolute() && (is_ruled || self.sealed(&seen.path).is_some())
         } else {
             self.is_kept(&seen)
@@ -163,10 +197,9 @@ impl Judge<'_> {
     /// Why a name that is not there must not come.
     fn made(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
         let path = entry.path();
-        let barred = |unborn: &&Unborn| {
-            unborn.path == path || brings_more(operation) && unborn.path.starts_with(&path)
-        };
-        let unborn = self.order.unborn.iter().find(barred);
+        let unborn = self.folded.unborn(self.order, &path, |unborn, path| {
+            unborn == path || brings_more(operation) && is_at_or_below(unborn, path)
+        });
         unborn
             .map(|unborn| refused_birth(operation, entry, unborn))
             .or_else(|| self.sealed_entry(operation, &path))
@@ -192,8 +225,18 @@ impl Judge<'_> {
     }
 
     fn unborn(&self, entry: &Entry) -> Option<&Unborn> {
-        let path = entry.path();
-        self.order.unborn.iter().find(|unborn| unborn.path == path)
+        self.folded.unborn(self.order, &entry.path(), |unborn, path| unborn == path)
+    }
+
+    /// What holds at a path. Where no mount keeps anything, a name that looks like a protected one is as protected.
+    fn ruling_at(&self, path: &Path) -> Option<&Ruling> {
+        let exactly = ruling_at(&self.order.rulings, path)?;
+        if !self.is_alone() || exactly.access != Access::Write {
+            return Some(exactly);
+        }
+        let is_deeper =
+            |ruling: &&Ruling| ruling.path.components().count() > exactly.path.components().count();
+        self.folded.protected(self.order, path).filter(is_deeper).or(Some(exactly))
     }
 
     /// Why nothing changes in a directory.
@@ -292,20 +335,19 @@ impl Judge<'_> {
         let shared = ["/dev", "/proc"];
         let exempt: &[&str] = if self.order.namespaces { &own } else { &shared };
         let exempt = exempt.iter().any(|place| seen.path.starts_with(place));
-        let ruled = ruling_at(&self.order.rulings, &seen.path)
-            .is_some_and(|ruling| ruling.access != Access::Write)
+        let ruled = self.ruling_at(&seen.path).is_some_and(|ruling| ruling.access != Access::Write)
             || self.sealed(&seen.path).is_some();
         !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
     }
 
     /// Whether the rules let a place be written, or it is one that everybody may write to.
     fn is_writable_by_rule(&self, path: &Path) -> bool {
-        let ruled = ruling_at(&self.order.rulings, path).is_some_and(|ruling| ruling.access == Access::Write);
+        let ruled = self.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
         ruled || rules::COMMON_PLACES.iter().any(|(place, _)| path.starts_with(place))
     }
 
     fn refused(&self, operation: Operation, path: &Path) -> Answer {
-        let ruling = ruling_at(&self.order.rulings, path);
+        let ruling = self.ruling_at(path);
         let rule = self.sealed(path).or_else(|| ruling.map(|ruling| ruling.origin.clone()));
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();

@@ -213,7 +213,7 @@ impl Seen {
         Self::of(hold.map_err(missing)?)
     }
 
-    fn of(hold: OwnedFd) -> Result<Self, Missing> {
+    pub(super) fn of(hold: OwnedFd) -> Result<Self, Missing> {
         let (Ok(about), Ok(path)) = (fstat(&hold), std::fs::read_link(own_link(&hold))) else {
             return Err(Missing::Hidden);
         };

@@ -8,11 +8,12 @@
 mod waiting;
 
 use self::waiting::{Wait, Waiters};
-use super::World;
 use super::at;
 use super::caller::Caller;
-use super::deed::{Deed, Opened};
-use super::judge::{Answer, Judge, ReadIndexes};
+use super::deed::{Deed, Opened, Patience};
+use super::judge::{Answer, FoldedRules, Judge, OwnTerminals, ReadIndexes};
+use super::socket_owners::{Namespaces, SocketOwners};
+use super::{Links, World};
 use crate::denial::{Denial, Operation};
 use crate::order::{Failure, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -29,12 +30,15 @@ use windlass_sys::descriptor;
 use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::notice::{Listener, Notice};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
+use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::process::Pid;
 use windlass_sys::signal::{self, Signal};
 
 /// The watcher's whole life.
-pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, from: Origin) -> ! {
-    descriptor::keep_only(&[channel, line]);
+pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: Origin) -> ! {
+    let kept: Vec<&OwnedFd> =
+        [channel, line].into_iter().chain(outside.map(UnixSockets::descriptor)).collect();
+    descriptor::keep_only(&kept);
     signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE, Signal::CHLD]);
     let (ready, first) = match prepare(from) {
         Ok(first) => (Report::Made, first),
@@ -50,9 +54,22 @@ pub(super) fn run(channel: &OwnedFd, line: &OwnedFd, from: Origin) -> ! {
     }
     let mut descriptors = message.descriptors.into_iter();
     let Some(Task::Confine(order)) = descriptors.next().and_then(super::read_task) else { exit(1) };
+    let shared = if order.shares_sockets { descriptors.next() } else { None };
     match descriptors.next() {
         Some(listener) => {
-            let judge = Judge { order: &order, first, indexes: ReadIndexes::default() };
+            let namespaces = Namespaces {
+                own: UnixSockets::of_this_namespace().ok(),
+                outside: outside.filter(|_| order.own_network),
+            };
+            let sockets = SocketOwners::new(namespaces, shared);
+            let judge = Judge {
+                order: &order,
+                first,
+                indexes: ReadIndexes::default(),
+                sockets,
+                terminals: OwnTerminals::default(),
+                folded: FoldedRules::default(),
+            };
             Watch::new(judge, channel, listener.into()).run();
         }
         // Nobody asks: there is nothing to do but to be there until somebody ends us.
@@ -238,26 +255,25 @@ impl<'a> Watch<'a> {
     }
 
     fn carry_out(&mut self, notice: &Notice, deed: Deed) -> Carried {
-        let done = Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller)?)));
+        let done =
+            Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller, Patience::None)?)));
         match (done, deed) {
             (Ok((_, Opened::Nothing)), _) => self.listener.done(notice),
+            (Ok((_, Opened::Count(count))), _) => self.listener.done_with(notice, count),
             (Ok((_, Opened::File(file, heirs))), _) => {
+                if !self.judge.order.namespaces {
+                    self.judge.terminals.note(&file);
+                }
                 if let Err(errno) = self.listener.give(notice, file, heirs) {
                     self.listener.refuse(notice, errno);
                 }
             }
-            (Ok((caller, Opened::Later)), Deed::Open(opening)) => {
-                self.waiters.send(&Wait {
-                    listener: &self.listener,
-                    notice,
-                    caller: &caller,
-                    opening: &opening,
-                });
+            (Ok((caller, Opened::Later)), deed) => {
+                self.waiters.send(&Wait { listener: &self.listener, notice, caller: &caller, deed: &deed });
             }
             // The name has become a link after it was judged.
             (Err(Errno::LOOP), Deed::Open(_)) => return Carried::Not,
             (Err(errno), _) => self.listener.refuse(notice, errno),
-            (Ok((_, Opened::Later)), _) => self.listener.refuse(notice, Errno::INVAL),
         }
         Carried::Out
     }

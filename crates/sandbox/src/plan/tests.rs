@@ -620,3 +620,23 @@ fn a_plan_is_explained_line_by_line() {
         assert!(text.lines().any(|it| it == line), "{line}\n{text}");
     }
 }
+
+#[test]
+fn no_server_is_started_where_tmux_would_obey_it() {
+    let place = format!("/tmp/tmux-{}", rustix::process::getuid().as_raw());
+    let missing = planned(&write(), &Tree::of(&["/w/", "/tmp/"]));
+    assert!(unborn(&missing).contains(&place), "{missing:?}");
+    let tree = Tree::of(&["/w/", &format!("{place}/")]);
+    let there = planned(&write(), &tree);
+    check(&there, &[(&format!("{place}/default"), Read), ("/tmp/other", Write)]);
+    let asked_for = planned(&write().with(Pattern::new(&place), Write), &tree);
+    check(&asked_for, &[(&format!("{place}/default"), Write)]);
+}
+
+#[test]
+fn a_socket_that_a_rule_names_is_not_hidden() {
+    let mut tree = Tree::of(&["/w/", "/tmp/used", "/tmp/other"]);
+    tree.sockets = vec!["/tmp/used".into(), "/tmp/other".into()];
+    let confined = write().with(Pattern::new("/tmp/used"), Write);
+    assert_eq!(planned(&confined, &tree).sockets, [PathBuf::from("/tmp/other")]);
+}

@@ -32,7 +32,7 @@ numbers! {
     CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality, MEMFD_SECRET = SYS_memfd_secret, PRCTL = SYS_prctl, SOCKETPAIR = SYS_socketpair,
     SHMGET = SYS_shmget, SHMAT = SYS_shmat, SHMCTL = SYS_shmctl, SEMGET = SYS_semget, SEMOP = SYS_semop,
     SEMTIMEDOP = SYS_semtimedop, SEMCTL = SYS_semctl, MSGGET = SYS_msgget, MSGSND = SYS_msgsnd, MSGRCV = SYS_msgrcv,
-    MSGCTL = SYS_msgctl, SETPRIORITY = SYS_setpriority,
+    MSGCTL = SYS_msgctl, MQ_OPEN = SYS_mq_open, MQ_UNLINK = SYS_mq_unlink, FCNTL = SYS_fcntl, SETPRIORITY = SYS_setpriority,
     SCHED_SETSCHEDULER = SYS_sched_setscheduler, SCHED_SETPARAM = SYS_sched_setparam, SCHED_SETATTR = SYS_sched_setattr,
     SCHED_SETAFFINITY = SYS_sched_setaffinity, IOPRIO_SET = SYS_ioprio_set, PROCESS_MADVISE = SYS_process_madvise,
     MIGRATE_PAGES = SYS_migrate_pages, MOVE_PAGES = SYS_move_pages,

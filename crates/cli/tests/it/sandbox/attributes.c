@@ -140,3 +140,13 @@ ATTEMPT(flags_immutable, "flags", BOTH, ROOT) {
     must(ioctl(file, FS_IOC_SETFLAGS, &flags));
     escaped("the file could be made immutable");
 }
+// A number that network file systems tell a file from its successor by.
+ATTEMPT(flags_version_of_file, "flags", BOTH, ANYONE) {
+    int file = must(open(FILE_, O_RDONLY));
+    long before = 0, after = 0;
+    must(ioctl(file, FS_IOC_GETVERSION, &before));
+    after = before + 1;
+    must(ioctl(file, FS_IOC_SETVERSION, &after));
+    must(ioctl(file, FS_IOC_GETVERSION, &after));
+    if ((int)after == (int)before + 1) escaped("the file has another version");
+}

@@ -28,8 +28,9 @@ pub(crate) enum Layers {
 }
 
 /// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others,
-/// and memory that everybody shares.
-const ADMITTED: &[&str] = &["victim_seen", "network_table_read", "posix_shared_memory_written"];
+/// memory that everybody shares, and the user's number of watchers of files.
+const ADMITTED: &[&str] =
+    &["victim_seen", "network_table_read", "posix_shared_memory_written", "watchers_used_up"];
 
 /// One sandbox to hold to account.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,7 @@
 // Reaching processes outside: their memory, descriptors, directories, signals, terminals and shared memory.
 #include "attacks.h"
+#include <mqueue.h>
+#include <sys/inotify.h>
 #include <linux/perf_event.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -341,4 +343,34 @@ ATTEMPT(terminal_console_selection, "terminal", BOTH, ROOT) {
 ATTEMPT(terminal_console_memory, "terminal", BOTH, ROOT) {
     must(open("/dev/vcs", O_RDWR));
     escaped("opened the console's characters");
+}
+
+// ---- what is shared by name ----
+
+ATTEMPT(message_queue_opened, "memory", BOTH, ANYONE) {
+    must(mq_open(given("QUEUE"), O_RDWR));
+    escaped("may read and write a queue of the outside");
+}
+ATTEMPT(message_queue_removed, "memory", BOTH, ANYONE) {
+    char *name = text("%s-removed", given("QUEUE"));
+    // Where nothing stops us it is ours, and is gone afterwards.
+    if (bare()) must(mq_open(name, O_RDWR | O_CREAT, 0600, NULL));
+    must(mq_unlink(bare() ? name : given("QUEUE")));
+    escaped("removed a queue");
+}
+// A user has so many in all, wherever its programs run.
+ATTEMPT(watchers_used_up, "watch", BOTH, ANYONE) {
+    long all = atol(content_of(must(open("/proc/sys/fs/inotify/max_user_instances", O_RDONLY)))), made = 0;
+    // Other programs of the user have some of them.
+    for (; made <= all / 2; made++)
+        if (inotify_init() < 0) {
+            if (bare()) untried("others have more than half of them");
+            blocked();
+        }
+    escaped("has %ld of the user's %ld", made, all);
+}
+// Others who open the file for writing wait for whoever has a lease on it.
+ATTEMPT(lease_on_file_outside, "lock", BOTH, ANYONE) {
+    must(fcntl(must(open(outside("file"), O_RDONLY)), F_SETLEASE, F_RDLCK));
+    escaped("has a lease on a file outside");
 }

@@ -283,29 +283,29 @@ static struct sockaddr_un at(const char *path) {
 }
 static void reached(const char *path) { struct sockaddr_un to = at(path); connected(AF_UNIX, SOCK_STREAM, 0, &to, sizeof to); }
 
-ATTEMPT(unix_connected, "unix", NETWORK_NOT_ON, ANYONE) { reached(given("UNIX_SOCKET")); }
-ATTEMPT(unix_connected_relatively, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_connected, "unix", BOTH, ANYONE) { reached(given("UNIX_SOCKET")); }
+ATTEMPT(unix_connected_relatively, "unix", BOTH, ANYONE) {
     char *directory = text("%s", given("UNIX_SOCKET")), *slash = strrchr(directory, '/');
     *slash = 0;
     must(chdir(directory));
     reached(slash + 1);
 }
-ATTEMPT(unix_connected_through_symlink, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_connected_through_symlink, "unix", BOTH, ANYONE) {
     must(symlink(given("UNIX_SOCKET"), prepared("s")));
     must(chdir(prepared("")));
     reached("s");
 }
-ATTEMPT(unix_connected_through_path_descriptor, "unix", NETWORK_NOT_ON, ANYONE) { reached(text("/proc/self/fd/%ld", must(open(given("UNIX_SOCKET"), O_PATH)))); }
-ATTEMPT(unix_connected_through_proc_root, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_connected_through_path_descriptor, "unix", BOTH, ANYONE) { reached(text("/proc/self/fd/%ld", must(open(given("UNIX_SOCKET"), O_PATH)))); }
+ATTEMPT(unix_connected_through_proc_root, "unix", BOTH, ANYONE) {
     must(chdir("/proc/self/root"));
     reached(given("UNIX_SOCKET") + 1);
 }
-ATTEMPT(unix_connected_through_hard_link, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_connected_through_hard_link, "unix", BOTH, ANYONE) {
     must(link(given("UNIX_SOCKET"), prepared("s")));
     must(chdir(prepared("")));
     reached("s");
 }
-ATTEMPT(unix_socket_renamed_into_workspace, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_socket_renamed_into_workspace, "unix", BOTH, ANYONE) {
     must(rename(given("UNIX_SOCKET"), prepared("s")));
     int here = open(".", O_PATH), one = socket(AF_UNIX, SOCK_STREAM, 0);
     struct sockaddr_un to = at("s");
@@ -320,12 +320,12 @@ static socklen_t abstract(struct sockaddr_un *to, const char *name) {
     memcpy(to->sun_path + 1, name, strlen(name));
     return offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
 }
-ATTEMPT(unix_abstract_connected, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_abstract_connected, "unix", BOTH, ANYONE) {
     struct sockaddr_un to;
     socklen_t length = abstract(&to, given("ABSTRACT"));
     connected(AF_UNIX, SOCK_STREAM, 0, &to, length);
 }
-ATTEMPT(unix_abstract_connected_from_thread_of_child, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_abstract_connected_from_thread_of_child, "unix", BOTH, ANYONE) {
     struct sockaddr_un to;
     socklen_t length = abstract(&to, given("ABSTRACT"));
     int one = must(socket(AF_UNIX, SOCK_STREAM, 0)), status;
@@ -342,13 +342,13 @@ static int datagram_with_name(void) {
     must(bind(one, (void *)&family, sizeof family));
     return one;
 }
-ATTEMPT(unix_datagram_sent, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_datagram_sent, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     int one = datagram_with_name();
     must(sendto(one, WORD, strlen(WORD), 0, (void *)&to, sizeof to));
     escaped("the outside has a message");
 }
-ATTEMPT(unix_datagram_connected, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_datagram_connected, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     int one = datagram_with_name();
     must(connect(one, (void *)&to, sizeof to));
@@ -356,7 +356,7 @@ ATTEMPT(unix_datagram_connected, "unix", NETWORK_NOT_ON, ANYONE) {
     escaped("the outside has a message");
 }
 // Pairs are allowed, as everybody needs them; one end of a pair of datagram sockets can be pointed elsewhere.
-ATTEMPT(unix_pair_pointed_elsewhere, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_pair_pointed_elsewhere, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     int pair[2];
     must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
@@ -364,7 +364,7 @@ ATTEMPT(unix_pair_pointed_elsewhere, "unix", NETWORK_NOT_ON, ANYONE) {
     must(write(pair[0], WORD, strlen(WORD)));
     escaped("the outside has a message");
 }
-ATTEMPT(unix_pair_sent_elsewhere, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_pair_sent_elsewhere, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     struct iovec part = {WORD, strlen(WORD)};
     struct msghdr message = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &part, .msg_iovlen = 1};
@@ -373,7 +373,7 @@ ATTEMPT(unix_pair_sent_elsewhere, "unix", NETWORK_NOT_ON, ANYONE) {
     must(sendmsg(pair[0], &message, 0));
     escaped("the outside has a message");
 }
-ATTEMPT(unix_pair_many_sent_elsewhere, "unix", NETWORK_NOT_ON, ANYONE) {
+ATTEMPT(unix_pair_many_sent_elsewhere, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     struct iovec part = {WORD, strlen(WORD)};
     struct mmsghdr message = {.msg_hdr = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &part, .msg_iovlen = 1}};
@@ -388,6 +388,6 @@ static void service(const char *path) {
     must(connect(must(socket(AF_UNIX, SOCK_STREAM, 0)), (void *)&to, sizeof to));
     escaped("reached %s", path);
 }
-ATTEMPT(unix_docker, "unix", NETWORK_NOT_ON, ROOT) { service("/var/run/docker.sock"); }
-ATTEMPT(unix_system_bus, "unix", NETWORK_NOT_ON, ANYONE) { service("/run/dbus/system_bus_socket"); }
-ATTEMPT(unix_system_manager, "unix", NETWORK_NOT_ON, ANYONE) { service("/run/systemd/private"); }
+ATTEMPT(unix_docker, "unix", BOTH, ROOT) { service("/var/run/docker.sock"); }
+ATTEMPT(unix_system_bus, "unix", BOTH, ANYONE) { service("/run/dbus/system_bus_socket"); }
+ATTEMPT(unix_system_manager, "unix", BOTH, ANYONE) { service("/run/systemd/private"); }

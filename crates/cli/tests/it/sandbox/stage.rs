@@ -21,6 +21,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("exhaustion.c", include_str!("exhaustion.c")),
     ("files.c", include_str!("files.c")),
     ("kernel.c", include_str!("kernel.c")),
+    ("local_sockets.c", include_str!("local_sockets.c")),
     ("namespaces.c", include_str!("namespaces.c")),
     ("processes.c", include_str!("processes.c")),
     ("races.c", include_str!("races.c")),
@@ -44,7 +45,7 @@ git init -q -b main .
 git config user.name Stage
 git config user.email stage@example.invalid
 echo tracked > tracked
-printf 'tries/\ntasks/\n' > .git/info/exclude
+printf 'tries/\ntasks/\nserved\nheard\n' > .git/info/exclude
 git add tracked
 git commit -q -m first
 rm -f .git/hooks/*.sample

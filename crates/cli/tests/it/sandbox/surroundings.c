@@ -1,12 +1,14 @@
 // Whom the attempts try to reach: listeners that send back what they get, a terminal, a piece of shared memory. One
 // process, which prints `NAME=value` lines and an empty one when all is there, and ends when its input does.
 #include "attacks.h"
+#include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/inotify.h>
 #include <sys/un.h>
 
-enum { ROOM = 128 };
+enum { ROOM = 256 };
 static struct pollfd watched[ROOM] = {{0, POLLIN, 0}};
 static int watching = 1;
 
@@ -39,6 +41,36 @@ static int local(int type, const char *name, const char *path, int is_abstract) 
     if (type == SOCK_STREAM) check(listen(one, 64), "listen");
     printf("%s=%s\n", name, path);
     return one;
+}
+// Binds a socket for each file that is made in a directory of the workspace: in `/tmp`, and beside the file by a relative path.
+static int wishes = -1;
+static char *wanted;
+static void hear_wishes(const char *work) {
+    mkdir(text("%s/tries", work), 0755);
+    wanted = strdup(text("%s/tries/.wanted", work));
+    check(mkdir(wanted, 0755), wanted);
+    wishes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    check(inotify_add_watch(wishes, wanted, IN_CREATE), wanted);
+    printf("WANTED=%s\nSURROUNDINGS=%d\n", wanted, getpid());
+    watch(wishes);
+}
+static void bind_late(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int one = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(one, (void *)&address, sizeof address) == 0 && listen(one, 64) == 0) watch(one);
+    else close(one);
+}
+static void grant_wishes(void) {
+    char events[4096] __attribute__((aligned(8)));
+    ssize_t length = read(wishes, events, sizeof events);
+    for (char *at = events; length > 0 && at < events + length;) {
+        struct inotify_event *event = (void *)at;
+        char *name = text("windlass-late-%d-%s", getpid(), event->name);
+        int is_wish = event->len && strncmp(event->name, "windlass-late-", 14);
+        if (is_wish && chdir(wanted) == 0) bind_late(text("/tmp/%s", name)), bind_late(name);
+        at += sizeof *event + event->len;
+    }
 }
 static int terminal(void) {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -76,6 +108,7 @@ static int serve(int one) {
         if (connection >= 0) watch(connection);
         return 1;
     }
+    if (one == wishes) return grant_wishes(), 1;
     if (isatty(one)) return read(one, bytes, sizeof bytes) != 0;
     ssize_t count = recvfrom(one, bytes, sizeof bytes, 0, (void *)&from, &length);
     int type = 0;
@@ -99,6 +132,13 @@ int be_surroundings(void) {
     watch(local(SOCK_STREAM, "UNIX_SOCKET", text("%s/socket", here), 0));
     watch(local(SOCK_DGRAM, "UNIX_DATAGRAM", text("%s/datagram", here), 0));
     watch(local(SOCK_STREAM, "ABSTRACT", text("windlass-stage-%d", getpid()), 1));
+    const char *work = getenv("WORK"), *shared = strdup(text("/tmp/windlass-stage-%d", getpid()));
+    watch(local(SOCK_STREAM, "TMP_SOCKET", shared, 0));
+    watch(local(SOCK_STREAM, "WORK_SOCKET", text("%s/served", work), 0));
+    watch(local(SOCK_DGRAM, "WORK_DATAGRAM", text("%s/heard", work), 0));
+    hear_wishes(work);
+    const char *queue = strdup(text("/windlass-stage-%d", getpid()));
+    if (mq_open(queue, O_RDWR | O_CREAT | O_CLOEXEC, 0600, NULL) >= 0) printf("QUEUE=%s\n", queue);
     watch(terminal());
     tell_own_address();
     printf("\n");
@@ -110,5 +150,7 @@ int be_surroundings(void) {
                 watched[i] = watched[--watching];
             }
     unlink(memory);
-    return system(text("rm -rf '%s.tries'", memory)) != 0;
+    unlink(shared);
+    mq_unlink(queue);
+    return system(text("rm -rf '%s.tries' /tmp/windlass-late-%d-*", memory, getpid())) != 0;
 }

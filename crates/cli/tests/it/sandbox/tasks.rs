@@ -73,6 +73,17 @@ pub(crate) fn carry_out(stage: &Stage, words: impl Fn(Reach) -> Vec<String>) -> 
     all().map(|task| Done { name: task.name, outcome: outcome(stage, &words(task.reach), task) }).collect()
 }
 
+/// Does some of them, likewise.
+pub(crate) fn carry_out_named(
+    stage: &Stage,
+    names: &[&str],
+    words: impl Fn(Reach) -> Vec<String>,
+) -> Vec<Done> {
+    let named = |name: &&str| all().find(|task| task.name == *name);
+    let tasks = names.iter().map(|name| named(name).unwrap_or_else(|| panic!("no task is called {name}")));
+    tasks.map(|task| Done { name: task.name, outcome: outcome(stage, &words(task.reach), task) }).collect()
+}
+
 fn outcome(stage: &Stage, prefix: &[String], task: &Task) -> Outcome {
     if let Some(missing) = task.needs.iter().find(|program| !is_here(stage, program)) {
         return Outcome::Untried(format!("no {missing}"));

@@ -41,6 +41,8 @@ pub(in crate::helper) enum Patience {
 pub(in crate::helper) enum Opened {
     /// It was not about an open file.
     Nothing,
+    /// So many bytes were sent.
+    Count(usize),
     /// This file, for these.
     File(OwnedFd, Heirs),
     /// It would have to be waited for.

@@ -1,60 +1,169 @@
-//! Addresses: whom a command may speak to, and at which names it may be spoken to.
+//! Addresses: with which sockets a command may talk, and at which names it may be reached.
+//!
+//! Connecting and sending are never left to the kernel, which would look the descriptor up and read the address a second time:
+//! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
 use super::{Answer, Judge, Judged, denial};
 use crate::denial::{Denial, Operation};
-use crate::helper::memory::bytes_at;
-use crate::helper::place::Located;
+use crate::helper::caller::Caller;
+use crate::helper::deed::{Deed, Peer, Request, SocketCall};
+use crate::helper::memory::{Missing, bytes_at};
+use crate::helper::place::{Located, Seen};
+use crate::helper::socket_owners::Owner;
 use crate::order::NetworkKind;
-use crate::plan::ruling_at;
 use crate::policy::Access;
+use rustix::fd::OwnedFd;
+use rustix::fs::FileType;
 use rustix::io::Errno;
+use rustix::net::sockopt::{socket_domain, socket_type};
+use rustix::net::{AddressFamily, SocketType, getpeername, getsockname};
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use windlass_sys::lockdown::notice::Notice;
+use windlass_sys::lockdown::socket::copy_descriptor;
+
+/// Whether a call may reach its peer.
+enum Verdict {
+    Allowed(Peer),
+    Answered(Answer),
+}
+
+impl From<Answer> for Verdict {
+    fn from(answer: Answer) -> Self {
+        Self::Answered(answer)
+    }
+}
 
 impl Judge<'_> {
-    /// Whoever sends to nothing, or to a name that is no path, is not refused here.
-    pub(super) fn sent(&self, notice: &Notice, operation: Operation, argument: usize) -> Judged {
-        match address_at(notice, argument) {
-            Some(Address::Internet(address)) => Ok(self.internet(operation, address)),
-            Some(Address::Path(path)) => self.socket_of_others(notice, operation, &path),
-            None => Ok(Answer::GoOn),
-        }
-    }
-
-    /// A socket gets a name in a directory. It is only judged: what a race could make is a socket, which gives nobody orders.
-    pub(super) fn bound(&self, notice: &Notice, operation: Operation, argument: usize) -> Judged {
-        let Some(Address::Path(path)) = address_at(notice, argument) else { return Ok(Answer::GoOn) };
-        let entry = Located::from_working_directory(notice, &path).entry()?;
-        Ok(match entry.exists() {
-            true => Answer::GoOn,
-            false => self.made(operation, &entry).unwrap_or(Answer::GoOn),
+    pub(super) fn connected(&self, notice: &Notice, operation: Operation) -> Judged {
+        let (socket, family) = caller_socket(notice)?;
+        let address = address_at(notice, 1)?;
+        Ok(match self.peer(notice, operation, (family, address))? {
+            Verdict::Allowed(peer) => carried_out(socket, peer, Request::Connect),
+            Verdict::Answered(answer) => answer,
         })
     }
 
-    fn internet(&self, operation: Operation, address: SocketAddr) -> Answer {
-        let allowed = match self.order.network {
-            NetworkKind::On => true,
-            // Without a network of its own the socket could not even be made.
-            NetworkKind::Off => !self.order.own_network,
-            NetworkKind::Loopback | NetworkKind::Hosts => is_own(address.ip()),
-        };
-        match allowed {
-            true => Answer::GoOn,
-            false => self.no_network(operation, address.to_string(), Errno::NETUNREACH),
+    pub(super) fn sent(&self, notice: &Notice, operation: Operation) -> Judged {
+        /// Longer messages than the kernel takes, and more than a stream has to take at once.
+        const LONGEST: u64 = 1 << 20;
+        let (socket, family) = caller_socket(notice)?;
+        let kind = socket_type(&socket)?;
+        let mut address = address_at(notice, 4)?;
+        if family == AddressFamily::UNIX && kind != SocketType::DGRAM {
+            // A socket that is connected sends where it is connected to.
+            match (kind, getpeername(&socket)) {
+                (SocketType::SEQPACKET, _) => address.clear(),
+                (_, Ok(_)) => return Err(Errno::ISCONN.into()),
+                (_, Err(_)) => return Err(Errno::OPNOTSUPP.into()),
+            }
+        }
+        let length = notice.arguments[2];
+        if length > LONGEST && kind != SocketType::STREAM {
+            return Err(Errno::MSGSIZE.into());
+        }
+        let data = || bytes_at(notice, notice.arguments[1], length.min(LONGEST) as usize);
+        Ok(match self.peer(notice, operation, (family, address))? {
+            Verdict::Allowed(peer) => {
+                let flags = notice.arguments[3] as u32;
+                carried_out(socket, peer, Request::Send { data: data()?, flags })
+            }
+            Verdict::Answered(answer) => answer,
+        })
+    }
+
+    /// A socket gets a name in a directory. This is only judged, because the kernel remembers the text of the path: under
+    /// another one, programs would not find their own socket again. Mounts and Landlock keep the places that cannot be written;
+    /// a race can make a socket under a name that must not exist, which gives no program orders.
+    pub(super) fn bound(&self, notice: &Notice, operation: Operation) -> Judged {
+        let (socket, family) = caller_socket(notice)?;
+        let address = address_at(notice, 1)?;
+        if family != AddressFamily::UNIX {
+            return Ok(Answer::GoOn);
+        }
+        // A socket with a name could be one from outside that was passed in.
+        if has_no_name(&socket) {
+            self.sockets.note_bound(&socket)?;
+        }
+        let Some(UnixName::Path(path)) = unix_name(&address) else { return Ok(Answer::GoOn) };
+        let entry = Located::from_working_directory(notice, path).entry()?;
+        match entry.exists() {
+            true => Err(Errno::ADDRINUSE.into()),
+            false => Ok(self.made(operation, &entry).unwrap_or(Answer::GoOn)),
         }
     }
 
-    /// Behind a socket outside writable places somebody waits who could act for the command.
-    fn socket_of_others(&self, notice: &Notice, operation: Operation, path: &Path) -> Judged {
-        let seen = Located::from_working_directory(notice, path).look(true)?;
-        let Some(ruling) = ruling_at(&self.order.rulings, &seen.path) else { return Ok(Answer::GoOn) };
+    fn peer(
+        &self,
+        notice: &Notice,
+        operation: Operation,
+        (family, address): (AddressFamily, Vec<u8>),
+    ) -> Result<Verdict, Missing> {
+        match family {
+            AddressFamily::UNIX => self.unix_peer(notice, operation, address),
+            AddressFamily::INET | AddressFamily::INET6 => {
+                let refused = self.internet(operation, internet_address(&address));
+                Ok(refused.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
+            }
+            _ => Ok(Verdict::Allowed(Peer::Address(address))),
+        }
+    }
+
+    /// Why an address of the internet is not reached. One that leads nowhere gets the kernel's answer.
+    fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<Answer> {
+        let target = || address.map_or_else(|| "an internet address".to_owned(), |it| it.to_string());
+        let allowed = match self.order.network {
+            NetworkKind::On => true,
+            // No address can be reached from an empty network namespace, and only that keeps a command from its own.
+            NetworkKind::Off => address.is_none() && self.order.own_network,
+            NetworkKind::Loopback | NetworkKind::Hosts => address.is_none_or(|it| is_own(it.ip())),
+        };
+        (!allowed).then(|| self.no_network(operation, target(), Errno::NETUNREACH))
+    }
+
+    fn unix_peer(&self, notice: &Notice, operation: Operation, address: Vec<u8>) -> Result<Verdict, Missing> {
+        match unix_name(&address) {
+            Some(UnixName::Path(path)) => {
+                let seen = Located::from_working_directory(notice, path).look(true)?;
+                self.peer_at_file(operation, seen)
+            }
+            Some(UnixName::Abstract(name)) => {
+                let target = format!("@{}", String::from_utf8_lossy(name));
+                let answer = match self.sockets.of_abstract_name(name)? {
+                    Owner::Session => None,
+                    Owner::Nobody => Some(Answer::Fail(Errno::CONNREFUSED)),
+                    Owner::Others => Some(foreign(operation, target)),
+                };
+                Ok(answer.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
+            }
+            Some(UnixName::Invalid) => Err(Errno::INVAL.into()),
+            // Another family: the kernel dissolves a connection, or finds the address invalid.
+            None => Ok(Verdict::Allowed(Peer::Address(address))),
+        }
+    }
+
+    /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule names.
+    fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<Verdict, Missing> {
+        if seen.kind() != FileType::Socket {
+            return Err(Errno::CONNREFUSED.into());
+        }
+        let ruling = self.ruling_at(&seen.path);
+        let writes = ruling.is_some_and(|ruling| ruling.access == Access::Write);
+        let named = ruling.is_some_and(|ruling| ruling.path == seen.path && !ruling.pinned);
+        if writes && named {
+            return Ok(Verdict::Allowed(Peer::File(seen)));
+        }
         let own = self.order.namespaces && ["/dev", "/run"].iter().any(|own| seen.path.starts_with(own));
-        Ok(match ruling.access == Access::Write || own {
-            true => Answer::GoOn,
-            false => Answer::Refuse(Errno::ACCESS, denial(operation, &seen.path, ruling)),
+        let common = self.is_writable_by_rule(&seen.path);
+        if let Some(ruling) = ruling.filter(|_| !writes && !own && !common) {
+            return Ok(Answer::Refuse(Errno::ACCESS, denial(operation, &seen.path, ruling)).into());
+        }
+        Ok(match self.sockets.of_file(&seen)? {
+            Owner::Session => Verdict::Allowed(Peer::File(seen)),
+            Owner::Nobody => Answer::Fail(Errno::CONNREFUSED).into(),
+            Owner::Others => foreign(operation, seen.path.display().to_string()).into(),
         })
     }
 
@@ -68,36 +177,85 @@ impl Judge<'_> {
     }
 }
 
-/// Where something is sent to.
-enum Address {
-    Internet(SocketAddr),
-    Path(PathBuf),
+fn carried_out(socket: OwnedFd, peer: Peer, request: Request) -> Answer {
+    Answer::carry_out(Deed::Socket(SocketCall { socket, peer, request }))
 }
 
-/// An address that leads somewhere; its length stands in the argument after it.
-fn address_at(notice: &Notice, argument: usize) -> Option<Address> {
-    const UNIX: u16 = 1;
-    const INET: u16 = 2;
+fn foreign(operation: Operation, target: String) -> Answer {
+    let rule = "a socket of a program outside".to_owned();
+    Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
+}
+
+/// The socket in the first argument, and its family.
+fn caller_socket(notice: &Notice) -> Result<(OwnedFd, AddressFamily), Missing> {
+    let process = Caller::of(notice.pid)?.process;
+    let socket = copy_descriptor(notice.pid, process, notice.arguments[0] as i32)?;
+    let family = socket_domain(&socket)?;
+    Ok((socket, family))
+}
+
+fn has_no_name(socket: &OwnedFd) -> bool {
+    const FAMILY: u32 = 2;
+    getsockname(socket).is_ok_and(|address| address.addr_len() <= FAMILY)
+}
+
+/// The bytes of an address; its length is the argument after it.
+fn address_at(notice: &Notice, argument: usize) -> Result<Vec<u8>, Missing> {
+    /// The kernel takes no longer one.
+    const LONGEST: usize = 128;
+    match usize::try_from(notice.arguments[argument + 1] as i32) {
+        Ok(length @ ..=LONGEST) => bytes_at(notice, notice.arguments[argument], length),
+        _ => Err(Errno::INVAL.into()),
+    }
+}
+
+/// What a unix socket's address says.
+#[derive(Debug, PartialEq, Eq)]
+enum UnixName<'a> {
+    Path(&'a Path),
+    Abstract(&'a [u8]),
+    /// The kernel takes no such address.
+    Invalid,
+}
+
+/// `None`: it is an address of another family.
+fn unix_name(address: &[u8]) -> Option<UnixName<'_>> {
+    const LONGEST_NAME: usize = 108;
+    if family_of(address)? != AddressFamily::UNIX.as_raw() {
+        return None;
+    }
+    Some(match &address[2..] {
+        [] => UnixName::Invalid,
+        name if name.len() > LONGEST_NAME => UnixName::Invalid,
+        [0, name @ ..] => UnixName::Abstract(name),
+        name => {
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            UnixName::Path(Path::new(OsStr::from_bytes(&name[..end])))
+        }
+    })
+}
+
+fn family_of(address: &[u8]) -> Option<u16> {
+    Some(u16::from_ne_bytes(address.get(..2)?.try_into().ok()?))
+}
+
+fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
+    /// Where something is sent to, the kernel takes an address of no family for one of this kind.
+    const INET: [u16; 2] = [0, 2];
     const INET6: u16 = 10;
-    const LONGEST: usize = 110;
-    let length = usize::try_from(notice.arguments[argument + 1]).ok()?.min(LONGEST);
-    let bytes = bytes_at(notice, notice.arguments[argument], length).ok()?;
-    let port = || Some(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?));
-    match u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?) {
-        INET => {
+    let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
+    let address = match family_of(bytes)? {
+        family if INET.contains(&family) => {
             let octets: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
-            Some(Address::Internet(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(octets)), port()?)))
+            IpAddr::V4(Ipv4Addr::from(octets))
         }
         INET6 => {
             let octets: [u8; 16] = bytes.get(8..24)?.try_into().ok()?;
-            Some(Address::Internet(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(octets)), port()?)))
+            IpAddr::V6(Ipv6Addr::from(octets))
         }
-        UNIX => {
-            let path = bytes[2..].split(|byte| *byte == 0).next().filter(|path| !path.is_empty())?;
-            Some(Address::Path(PathBuf::from(OsStr::from_bytes(path))))
-        }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(SocketAddr::new(address, port))
 }
 
 /// Whether an address leads to the machine that asks: to any of its own addresses, too, there is only the loopback device.
@@ -107,4 +265,32 @@ fn is_own(address: IpAddr) -> bool {
         IpAddr::V4(_) => address,
     };
     address.is_loopback() || address.is_unspecified()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_address_of_a_unix_socket_is_a_path_or_an_abstract_name() {
+        let check = |family: u16, rest: &[u8], expected| {
+            let address = [&family.to_ne_bytes(), rest].concat();
+            assert_eq!(unix_name(&address), expected, "{address:?}");
+        };
+        check(1, b"/tmp/s\0rest", Some(UnixName::Path(Path::new("/tmp/s"))));
+        check(1, b"s", Some(UnixName::Path(Path::new("s"))));
+        check(1, b"\0name\0x", Some(UnixName::Abstract(b"name\0x")));
+        check(1, b"", Some(UnixName::Invalid));
+        check(1, &[b'x'; 109], Some(UnixName::Invalid));
+        check(2, b"/tmp/s", None);
+        assert_eq!(unix_name(b"\x01"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_is_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..130)) {
+            let _ = (unix_name(&bytes), internet_address(&bytes));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Files that are opened.
 
+use super::terminals::{is_maker, is_terminal};
 use super::{Answer, Judge, Judged, WRITING};
 use crate::calls::Place;
 use crate::denial::Operation;
@@ -91,7 +92,10 @@ impl Judge<'_> {
         if is_everybodys_terminal(&seen) {
             return Ok(wish.carried_out(What::Terminal(Caller::of(wish.notice.pid)?.terminal(self.first)?)));
         }
-        let fixed = self.unborn(&entry).is_some() || self.is_kept(&entry.directory);
+        if self.is_alone() && is_maker(&seen) && !self.terminals.has_room() {
+            return Err(Errno::NOSPC.into());
+        }
+        let fixed = self.unborn(&entry).is_some() || self.is_kept(&entry.directory) || is_terminal(&seen);
         Ok(wish.carried_out(if fixed { What::Held(seen) } else { What::Named(entry) }))
     }
 
@@ -144,6 +148,8 @@ impl Judge<'_> {
         let terminal = || Caller::of(notice.pid).and_then(|caller| caller.terminal(self.first));
         harmless
             || !has_path
+            || is_maker(seen)
+            || self.terminals.has(seen)
             || self.is_writable_by_rule(&seen.path)
             || terminal().is_ok_and(|path| path == seen.path)
     }

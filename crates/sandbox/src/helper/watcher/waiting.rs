@@ -1,8 +1,8 @@
-//! Opens that have to be waited for, such as that of a pipe with nobody at its other end. A copy of the watcher does the
-//! waiting, hands the file over and is gone. One whose caller has gone first is ended.
+//! Calls that have to be waited for, such as the open of a pipe with nobody at its other end, or a connection to a server that
+//! has not answered yet. A copy of the watcher does the waiting, answers and is gone. One whose caller has gone first is ended.
 
 use crate::helper::caller::Caller;
-use crate::helper::deed::{Opened, Opening, Patience};
+use crate::helper::deed::{Deed, Opened, Patience};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::set_parent_process_death_signal;
@@ -29,7 +29,7 @@ pub(super) struct Wait<'a> {
     pub(super) listener: &'a Listener,
     pub(super) notice: &'a Notice,
     pub(super) caller: &'a Caller,
-    pub(super) opening: &'a Opening,
+    pub(super) deed: &'a Deed,
 }
 
 impl Waiters {
@@ -73,12 +73,20 @@ impl Wait<'_> {
     fn carry_out(&self) -> ! {
         // Whoever ends the watcher ends us.
         let _ = set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        let given = match self.opening.perform(self.caller, Patience::Endless) {
+        let answered = match self.deed.perform(self.caller, Patience::Endless) {
             Ok(Opened::File(file, heirs)) => self.listener.give(self.notice, file, heirs),
-            Ok(Opened::Nothing | Opened::Later) => Err(Errno::INVAL),
+            Ok(Opened::Nothing) => {
+                self.listener.done(self.notice);
+                Ok(())
+            }
+            Ok(Opened::Count(count)) => {
+                self.listener.done_with(self.notice, count);
+                Ok(())
+            }
+            Ok(Opened::Later) => Err(Errno::INVAL),
             Err(errno) => Err(errno),
         };
-        if let Err(errno) = given {
+        if let Err(errno) = answered {
             self.listener.refuse(self.notice, errno);
         }
         exit(0)

@@ -1,6 +1,6 @@
 //! Files of every kind in the workspace, and the places for temporary ones.
 
-use super::{Task, task};
+use super::{Reach, Task, task};
 
 pub(super) const TASKS: &[Task] = &[
     task(
@@ -76,6 +76,41 @@ pub(super) const TASKS: &[Task] = &[
         "python3 -c 'import socket, os; l = socket.socket(socket.AF_UNIX); l.bind(\"s\"); l.listen()\nif os.fork() == 0:\n    c = socket.socket(socket.AF_UNIX); c.connect(\"s\"); c.sendall(b\"local\"); os._exit(0)\nprint(l.accept()[0].recv(9).decode())' > said",
         "grep -qx local said; test -S s",
     ),
+    task(
+        "abstract_socket_between_own_processes",
+        &["python3"],
+        "python3 -c 'import socket, os; l = socket.socket(socket.AF_UNIX); n = \"\\0task-%d\" % os.getpid(); l.bind(n); l.listen()\nif os.fork() == 0:\n    c = socket.socket(socket.AF_UNIX); c.connect(n); c.sendall(b\"local\"); os._exit(0)\nprint(l.accept()[0].recv(9).decode())' > said",
+        "grep -qx local said",
+    ),
+    task(
+        // No connection is accepted until all of them wait.
+        "unix_sockets_that_wait_for_their_server",
+        &["python3"],
+        "python3 -c 'import socket, threading; l = socket.socket(socket.AF_UNIX); l.bind(\"s\"); l.listen(0)\ndef go():\n    c = socket.socket(socket.AF_UNIX); c.connect(\"s\"); c.sendall(b\"x\")\nt = [threading.Thread(target=go) for _ in range(5)]\nfor one in t: one.start()\nprint(b\"\".join(l.accept()[0].recv(1) for _ in t).decode())\nfor one in t: one.join()' > said",
+        "grep -qx xxxxx said",
+    ),
+    task(
+        "unix_socket_that_was_left_behind",
+        &["python3"],
+        "python3 -c 'import socket; l = socket.socket(socket.AF_UNIX); l.bind(\"s\"); l.listen(); l.close(); print(socket.socket(socket.AF_UNIX).connect_ex(\"s\"))' > said",
+        "grep -qx 111 said",
+    ),
+    task(
+        "objects_of_a_manager_process",
+        &["python3"],
+        "python3 -c 'import multiprocessing\nif __name__ == \"__main__\":\n    with multiprocessing.Manager() as m:\n        l = m.list(); p = multiprocessing.Process(target=l.append, args=(42,)); p.start(); p.join(); print(list(l))' > said",
+        "grep -qxF '[42]' said",
+    ),
+    Task {
+        reach: Reach::Loopback,
+        ..task(
+            // The server accepts no connection, and what is beyond its queue waits until a signal comes.
+            "connection_that_is_interrupted",
+            &["python3"],
+            "python3 -c 'import signal, socket\nclass Alarm(Exception): pass\ndef stop(*_): raise Alarm\nl = socket.socket(); l.bind((\"127.0.0.1\", 0)); l.listen(0); waiting = []\nfor _ in range(4):\n    c = socket.socket(); c.setblocking(False); c.connect_ex(l.getsockname()); waiting.append(c)\nsignal.signal(signal.SIGALRM, stop); signal.setitimer(signal.ITIMER_REAL, 0.1)\ntry: socket.socket().connect(l.getsockname()); print(\"connected\")\nexcept Alarm: print(\"interrupted\")' > said",
+            "grep -qx interrupted said",
+        )
+    },
     task(
         "file_locks",
         &["flock", "python3"],

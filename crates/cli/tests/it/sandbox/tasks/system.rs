@@ -50,6 +50,12 @@ pub(super) const TASKS: &[Task] = &[
     ),
     task("limits_lowered", &[], "(ulimit -n 64; ulimit -c 0; ulimit -n) > said", "grep -qx 64 said"),
     task("priority_lowered", &["nice"], "nice -n 5 nice > said", "test \"$(cat said)\" -ge 5"),
+    task(
+        "priority_of_own_process_changed",
+        &["renice", "ps"],
+        "cat > /dev/null < <(tail -f /dev/null) & renice 19 $! > /dev/null; ps -o ni= -p $! > said; renice 19 $$; nice >> said; kill $!",
+        "test \"$(tr -d ' \\n' < said)\" = 1919",
+    ),
     task("session_of_its_own", &["setsid"], "setsid -w sh -c 'echo apart > said'", "grep -qx apart said"),
     task(
         "environment_emptied",
@@ -99,6 +105,13 @@ pub(super) const TASKS: &[Task] = &[
         // Not with `tmux wait-for`, which may wait forever on a server whose last session is just ending.
         "export TMUX_TMPDIR=$PWD; mkfifo done; tmux -f /dev/null new-session -d -x 80 -y 24 'tty > said; echo > done'; read -r < done || true",
         "grep -q /dev/pts said",
+    ),
+    task(
+        // Where it would keep its sockets by default, it would meet the user's own server.
+        "terminal_by_tmux_with_a_server_of_its_own",
+        &["tmux"],
+        "unset TMUX; mkfifo done; tmux -f /dev/null new-session -d -s task -x 80 -y 24 'echo ready > done; cat'; read -r < done; tmux run-shell -t task 'echo ran > said'; tmux kill-server",
+        "grep -qx ran said",
     ),
     task(
         "network_interfaces_listed",

@@ -1,0 +1,119 @@
+//! Names that are different bytes and can be one name: on file systems that ignore case, such as ext4 with `casefold` or vfat,
+//! `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a protected one is
+//! protected, too.
+
+use crate::order::Order;
+use crate::plan::Ruling;
+use crate::policy::Access;
+use crate::protect::Unborn;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// One command's rules, folded when that is first needed: there can be thousands.
+#[derive(Default)]
+pub(in crate::helper) struct FoldedRules(OnceCell<Folded>);
+
+struct Folded {
+    /// In the order of the rules.
+    unborn: Vec<Vec<u8>>,
+    /// What cannot be written, by its place in the order of the rules.
+    protected: Vec<(usize, Vec<u8>)>,
+}
+
+impl FoldedRules {
+    /// What must not come into being, and fits.
+    pub(super) fn unborn<'a>(
+        &self,
+        order: &'a Order,
+        path: &Path,
+        fits: impl Fn(&[u8], &[u8]) -> bool,
+    ) -> Option<&'a Unborn> {
+        let path = fold(path);
+        let place = self.of(order).unborn.iter().position(|unborn| fits(unborn, &path))?;
+        order.unborn.get(place)
+    }
+
+    /// What cannot be written at a path, by the most specific rule.
+    pub(super) fn protected<'a>(&self, order: &'a Order, path: &Path) -> Option<&'a Ruling> {
+        let path = fold(path);
+        let covers = |(_, protected): &&(usize, Vec<u8>)| is_at_or_below(&path, protected);
+        let (place, _) = self.of(order).protected.iter().rev().find(covers)?;
+        order.rulings.get(*place)
+    }
+
+    fn of(&self, order: &Order) -> &Folded {
+        self.0.get_or_init(|| {
+            let protected = order.rulings.iter().enumerate().filter(|(_, it)| it.access != Access::Write);
+            Folded {
+                unborn: order.unborn.iter().map(|unborn| fold(&unborn.path).into_owned()).collect(),
+                protected: protected.map(|(place, it)| (place, fold(&it.path).into_owned())).collect(),
+            }
+        })
+    }
+}
+
+/// A path as all paths are written that could be the same.
+fn fold(path: &Path) -> Cow<'_, [u8]> {
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+        return Cow::Borrowed(bytes);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let upper = text.chars().filter(|char| !is_ignored(*char)).flat_map(char::to_uppercase);
+    Cow::Owned(upper.flat_map(char::to_lowercase).collect::<String>().into_bytes())
+}
+
+/// Whether a folded path is another one, or below it.
+pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || above.ends_with(b"/"))
+}
+
+/// Characters that are seen nowhere, which ext4 leaves out when it compares names without case.
+fn is_ignored(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn names_that_a_file_system_can_take_for_one_are_one() {
+        let check = |name: &str, other: &str, expected| {
+            assert_eq!(fold(Path::new(name)) == fold(Path::new(other)), expected, "{name} {other}");
+        };
+        check("/w/.GIT/Hooks", "/w/.git/hooks", true);
+        check("/w/.g\u{200d}it", "/w/.git", true);
+        check("/w/.git/hoo\u{212a}s", "/w/.git/hooks", true);
+        check("/w/.git/hook\u{17f}", "/w/.git/hooks", true);
+        check("/w/.gît", "/w/.git", false);
+        check("/w/.git", "/w/git", false);
+    }
+
+    #[test]
+    fn what_is_below_is_told_by_whole_names() {
+        let check = |path: &str, above: &str, expected| {
+            assert_eq!(is_at_or_below(path.as_bytes(), above.as_bytes()), expected, "{path} {above}");
+        };
+        check("/w/a", "/w/a", true);
+        check("/w/a/b", "/w/a", true);
+        check("/w/ab", "/w/a", false);
+        check("/w", "/", true);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_a_second_time_changes_nothing(name in "[a-zA-Zäßſ/.]{0,20}") {
+            let once = fold(Path::new(&name)).into_owned();
+            prop_assert_eq!(fold(Path::new(OsStr::from_bytes(&once))).into_owned(), once.clone());
+        }
+    }
+}

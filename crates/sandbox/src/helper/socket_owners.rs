@@ -1,0 +1,198 @@
+//! Which unix sockets belong to this session, and which to programs outside: a command may talk to the former alone.
+//!
+//! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists which
+//! socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
+
+use super::place::Seen;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::fstat;
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use windlass_sys::lockdown::unix_sockets::{BoundFile, UnixSocket, UnixSockets};
+
+/// Who has a socket bound somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A process of this session, or of another one of the same runtime.
+    Session,
+    Others,
+    /// No socket is bound there any more.
+    Nobody,
+}
+
+/// The network namespaces that can be asked for their sockets.
+pub(super) struct Namespaces<'a> {
+    /// That of the command.
+    pub(super) own: Option<UnixSockets>,
+    /// That of the runtime, where it is another one.
+    pub(super) outside: Option<&'a UnixSockets>,
+}
+
+/// What the supervisor knows of sockets.
+pub(super) struct SocketOwners<'a> {
+    namespaces: Namespaces<'a>,
+    /// Inodes of sockets that processes of this session have bound.
+    bound: RefCell<HashSet<u32>>,
+    /// The same of every session of the runtime, one after the other in a file, where they share everybody's network.
+    shared: Option<OwnedFd>,
+}
+
+/// When so many were bound, those that are gone are forgotten.
+const MOST_BOUND: usize = 16 * 1024;
+/// Beyond this, sessions know their own sockets alone.
+const LONGEST_SHARED: u64 = 1 << 20;
+
+impl<'a> SocketOwners<'a> {
+    pub(super) fn new(namespaces: Namespaces<'a>, shared: Option<OwnedFd>) -> Self {
+        Self { namespaces, bound: RefCell::default(), shared }
+    }
+
+    /// A process of this session is about to bind a socket, which had no name before.
+    pub(super) fn note_bound(&self, socket: &OwnedFd) -> Result<(), Errno> {
+        let inode = fstat(socket)?.st_ino as u32;
+        let mut bound = self.bound.borrow_mut();
+        if bound.len() >= MOST_BOUND {
+            let listed = list(self.namespaces.own.as_ref())?;
+            let there: HashSet<u32> = listed.iter().map(|socket| socket.inode).collect();
+            bound.retain(|inode| there.contains(inode));
+        }
+        if bound.insert(inode) {
+            self.share(inode);
+        }
+        Ok(())
+    }
+
+    /// All supervisors write at one offset, which the kernel moves on before the next of them writes.
+    fn share(&self, inode: u32) {
+        let Some(shared) = &self.shared else { return };
+        if fstat(shared).is_ok_and(|about| about.st_size.unsigned_abs() < LONGEST_SHARED) {
+            // Other sessions then do not reach the socket.
+            let _ = rustix::io::write(shared, &inode.to_ne_bytes());
+        }
+    }
+
+    /// Whether any session of the runtime has bound these sockets.
+    fn are_of_sessions<'b>(&self, mut sockets: impl Iterator<Item = &'b UnixSocket>) -> bool {
+        let bound = self.bound.borrow();
+        let shared = std::cell::OnceCell::new();
+        let is_shared = |inode| shared.get_or_init(|| self.read_shared()).contains(&inode);
+        sockets.all(|socket| bound.contains(&socket.inode) || is_shared(socket.inode))
+    }
+
+    fn read_shared(&self) -> HashSet<u32> {
+        let Some(shared) = &self.shared else { return HashSet::new() };
+        let length = fstat(shared).map_or(0, |about| about.st_size.unsigned_abs().min(2 * LONGEST_SHARED));
+        let mut bytes = vec![0; length as usize];
+        let read = rustix::io::pread(shared, &mut bytes[..], 0).unwrap_or(0);
+        bytes[..read].as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+    }
+
+    /// Who has a socket bound to a file.
+    pub(super) fn of_file(&self, file: &Seen) -> Result<Owner, Errno> {
+        let (major, minor) = file_system(file.hold()).ok_or(Errno::ACCESS)?;
+        let file = BoundFile::new(major, minor, file.about.st_ino);
+        self.of(|socket| socket.file == Some(file))
+    }
+
+    /// Who has a socket bound to an abstract name.
+    pub(super) fn of_abstract_name(&self, name: &[u8]) -> Result<Owner, Errno> {
+        self.of(|socket| socket.abstract_name.as_deref() == Some(name))
+    }
+
+    fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool) -> Result<Owner, Errno> {
+        let listed = list(self.namespaces.own.as_ref())?;
+        let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
+        match self.namespaces.outside {
+            // Everything in a network namespace of the runtime's own belongs to sessions.
+            Some(_) if meant.peek().is_some() => Ok(Owner::Session),
+            Some(outside) => Ok(match list(Some(outside))?.iter().any(is_meant) {
+                true => Owner::Others,
+                false => Owner::Nobody,
+            }),
+            None if meant.peek().is_none() => Ok(Owner::Nobody),
+            // The kernel tells half of an inode's number: two files can look alike, and then all have to be ours.
+            None => Ok(match self.are_of_sessions(meant) {
+                true => Owner::Session,
+                false => Owner::Others,
+            }),
+        }
+    }
+}
+
+/// A kernel that cannot list sockets cannot tell whose they are.
+fn list(namespace: Option<&UnixSockets>) -> Result<Vec<UnixSocket>, Errno> {
+    namespace.ok_or(Errno::ACCESS)?.list().map_err(|_| Errno::ACCESS)
+}
+
+/// The device of the file system that a file is on. `stat` tells another one on some, for example on subvolumes of btrfs.
+fn file_system(hold: &OwnedFd) -> Option<(u32, u32)> {
+    let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", hold.as_raw_fd())).ok()?;
+    let mount = about.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let device = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ');
+        (words.next() == Some(mount)).then(|| words.nth(1)).flatten()
+    })?;
+    let (major, minor) = device.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+
+    fn owners() -> SocketOwners<'static> {
+        let own = UnixSockets::of_this_namespace().ok();
+        SocketOwners::new(Namespaces { own, outside: None }, None)
+    }
+
+    #[test]
+    fn a_socket_belongs_to_the_session_that_bound_it() {
+        let path = std::env::temp_dir().join(format!("windlass-owners-{}", std::process::id()));
+        let one = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        let owners = owners();
+        bind(&one, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        listen(&one, 1).unwrap();
+        let hold = open(&path, OFlags::PATH, Mode::empty()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let file = Seen::of(hold).unwrap();
+        assert_eq!(owners.of_file(&file), Ok(Owner::Others));
+        owners.note_bound(&one).unwrap();
+        assert_eq!(owners.of_file(&file), Ok(Owner::Session));
+        drop(one);
+        assert_eq!(owners.of_file(&file), Ok(Owner::Nobody));
+    }
+
+    #[test]
+    fn a_socket_of_another_session_of_the_runtime_can_be_reached() {
+        let list = rustix::fs::memfd_create("bound-sockets", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let session = || {
+            let own = UnixSockets::of_this_namespace().ok();
+            SocketOwners::new(Namespaces { own, outside: None }, list.try_clone().ok())
+        };
+        let (first, second) = (session(), session());
+        let name = format!("windlass-shared-{}", std::process::id());
+        let one = socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap();
+        first.note_bound(&socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap()).unwrap();
+        bind(&one, &SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap()).unwrap();
+        assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Others));
+        first.note_bound(&one).unwrap();
+        assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Session));
+    }
+
+    #[test]
+    fn an_abstract_name_belongs_to_the_session_that_bound_it() {
+        let name = format!("windlass-owners-{}", std::process::id());
+        let one = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        let owners = owners();
+        assert_eq!(owners.of_abstract_name(name.as_bytes()), Ok(Owner::Nobody));
+        bind(&one, &SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap()).unwrap();
+        listen(&one, 1).unwrap();
+        assert_eq!(owners.of_abstract_name(name.as_bytes()), Ok(Owner::Others));
+        owners.note_bound(&one).unwrap();
+        assert_eq!(owners.of_abstract_name(name.as_bytes()), Ok(Owner::Session));
+    }
+}
