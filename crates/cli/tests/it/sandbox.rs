@@ -296,6 +296,26 @@ fn supervised_work_goes_on(name: &str, owner: Owner) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
+#[test]
+fn a_socket_that_a_rule_names_can_be_used() {
+    let stage = Stage::new("named-socket", Owner::Myself);
+    let value =
+        |name: &str| stage.environment().iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+    for layers in [Layers::All, Layers::Landlock] {
+        for (variable, attempt) in
+            [("TMP_SOCKET", "local_socket_in_tmp"), ("WORK_SOCKET", "local_socket_in_workspace")]
+        {
+            let mut words = Confinement { layers, ..WORKSPACE }.words(&stage);
+            words.splice(2..2, ["--writable".to_owned(), value(variable).expect("it is given")]);
+            words.extend([stage.program(), "run".to_owned(), attempt.to_owned()]);
+            let output = stage.command(&words).output().expect("windlass starts");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let outcome = attempts::outcome_of(attempt, &said);
+            assert!(matches!(outcome, Some(Outcome::Escaped(_))), "{layers:?}, {variable}: {output:?}");
+        }
+    }
+}
+
 /// Its own sockets are told from those of others by the supervisor alone where the network is everybody's.
 #[test]
 fn sockets_of_its_own_work_where_the_network_is_open() {

@@ -5,7 +5,7 @@
 
 use super::place::Seen;
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::fstat;
+use rustix::fs::{fstat, makedev};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -91,27 +91,32 @@ impl<'a> SocketOwners<'a> {
     /// Who has a socket bound to a file.
     pub(super) fn of_file(&self, file: &Seen) -> Result<Owner, Errno> {
         let (major, minor) = file_system(file.hold()).ok_or(Errno::ACCESS)?;
+        let is_only_one =
+            file.about.st_dev == makedev(major, minor) && u32::try_from(file.about.st_ino).is_ok();
         let file = BoundFile::new(major, minor, file.about.st_ino);
-        self.of(|socket| socket.file == Some(file))
+        self.of(|socket| socket.file == Some(file), is_only_one)
     }
 
     /// Who has a socket bound to an abstract name.
     pub(super) fn of_abstract_name(&self, name: &[u8]) -> Result<Owner, Errno> {
-        self.of(|socket| socket.abstract_name.as_deref() == Some(name))
+        self.of(|socket| socket.abstract_name.as_deref() == Some(name), true)
     }
 
-    fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool) -> Result<Owner, Errno> {
+    /// The kernel tells half of an inode's number, and nothing of subvolumes: two files can look alike, and then every socket that
+    /// is bound to one of them has to be ours.
+    fn of(&self, is_meant: impl Fn(&UnixSocket) -> bool, is_only_one: bool) -> Result<Owner, Errno> {
         let listed = list(self.namespaces.own.as_ref())?;
         let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
+        let is_listed = meant.peek().is_some();
         match self.namespaces.outside {
             // Everything in a network namespace of the runtime's own belongs to sessions.
-            Some(_) if meant.peek().is_some() => Ok(Owner::Session),
-            Some(outside) => Ok(match list(Some(outside))?.iter().any(is_meant) {
-                true => Owner::Others,
-                false => Owner::Nobody,
+            Some(_) if is_listed && is_only_one => Ok(Owner::Session),
+            Some(outside) => Ok(match (list(Some(outside))?.iter().any(is_meant), is_listed) {
+                (true, _) => Owner::Others,
+                (false, true) => Owner::Session,
+                (false, false) => Owner::Nobody,
             }),
-            None if meant.peek().is_none() => Ok(Owner::Nobody),
-            // The kernel tells half of an inode's number: two files can look alike, and then all have to be ours.
+            None if !is_listed => Ok(Owner::Nobody),
             None => Ok(match self.are_of_sessions(meant) {
                 true => Owner::Session,
                 false => Owner::Others,

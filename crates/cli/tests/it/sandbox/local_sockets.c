@@ -3,6 +3,7 @@
 #include "attacks.h"
 #include <poll.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/un.h>
 
 #define WORD "echo-me"
@@ -54,6 +55,23 @@ ATTEMPT(local_name_bound_from_write_only_memory, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(outside("made"));
     must(bind(local(SOCK_STREAM), write_only(&to, sizeof to), sizeof to));
     if_there(outside("made"));
+}
+
+// ---- processes that the supervisor cannot look into ----
+
+ATTEMPT(local_address_of_undumpable_process, "unix", BOTH, ANYONE) {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    reach(given("TMP_SOCKET"));
+}
+// The kernel hides the memory of a program whose file its user cannot read.
+ATTEMPT(local_address_of_unreadable_program, "unix", BOTH, ANYONE) {
+    char *copy = prepared("program");
+    if (run("cp", text("%s/attacks", given("STAGE")), copy, NULL)) blocked();
+    must(chmod(copy, 0111));
+    char *said = output_of(copy, "run", "local_socket_in_tmp", NULL);
+    if (strstr(said, "ESCAPED")) escaped("such a program reached the outside");
+    errno = EACCES;
+    blocked();
 }
 
 // ---- races ----

@@ -40,15 +40,15 @@ const DO_NOT_WAIT: u32 = 0x40;
 
 impl SocketCall {
     pub(in crate::helper) fn perform(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
-        let address = self.peer.address();
         match &self.request {
-            Request::Connect => self.connect(caller, &address, patience),
-            Request::Send { data, flags } => self.send(caller, &address, (data, *flags), patience),
+            Request::Connect => self.connect(caller, patience),
+            Request::Send { data, flags } => self.send(caller, (data, *flags), patience),
         }
     }
 
-    fn connect(&self, caller: &Caller, address: &[u8], patience: Patience) -> Result<Opened, Errno> {
-        let connect = || caller.act(|| socket::connect(&self.socket, address));
+    fn connect(&self, caller: &Caller, patience: Patience) -> Result<Opened, Errno> {
+        let address = self.peer.address();
+        let connect = || caller.act(|| socket::connect(&self.socket, &address));
         let flags = fcntl_getfl(&self.socket)?;
         if patience == Patience::Endless {
             self.wait_for_connection(caller)?;
@@ -95,13 +95,13 @@ impl SocketCall {
     fn send(
         &self,
         caller: &Caller,
-        address: &[u8],
         (data, flags): (&[u8], u32),
         patience: Patience,
     ) -> Result<Opened, Errno> {
+        let address = self.peer.address();
         let may_wait = flags & DO_NOT_WAIT == 0 && !fcntl_getfl(&self.socket)?.contains(OFlags::NONBLOCK);
         let now = if patience == Patience::None { flags | DO_NOT_WAIT } else { flags };
-        match caller.act(|| socket::send_to(&self.socket, data, now, address)) {
+        match caller.act(|| socket::send_to(&self.socket, data, now, &address)) {
             Err(Errno::AGAIN) if may_wait && patience == Patience::None => Ok(Opened::Later),
             answer => answer.map(Opened::Count),
         }

@@ -104,7 +104,7 @@ impl Judge<'_> {
         match family {
             AddressFamily::UNIX => self.unix_peer(notice, operation, address),
             AddressFamily::INET | AddressFamily::INET6 => {
-                let refused = self.internet(operation, internet_address(&address));
+                let refused = self.internet(operation, internet_address(&address, operation));
                 Ok(refused.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
             }
             _ => Ok(Verdict::Allowed(Peer::Address(address))),
@@ -239,13 +239,16 @@ fn family_of(address: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(address.get(..2)?.try_into().ok()?))
 }
 
-fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
-    /// Where something is sent to, the kernel takes an address of no family for one of this kind.
-    const INET: [u16; 2] = [0, 2];
+/// `None`: it leads nowhere.
+fn internet_address(bytes: &[u8], operation: Operation) -> Option<SocketAddr> {
+    const NO_FAMILY: u16 = 0;
+    const INET: u16 = 2;
     const INET6: u16 = 10;
+    // The kernel sends to an address of no family as to one of this kind. Connecting to one dissolves a connection.
+    let is_inet = |family| family == INET || family == NO_FAMILY && operation == Operation::Send;
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
     let address = match family_of(bytes)? {
-        family if INET.contains(&family) => {
+        family if is_inet(family) => {
             let octets: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
             IpAddr::V4(Ipv4Addr::from(octets))
         }
@@ -287,10 +290,18 @@ mod tests {
         assert_eq!(unix_name(b"\x01"), None);
     }
 
+    #[test]
+    fn an_address_of_no_family_is_sent_to_and_dissolves_a_connection() {
+        let address = [0, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let expected = Some("127.0.0.1:80".parse().unwrap());
+        assert_eq!(internet_address(&address, Operation::Send), expected);
+        assert_eq!(internet_address(&address, Operation::Connect), None);
+    }
+
     proptest! {
         #[test]
         fn no_address_is_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..130)) {
-            let _ = (unix_name(&bytes), internet_address(&bytes));
+            let _ = (unix_name(&bytes), internet_address(&bytes, Operation::Send));
         }
     }
 }
