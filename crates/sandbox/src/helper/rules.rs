@@ -29,20 +29,22 @@ pub(super) fn enforce_landlock(order: &Order) -> Result<(), Failure> {
         Some(_) => Rights::WRITE.and(Rights::READ).and(Rights::EXECUTE),
         None => Rights::WRITE,
     };
+    // The supervisor connects for the command. A message for another socket can be sent past it, with `sendmsg`.
+    let handled = handled.and(Rights::REACH_SOCKETS);
     let no_tcp = !order.own_network && order.network != NetworkKind::On;
     let beyond = Beyond { no_tcp, scoped: true };
-    let rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
+    let mut rules = Ruleset::over(handled, beyond, Version(order.landlock)).map_err(failed)?;
     let shared = common(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::empty()));
     // Places of the plan are without links. One that has some by now is somewhere else.
     let planned = planned(order).into_iter().map(|(path, rights)| (path, rights, ResolveFlags::NO_SYMLINKS));
     for (path, rights, how) in planned.chain(shared) {
-        allow(&rules, (&path, how), rights)
+        allow(&mut rules, (&path, how), rights)
             .map_err(|errno| Failure { place: path.display().to_string(), ..failed(errno) })?;
     }
     rules.enforce().map_err(failed)
 }
 
-fn allow(rules: &Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) -> Result<(), Errno> {
+fn allow(rules: &mut Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) -> Result<(), Errno> {
     let place = match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), how) {
         Ok(place) => place,
         // What is not there, or not for us, needs no rule.
@@ -50,7 +52,7 @@ fn allow(rules: &Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights) ->
         Err(errno) => return Err(errno),
     };
     let is_directory = FileType::from_raw_mode(fstat(&place)?.st_mode).is_dir();
-    rules.allow(place, if is_directory { rights } else { rights.of_files() })
+    rules.allow(place, if is_directory { rights.of_directories() } else { rights.of_files() })
 }
 
 fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
@@ -59,7 +61,8 @@ fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
         allowed.push((path.clone(), Rights::READ.and(Rights::EXECUTE)));
     }
     let writable = order.rulings.iter().filter(|ruling| ruling.access == Access::Write);
-    allowed.extend(writable.map(|ruling| (ruling.path.clone(), Rights::WRITE)));
+    let rights = Rights::WRITE.and(Rights::REACH_SOCKETS);
+    allowed.extend(writable.map(|ruling| (ruling.path.clone(), rights)));
     allowed
 }
 

@@ -1,9 +1,13 @@
 //! Landlock: what a process and all that it starts may do with files, ports and each other, by the kernel's own rules and
 //! without privilege. Rules only ever add up to what is allowed: nothing below an allowed directory can be taken away.
 
-use super::call::call;
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use landlock::{
+    AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, Scope,
+};
+use rustix::fd::AsFd;
 use rustix::io::Errno;
+use std::error::Error;
 
 /// The version of the interface that the kernel offers; 0: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +38,11 @@ impl Rights {
         Self(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13);
     /// All that changes anything.
     pub const WRITE: Self = Self::WRITE_INTO.and(Self::CHANGE_TREE);
+    /// Connecting to a socket at a path whose server is bound by other rules, or by none. Of what is allowed below a directory this
+    /// is never a part: a socket has to be allowed by itself.
+    pub const REACH_SOCKETS: Self = Self(1 << 16);
     /// Of a file that is no directory, only these mean anything.
-    const OF_FILES: Self = Self(1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15);
+    const OF_FILES: Self = Self(1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 | 1 << 16);
 
     /// Both.
     pub const fn and(self, other: Self) -> Self {
@@ -47,6 +54,11 @@ impl Rights {
         Self(self.0 & Self::OF_FILES.0)
     }
 
+    /// Those that mean something for a directory and all that is below it.
+    pub const fn of_directories(self) -> Self {
+        Self(self.0 & !Self::REACH_SOCKETS.0)
+    }
+
     /// Those that this version knows.
     const fn known_to(self, version: Version) -> Self {
         let bits = match version.0 {
@@ -54,7 +66,8 @@ impl Rights {
             1 => 13,
             2 => 14,
             3 | 4 => 15,
-            _ => 16,
+            5..=8 => 16,
+            _ => 17,
         };
         Self(self.0 & ((1 << bits) - 1))
     }
@@ -72,64 +85,87 @@ pub struct Beyond {
 /// Rules that are being collected.
 #[derive(Debug)]
 pub struct Ruleset {
-    fd: OwnedFd,
+    rules: RulesetCreated,
     version: Version,
     handled: Rights,
-}
-
-/// The kernel's `struct landlock_ruleset_attr`.
-#[repr(C)]
-struct RulesetAttributes {
-    files: u64,
-    network: u64,
-    scoped: u64,
-}
-
-/// The kernel's `struct landlock_path_beneath_attr`.
-#[repr(C, packed)]
-struct PathAttributes {
-    allowed: u64,
-    parent: i32,
 }
 
 impl Ruleset {
     /// Rules over these rights: what no rule allows is refused.
     pub fn over(handled: Rights, beyond: Beyond, version: Version) -> Result<Self, Errno> {
         let handled = handled.known_to(version);
-        let tcp = if beyond.no_tcp && version >= Version(4) { 0b11 } else { 0 };
-        let scoped = if beyond.scoped && version >= Version(6) { 0b11 } else { 0 };
-        let attributes = RulesetAttributes { files: handled.0, network: tcp, scoped };
-        let size = match version.0 {
-            0..=3 => 8_usize,
-            4 | 5 => 16,
-            _ => 24,
-        };
-        // SAFETY: the structure is at least as large as the size that is given, which is that of the version; the answer
-        // is a descriptor that nobody else owns.
-        unsafe {
-            let fd = call!(libc::SYS_landlock_create_ruleset, &raw const attributes, size, 0)?;
-            Ok(Self { fd: OwnedFd::from_raw_fd(fd as i32), version, handled })
+        // Nothing is asked for that the version does not know, so nothing may be left out silently.
+        let mut rules = landlock::Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        rules = rules.handle_access(handled.bits()).map_err(|error| errno(&error))?;
+        if beyond.no_tcp && version >= Version(4) {
+            rules = rules
+                .handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)
+                .map_err(|error| errno(&error))?;
         }
+        if beyond.scoped && version >= Version(6) {
+            rules = rules.scope(Scope::AbstractUnixSocket | Scope::Signal).map_err(|error| errno(&error))?;
+        }
+        let rules = rules.create().map_err(|error| errno(&error))?;
+        Ok(Self { rules, version, handled })
     }
 
     /// Allows these rights at this file or directory and everything below.
-    pub fn allow(&self, at: impl AsFd, rights: Rights) -> Result<(), Errno> {
-        const PATH_BENEATH: u32 = 1;
-        let allowed = rights.known_to(self.version).0 & self.handled.0;
-        if allowed == 0 {
+    pub fn allow(&mut self, at: impl AsFd, rights: Rights) -> Result<(), Errno> {
+        let allowed = Rights(rights.known_to(self.version).0 & self.handled.0);
+        if allowed == Rights::NONE {
             return Ok(());
         }
-        let attributes = PathAttributes { allowed, parent: at.as_fd().as_raw_fd() };
-        // SAFETY: the structure is the one that this kind of rule takes.
-        unsafe {
-            call!(libc::SYS_landlock_add_rule, self.fd.as_raw_fd(), PATH_BENEATH, &raw const attributes, 0)
-        }
-        .map(drop)
+        let rule = PathBeneath::new(at.as_fd(), allowed.bits());
+        (&mut self.rules).add_rule(rule).map_err(|error| errno(&error)).map(drop)
     }
 
-    /// Binds this process, and all that it becomes or starts, by the rules. It must not be able to gain privileges.
+    /// Binds this process, and all that it becomes or starts, by the rules. It can gain no privileges from then on.
     pub fn enforce(self) -> Result<(), Errno> {
-        // SAFETY: takes a descriptor and no memory.
-        unsafe { call!(libc::SYS_landlock_restrict_self, self.fd.as_raw_fd(), 0) }.map(drop)
+        self.rules.restrict_self().map_err(|error| errno(&error)).map(drop)
+    }
+}
+
+impl Rights {
+    fn bits(self) -> BitFlags<AccessFs> {
+        BitFlags::from_bits_truncate(self.0)
+    }
+}
+
+/// The kernel's own reason, if it is one.
+fn errno(error: &RulesetError) -> Errno {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(errno) = error.downcast_ref().and_then(Errno::from_io_error) {
+            return errno;
+        }
+        cause = error.source();
+    }
+    Errno::OPNOTSUPP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_knows_the_rights_that_came_up_to_it() {
+        let all = Rights(u64::MAX);
+        for (version, count) in [(0, 0), (1, 13), (2, 14), (3, 15), (4, 15), (5, 16), (8, 16), (9, 17)] {
+            let known = all.known_to(Version(version));
+            assert_eq!(known.0.count_ones(), count, "{version}");
+            assert_eq!(known.bits().bits(), known.0, "the same bits mean the same there");
+        }
+    }
+
+    #[test]
+    fn the_kernels_reason_is_found_in_an_error() {
+        let mut rules = match Ruleset::over(Rights::WRITE, Beyond::default(), Version(1)) {
+            Ok(rules) => rules,
+            // Switched off, or not there.
+            Err(errno) => return assert_eq!(errno, Errno::OPNOTSUPP),
+        };
+        // A pipe is on no file system that could be ruled over.
+        let (pipe, _) = rustix::pipe::pipe().unwrap();
+        assert_eq!(rules.allow(&pipe, Rights::WRITE_INTO), Err(Errno::BADFD));
     }
 }
