@@ -179,14 +179,15 @@ const ADDRESSES: &[Told] = &[
     told(n::SENDTO, Operation::Send, Subject::Sent),
     told(n::BIND, Operation::MakeNode, Subject::Bound),
 ];
-/// Priorities and processors of a process by its number, where processes of others have numbers, too.
+/// Priorities and processors of a process by its number, where processes of others have numbers, too. Refusals are not reported:
+/// the kernel would say the same of most of them.
 const PRIORITIES: &[Told] = &[
-    told(n::SETPRIORITY, Operation::ChangePriority, Subject::Process { argument: 1 }),
-    told(n::IOPRIO_SET, Operation::ChangePriority, Subject::Process { argument: 1 }),
-    told(n::SCHED_SETSCHEDULER, Operation::ChangePriority, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETPARAM, Operation::ChangePriority, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETATTR, Operation::ChangePriority, Subject::Process { argument: 0 }),
-    told(n::SCHED_SETAFFINITY, Operation::ChangePriority, Subject::Process { argument: 0 }),
+    told(n::SETPRIORITY, Operation::ChangeAttributes, Subject::Process { argument: 1 }),
+    told(n::IOPRIO_SET, Operation::ChangeAttributes, Subject::Process { argument: 1 }),
+    told(n::SCHED_SETSCHEDULER, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETPARAM, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETATTR, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
+    told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
 ];
 const SOCKETS: Told = told(n::SOCKET, Operation::Socket, Subject::Family { argument: 0 });
 

@@ -78,8 +78,6 @@ operations! {
     Send = "send",
     /// Making a socket.
     Socket = "socket",
-    /// Changing the priority of a process.
-    ChangePriority = "change priority",
     /// Anything that was refused after there were too many different things to list.
     More = "more",
 }

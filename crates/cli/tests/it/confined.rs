@@ -2,6 +2,7 @@
 //! about them is different.
 
 mod rules;
+mod sockets;
 
 use std::fs;
 use std::net::TcpListener;
@@ -353,7 +354,14 @@ except OSError as error:
     let free = ["run", "-C", quarters.work.to_str().unwrap(), "--", "python3", "-c", script];
     assert!(quarters.home.seen(&free).stdout.contains("answered b'HTTP"), "it answers others");
     let seen = quarters.run("all", "workspace-write", &["--", "python3", "-c", script]);
-    assert!(matches!(seen.stdout.trim(), "answered b''" | "cut off"), "{seen:?}");
+    assert!(seen.stderr.contains("a socket of a program outside"), "{seen:?}");
+    // A rule can let a command connect. The server still does nothing for it.
+    let named = socket.to_str().unwrap();
+    for layers in LAYERS {
+        let seen =
+            quarters.run(layers, "workspace-write", &["--writable", named, "--", "python3", "-c", script]);
+        assert!(matches!(seen.stdout.trim(), "answered b''" | "cut off"), "{layers}: {seen:?}");
+    }
     server.kill().unwrap();
     server.wait().unwrap();
 }
