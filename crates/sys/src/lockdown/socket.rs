@@ -9,14 +9,18 @@ use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// Copies a descriptor of another thread. `process` is the process that the thread belongs to.
-pub fn copy_descriptor(thread: Pid, process: Pid, number: i32) -> Result<OwnedFd, Errno> {
+/// Copies a descriptor of another thread. `process` tells the process that the thread belongs to, where that is needed.
+pub fn copy_descriptor(
+    thread: Pid,
+    process: impl FnOnce() -> Result<Pid, Errno>,
+    number: i32,
+) -> Result<OwnedFd, Errno> {
     // A thread can have a table of descriptors of its own, and its process can have lost its first thread.
     const THREAD: u32 = libc::PIDFD_THREAD;
     let pid = |pid: Pid| rustix::process::Pid::from_raw(pid.raw()).ok_or(Errno::SRCH);
     let holder = match pidfd_open(pid(thread)?, PidfdFlags::from_bits_retain(THREAD)) {
         // Kernels before 6.9 know processes only.
-        Err(Errno::INVAL) => pidfd_open(pid(process)?, PidfdFlags::empty()),
+        Err(Errno::INVAL) => pidfd_open(pid(process()?)?, PidfdFlags::empty()),
         answer => answer,
     }?;
     pidfd_getfd(&holder, number, PidfdGetfdFlags::empty())
@@ -49,11 +53,11 @@ mod tests {
         let (one, other) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
         let own = Pid::of_this_process();
-        let copy = copy_descriptor(own, own, one.as_raw_fd()).unwrap();
+        let copy = copy_descriptor(own, || Ok(own), one.as_raw_fd()).unwrap();
         assert_eq!(send_to(&copy, b"word", 0, b""), Ok(4));
         let mut bytes = [0; 8];
         assert_eq!(rustix::io::read(&other, &mut bytes), Ok(4));
-        assert_eq!(copy_descriptor(own, own, 1 << 20).unwrap_err(), Errno::BADF);
+        assert_eq!(copy_descriptor(own, || Ok(own), 1 << 20).unwrap_err(), Errno::BADF);
     }
 
     #[test]

@@ -49,6 +49,8 @@ impl Judge<'_> {
     pub(super) fn sent(&self, notice: &Notice, operation: Operation) -> Judged {
         /// Longer messages than the kernel takes, and more than a stream has to take at once.
         const LONGEST: u64 = 1 << 20;
+        /// `MSG_ZEROCOPY`; programs copy where it fails.
+        const WITHOUT_COPY: u32 = 0x400_0000;
         let (socket, family) = caller_socket(notice)?;
         let kind = socket_type(&socket)?;
         let mut address = address_at(notice, 4)?;
@@ -60,16 +62,17 @@ impl Judge<'_> {
                 (_, Err(_)) => return Err(Errno::OPNOTSUPP.into()),
             }
         }
-        let length = notice.arguments[2];
+        let (length, flags) = (notice.arguments[2], notice.arguments[3] as u32);
+        // The kernel would send from our memory later, when there is something else in it.
+        if flags & WITHOUT_COPY != 0 {
+            return Err(Errno::NOBUFS.into());
+        }
         if length > LONGEST && kind != SocketType::STREAM {
             return Err(Errno::MSGSIZE.into());
         }
         let data = || bytes_at(notice, notice.arguments[1], length.min(LONGEST) as usize);
         Ok(match self.peer(notice, operation, (family, address))? {
-            Verdict::Allowed(peer) => {
-                let flags = notice.arguments[3] as u32;
-                carried_out(socket, peer, Request::Send { data: data()?, flags })
-            }
+            Verdict::Allowed(peer) => carried_out(socket, peer, Request::Send { data: data()?, flags }),
             Verdict::Answered(answer) => answer,
         })
     }
@@ -188,7 +191,7 @@ fn foreign(operation: Operation, target: String) -> Answer {
 
 /// The socket in the first argument, and its family.
 fn caller_socket(notice: &Notice) -> Result<(OwnedFd, AddressFamily), Missing> {
-    let process = Caller::of(notice.pid)?.process;
+    let process = || Caller::of(notice.pid).map(|caller| caller.process);
     let socket = copy_descriptor(notice.pid, process, notice.arguments[0] as i32)?;
     let family = socket_domain(&socket)?;
     Ok((socket, family))
