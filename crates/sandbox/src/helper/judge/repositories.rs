@@ -30,7 +30,13 @@ const LARGEST_INDEX: u64 = 256 << 20;
 
 /// Indexes that were read, by their paths, with what told that they had not changed since.
 #[derive(Default)]
-pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, (Stamp, Rc<Option<Index>>)>>);
+pub(in crate::helper) struct ReadIndexes(RefCell<HashMap<PathBuf, ReadIndex>>);
+
+/// One of them. No index: it cannot be understood.
+struct ReadIndex {
+    stamp: Stamp,
+    index: Rc<Option<Index>>,
+}
 
 /// Inode, size, and times of the last change of content and of status.
 type Stamp = (u64, i64, i64, i64, i64, i64);
@@ -54,11 +60,11 @@ impl ReadIndexes {
             about.st_ctime_nsec as i64,
         );
         let mut read = self.0.borrow_mut();
-        if let Some((_, index)) = read.get(path).filter(|(known, _)| *known == stamp) {
-            return Rc::clone(index);
+        if let Some(known) = read.get(path).filter(|known| known.stamp == stamp) {
+            return Rc::clone(&known.index);
         }
         let index = Rc::new(bytes_of(file).and_then(|bytes| Index::read(&bytes)));
-        read.insert(path.to_owned(), (stamp, Rc::clone(&index)));
+        read.insert(path.to_owned(), ReadIndex { stamp, index: Rc::clone(&index) });
         index
     }
 }
