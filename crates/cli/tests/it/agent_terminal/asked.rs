@@ -182,7 +182,7 @@ async fn questions_of_other_peoples_tools_are_answered() {
 }
 
 /// Asks to leave the sandbox, with these further arguments.
-fn escalated_with(more: serde_json::Value) -> Reply {
+fn escalated_with(more: &serde_json::Value) -> Reply {
     let mut arguments = json!({ "cmd": "echo x >> ran", "sandbox_permissions": "require_escalated", "justification": "it must" });
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     call("exec_command", arguments)
@@ -194,9 +194,9 @@ async fn always_holds_for_the_same_command_in_the_same_circumstances_only() {
     let stage = Stage::new(
         "always",
         vec![
-            always(escalated_with(json!({}))),
-            always(escalated_with(json!({}))),
-            always(escalated_with(other)),
+            always(escalated_with(&json!({}))),
+            always(escalated_with(&json!({}))),
+            always(escalated_with(&other)),
             turn(|request| {
                 assert!(request.last_result().contains("declined"), "{}", request.last_result());
                 say("Twice.")
