@@ -45,6 +45,8 @@ class ServerTest(unittest.IsolatedAsyncioTestCase):
     async def server(self, listen: str, *words: str) -> AsyncIterator[str]:
         """A server that listens, by its address."""
         program = os.environ["WINDLASS"]
+        if listen.startswith("ws:") and "--ws-token-file" not in words:
+            words = (*words, "--insecure-loopback")
         pipe = asyncio.subprocess.PIPE
         child = await asyncio.create_subprocess_exec(
             program, "app-server", "--listen", listen, *words,

@@ -39,6 +39,7 @@ export async function connectTo(t: TestContext, url: string, options: ConnectOpt
 /** A server that listens, by its address. It ends with the test. */
 export async function serve(t: TestContext, place: string, listen: string, ...words: string[]): Promise<string> {
   const program = process.env["WINDLASS"] ?? assert.fail("WINDLASS names no program");
+  if (listen.startsWith("ws:") && !words.includes("--ws-token-file")) words.push("--insecure-loopback");
   const server = spawn(program, ["app-server", "--listen", listen, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
     env: environment(place),

@@ -153,6 +153,12 @@ fn hint(error: &Error) -> Option<&'static str> {
                 "use 127.0.0.1, or say --allow-remote and ask for a token if others are meant to reach it",
             );
         }
+        Some(BindError::OpenLoopback { .. }) => {
+            return Some(
+                "ask for a token with --ws-token-file, listen on unix://PATH, which only you can open, or say \
+                 --insecure-loopback for a client that cannot send a token",
+            );
+        }
         Some(BindError::OpenToAll { .. }) => return Some("ask for a token with --ws-token-file"),
         _ => {}
     }

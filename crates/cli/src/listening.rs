@@ -26,12 +26,14 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     }
     let gate =
         Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
-    if matches!((&listen, &gate.access), (Listen::WebSocket(_), Access::Open)) {
-        eprintln!(
-            "windlass: whoever can reach this address can run commands here; --ws-token-file asks for a token"
-        );
+    if matches!((&listen, &gate.access), (Listen::WebSocket(_), Access::Open)) && words.insecure_loopback {
+        eprintln!("windlass: any process of this user can run commands here: no token is asked for");
     }
-    let reach = if words.allow_remote { Reach::Network } else { Reach::Loopback };
+    let reach = match (words.allow_remote, words.insecure_loopback) {
+        (true, _) => Reach::Network,
+        (false, true) => Reach::OpenLoopback,
+        (false, false) => Reach::Loopback,
+    };
     Ok(Listener::bind(&listen, gate, reach).await?)
 }
 

@@ -63,6 +63,7 @@ pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
 pub use windlass_sys::evidence::{Endpoint, InputKind};
 pub use windlass_sys::limits::ProcessLimits;
+pub use windlass_sys::peer;
 pub use windlass_sys::process::How;
 pub use windlass_sys::pty::Size;
 pub use windlass_sys::signal::Signal;

@@ -182,8 +182,10 @@ pub struct Gate {
 /// From where a server may be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// From this machine.
+    /// From this machine, by callers that show a token.
     Loopback,
+    /// From this machine, with or without a token.
+    OpenLoopback,
     /// From wherever its address can be.
     Network,
 }

@@ -151,7 +151,7 @@ impl Door {
 
     /// Somebody who calls.
     pub async fn knock(&self) -> io::Result<Caller> {
-        Ok(Caller { stream: crate::stranger::accept(&self.listener).await? })
+        Ok(Caller { stream: crate::caller::accept(&self.listener).await? })
     }
 }
 

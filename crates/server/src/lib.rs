@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod caller;
 pub mod client;
 pub mod exec;
 mod failure;
@@ -16,7 +17,6 @@ pub mod mcp;
 mod outbox;
 mod pipe;
 mod spill;
-mod stranger;
 mod unread;
 
 pub use self::jsonrpc::listen;

@@ -15,6 +15,7 @@ pub mod guardian;
 pub mod limits;
 pub mod lockdown;
 pub mod mark;
+pub mod peer;
 pub mod pipes;
 pub mod probe;
 pub mod process;

@@ -30,11 +30,15 @@ pub(crate) struct ExecServe {
 }
 
 const EXEC_SERVER_EXAMPLES: &str = "\
-Without --listen it serves WebSockets on a free port of 127.0.0.1. The first line on standard output
-is the address to connect to. Commands may touch whatever this user may, unless their clients say less.
+Without --listen it serves one client on standard input and output. Elsewhere the first line on
+standard output is the address to connect to. Commands may touch whatever this user may, unless
+their clients say less.
 
 Examples:
-  windlass exec-server
-  CODEX_EXEC_SERVER_URL=ws://127.0.0.1:41561 codex
+  windlass exec-server                              one client on standard input and output
+  windlass exec-server --listen unix:///run/user/1000/exec.sock
   windlass exec-server --listen ws://127.0.0.1:8788 --ws-token-file token
-  windlass exec-server --stdio                      one client on standard input and output";
+
+Codex cannot send a token. For it, and only on a machine whose other processes you trust:
+  windlass exec-server --listen ws://127.0.0.1:0 --insecure-loopback
+  CODEX_EXEC_SERVER_URL=ws://127.0.0.1:41561 codex";

@@ -52,6 +52,10 @@ pub(crate) struct ListenWords {
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
 
+    /// Serve a loopback address without a token: any process of this user can then run commands here
+    #[arg(long, conflicts_with = "allow_remote")]
+    pub(crate) insecure_loopback: bool,
+
     /// Let --listen take an address that other machines can reach; asks for a token
     #[arg(long)]
     pub(crate) allow_remote: bool,

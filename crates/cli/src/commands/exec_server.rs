@@ -2,7 +2,6 @@
 //! client goes or somebody ends it.
 
 use std::ffi::OsStr;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -25,8 +24,7 @@ const MOST_RUNNING: usize = 16 * 1024;
 /// Serves until it is over, and leaves nothing running.
 pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
-    let anywhere = Listen::WebSocket(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    let listener = listening::bind(&order.listening, anywhere).await?;
+    let listener = listening::bind(&order.listening, Listen::Stdio).await?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let engine = engine(store, &order, &config)?;

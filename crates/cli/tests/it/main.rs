@@ -21,6 +21,7 @@ mod limits;
 mod log;
 mod mcp;
 mod packages;
+mod perimeter;
 mod portable;
 mod private;
 mod provider;

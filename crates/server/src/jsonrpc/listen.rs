@@ -19,6 +19,7 @@ use super::door::{Door, Stream};
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
+use crate::caller;
 use crate::gate::{Access, Called, Gate, Reach};
 use crate::pipe::Pipe;
 
@@ -81,6 +82,12 @@ pub enum BindError {
     /// Others could reach it, and it would let everybody in.
     #[error("{address} can be reached from other machines, and no token is asked for")]
     OpenToAll {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Every process of this machine could reach it, and no token is asked for.
+    #[error("any process on this machine could run commands through {address}: no token is asked for")]
+    OpenLoopback {
         /// The address.
         address: SocketAddr,
     },
@@ -172,12 +179,14 @@ impl Listener {
 }
 
 async fn bind(address: SocketAddr, access: &Access, reach: Reach) -> Result<TcpListener, BindError> {
-    if !address.ip().is_loopback() {
-        match (reach, access) {
-            (Reach::Loopback, _) => return Err(BindError::NotLoopback { address }),
-            (Reach::Network, Access::Open) => return Err(BindError::OpenToAll { address }),
-            (Reach::Network, _) => {}
+    match (reach, access) {
+        (Reach::Loopback, Access::Open) if address.ip().is_loopback() => {
+            return Err(BindError::OpenLoopback { address });
         }
+        _ if address.ip().is_loopback() => {}
+        (Reach::Loopback | Reach::OpenLoopback, _) => return Err(BindError::NotLoopback { address }),
+        (Reach::Network, Access::Open) => return Err(BindError::OpenToAll { address }),
+        (Reach::Network, _) => {}
     }
     TcpListener::bind(address).await.map_err(|error| BindError::Refused { address, error })
 }
@@ -224,6 +233,9 @@ trait Entrance {
 
     /// The next client.
     fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// Whether the process behind a connection is served at all. May take long, so each connection asks for itself.
+    fn may_call(stream: &Self::Stream, access: &Access) -> impl Future<Output = bool> + Send;
 }
 
 impl Entrance for TcpListener {
@@ -231,6 +243,10 @@ impl Entrance for TcpListener {
 
     async fn next(&self) -> io::Result<TcpStream> {
         self.accept().await.map(|(stream, _)| prepared(stream))
+    }
+
+    async fn may_call(stream: &TcpStream, access: &Access) -> bool {
+        caller::may_call(stream, access).await
     }
 }
 
@@ -240,10 +256,15 @@ impl Entrance for Place {
     async fn next(&self) -> io::Result<UnixStream> {
         self.accept().await
     }
+
+    /// Confined callers are turned away when they are accepted.
+    async fn may_call(_: &UnixStream, _: &Access) -> bool {
+        true
+    }
 }
 
-async fn serve_sockets<D: Dialect + 'static>(
-    entrance: impl Entrance,
+async fn serve_sockets<E: Entrance + 'static, D: Dialect + 'static>(
+    entrance: E,
     (door, dialects): (Arc<Door>, Dialects<impl Fn(Peer, Via) -> D + Send + Sync + 'static>),
     stop: impl Future<Output = ()> + Send,
 ) {
@@ -257,7 +278,7 @@ async fn serve_sockets<D: Dialect + 'static>(
             Some(_) = connections.join_next() => {}
             stream = entrance.next(), if connections.len() < CONNECTION_LIMIT => match stream {
                 Ok(stream) => {
-                    let connection = converse(stream, (Arc::clone(&door), Arc::clone(&dialects)), over.clone());
+                    let connection = converse::<E, D>(stream, (Arc::clone(&door), Arc::clone(&dialects)), over.clone());
                     drop(connections.spawn(connection));
                 }
                 Err(_) => out_of_descriptors().await,
@@ -275,13 +296,15 @@ async fn out_of_descriptors() {
 }
 
 /// One connection, from the first byte to its end.
-async fn converse<S: Stream, D: Dialect + 'static>(
-    stream: S,
+async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
+    stream: E::Stream,
     (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
     over: CancellationToken,
 ) {
+    let open =
+        async { if E::may_call(&stream, &door.gate.access).await { door.open(stream).await } else { None } };
     let opened = tokio::select! {
-        opened = door.open(stream) => opened,
+        opened = open => opened,
         () = over.cancelled() => None,
     };
     let Some((source, sink, unread)) = opened else { return };

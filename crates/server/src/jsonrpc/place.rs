@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::stranger;
+use crate::caller;
 
 /// How many clients may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -77,7 +77,7 @@ impl Place {
     }
 
     pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
-        stranger::accept(&self.listener).await
+        caller::accept(&self.listener).await
     }
 }
 

@@ -29,6 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::caller;
 use crate::gate::{Access, Reach, plain, unauthorized};
 
 /// Where the protocol is spoken.
@@ -87,7 +88,7 @@ pub enum ListenError {
 ///
 /// When it reaches further than it may, or is taken.
 pub async fn listen(address: SocketAddr, reach: Reach) -> Result<TcpListener, ListenError> {
-    if reach == Reach::Loopback && !address.ip().is_loopback() {
+    if reach != Reach::Network && !address.ip().is_loopback() {
         return Err(ListenError::NotLoopback { address });
     }
     TcpListener::bind(address).await.map_err(|error| ListenError::Refused { address, error })
@@ -172,6 +173,9 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// One connection, until its client closes it or we are told to stop.
 async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over: CancellationToken) {
+    if !caller::may_call(&stream, &door.access).await {
+        return;
+    }
     // Without this an answer may wait for the client's acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {

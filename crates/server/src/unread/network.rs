@@ -15,13 +15,43 @@ use super::EVERY;
 pub(crate) async fn nobody_reads(ours: SocketAddr, theirs: SocketAddr) {
     loop {
         match look_at(theirs, ours) {
-            Ok(Seen::Shut(halves)) if halves & READING != 0 => return,
-            Ok(Seen::Nobody) => return std::future::pending().await,
+            Ok(Seen::Socket(socket)) if socket.shut & READING != 0 => return,
+            Ok(Seen::Nobody | Seen::Nothing) => return std::future::pending().await,
             // Descriptors or memory may be short for a moment.
-            Ok(Seen::Shut(_)) | Err(_) => {}
+            Ok(Seen::Socket(_)) | Err(_) => {}
         }
         // timer: nothing tells when it happens.
         tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// The user and the number of a socket of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    /// The user whose process made it.
+    pub(crate) user: u32,
+    /// Its number in the kernel's file system of sockets.
+    pub(crate) inode: u64,
+}
+
+/// What is known of the owner of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owned {
+    /// A process of this machine has it open.
+    By(Owner),
+    /// There is no such socket in this network, or its owner has closed it.
+    Gone,
+    /// The kernel does not tell.
+    Untold,
+}
+
+/// The owner of the TCP socket at this address, connected to that one.
+pub(crate) fn owner(at: SocketAddr, to: SocketAddr) -> Owned {
+    match look_at(at, to) {
+        // A socket that was closed before all of it was read lives on without a number.
+        Ok(Seen::Socket(socket)) if socket.owner.inode != 0 => Owned::By(socket.owner),
+        Ok(Seen::Socket(_) | Seen::Nobody) => Owned::Gone,
+        Ok(Seen::Nothing) | Err(_) => Owned::Untold,
     }
 }
 
@@ -31,10 +61,20 @@ const READING: u8 = 1;
 /// What this machine knows about a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Which of its halves are shut.
-    Shut(u8),
-    /// There is none such, or nobody says.
+    /// It is there.
+    Socket(Socket),
+    /// There is none such.
     Nobody,
+    /// The kernel does not tell us of sockets.
+    Nothing,
+}
+
+/// What the kernel tells of a socket, as far as we ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Socket {
+    /// Which of its halves are shut.
+    shut: u8,
+    owner: Owner,
 }
 
 /// Looks at the TCP socket at this address, connected to that one.
@@ -45,7 +85,7 @@ fn look_at(at: SocketAddr, to: SocketAddr) -> Result<Seen, Errno> {
     let kernel = match socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol) {
         // A machine without it, or a rule that forbids it.
         Err(Errno::AFNOSUPPORT | Errno::PROTONOSUPPORT | Errno::PERM | Errno::ACCESS) => {
-            return Ok(Seen::Nobody);
+            return Ok(Seen::Nothing);
         }
         kernel => kernel?,
     };
@@ -53,7 +93,7 @@ fn look_at(at: SocketAddr, to: SocketAddr) -> Result<Seen, Errno> {
     let mut answer = [0; ANSWER_LIMIT];
     // It is there by the time the question is sent.
     let (count, _) = recv(&kernel, &mut answer, RecvFlags::empty())?;
-    Ok(told(&answer[..count]).map_or(Seen::Nobody, Seen::Shut))
+    Ok(told(&answer[..count]).map_or(Seen::Nobody, Seen::Socket))
 }
 
 /// What one socket is told in fits several times.
@@ -107,18 +147,22 @@ fn padded(address: &[u8; 4]) -> [u8; 16] {
     whole
 }
 
-/// The shut halves in an answer; none where it is a refusal.
-fn told(answer: &[u8]) -> Option<u8> {
+/// The socket in an answer; none where it is a refusal.
+fn told(answer: &[u8]) -> Option<Socket> {
     let length = usize::try_from(u32::from_ne_bytes(answer.get(..4)?.try_into().ok()?)).ok()?;
     if number(answer, 4)? != ONE_SOCKET {
         return None;
     }
+    // The last two members of the fixed part.
+    let user = long_number(answer, HEADER + STORY - 8)?;
+    let inode = long_number(answer, HEADER + STORY - 4)?.into();
+    let owner = Owner { user, inode };
     let mut attributes = answer.get(HEADER + STORY..length)?;
     loop {
         let length = usize::from(number(attributes, 0)?);
         let value = attributes.get(4..length)?;
         if number(attributes, 2)? == SHUT {
-            return value.first().copied();
+            return value.first().map(|&shut| Socket { shut, owner });
         }
         attributes = attributes.get(length.next_multiple_of(4)..)?;
     }
@@ -126,6 +170,10 @@ fn told(answer: &[u8]) -> Option<u8> {
 
 fn number(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn long_number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -142,6 +190,27 @@ mod tests {
         (listener.accept().expect("somebody is there").0, theirs)
     }
 
+    /// The shut halves of a socket, if there is one.
+    fn shut(at: SocketAddr, to: SocketAddr) -> Option<u8> {
+        match look_at(at, to).expect("it can be asked for") {
+            Seen::Socket(socket) => Some(socket.shut),
+            Seen::Nobody | Seen::Nothing => None,
+        }
+    }
+
+    #[test]
+    fn a_socket_tells_its_user_and_its_number() {
+        use std::os::unix::fs::MetadataExt;
+        let (ours, theirs) = connected(Ipv4Addr::LOCALHOST.into());
+        let (local, remote) = ends(&ours);
+        let number = std::os::fd::AsRawFd::as_raw_fd(&theirs);
+        let inode = std::fs::metadata(format!("/proc/self/fd/{number}")).expect("it is open").ino();
+        let user = rustix::process::geteuid().as_raw();
+        assert_eq!(owner(remote, local), Owned::By(Owner { user, inode }));
+        drop(theirs);
+        assert_eq!(owner(remote, local), Owned::Gone);
+    }
+
     fn ends(stream: &TcpStream) -> (SocketAddr, SocketAddr) {
         (stream.local_addr().expect("it has one"), stream.peer_addr().expect("it has one"))
     }
@@ -151,9 +220,9 @@ mod tests {
         for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
             let (ours, theirs) = connected(ip);
             let (local, remote) = ends(&ours);
-            assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)), "{ip}");
+            assert_eq!(shut(remote, local), Some(0), "{ip}");
             ours.shutdown(Shutdown::Read).expect("it can be shut");
-            assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)), "our own half is not theirs");
+            assert_eq!(shut(remote, local), Some(0), "our own half is not theirs");
             let watching = tokio::spawn(nobody_reads(local, remote));
             theirs.shutdown(Shutdown::Read).expect("it can be shut");
             watching.await.expect("no panic");
@@ -168,9 +237,9 @@ mod tests {
         let (ours, _) = listener.accept().expect("somebody is there");
         let (local, remote) = ends(&ours);
         assert!(remote.is_ipv6());
-        assert_eq!(look_at(remote, local), Ok(Seen::Shut(0)));
+        assert_eq!(shut(remote, local), Some(0));
         theirs.shutdown(Shutdown::Read).expect("it can be shut");
-        assert_eq!(look_at(remote, local), Ok(Seen::Shut(READING)));
+        assert_eq!(shut(remote, local), Some(READING));
     }
 
     #[test]

@@ -165,7 +165,9 @@ fn check_seen(requests: &[Request], token: &str) {
 /// Windlass as an environment that differs from Codex's own: it has a variable more, and keeps new files to itself.
 fn server(quarters: &Quarters) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "umask 077; exec \"$0\" exec-server", WINDLASS]);
+    // Codex has no setting for a token.
+    let script = "umask 077; exec \"$0\" exec-server --listen ws://127.0.0.1:0 --insecure-loopback";
+    command.args(["-c", script, WINDLASS]);
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("SHELL", "/bin/bash");
     command.envs(quarters.variables()).env("HOME", quarters.path()).current_dir(quarters.path());
     command

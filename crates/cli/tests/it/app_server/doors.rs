@@ -110,6 +110,9 @@ fn what_would_let_anybody_in_is_refused() {
     let home = Home::new("app-open");
     for (words, code, said) in [
         (&["--listen", "ws://0.0.0.0:0"][..], 1, "can be reached from other machines"),
+        (&["--listen", "ws://127.0.0.1:0"], 1, "any process on this machine could run commands"),
+        (&["--listen", "ws://127.0.0.1:0"], 1, "--insecure-loopback"),
+        (&["--listen", "ws://0.0.0.0:0", "--insecure-loopback"], 1, "can be reached from other machines"),
         (&["--listen", "ws://0.0.0.0:0", "--allow-remote"], 1, "no token is asked for"),
         (&["--listen", "tcp://127.0.0.1:1"], 2, "is no place to listen"),
         (&["--allow-origin", "example.org"], 2, "takes what browsers say"),
@@ -146,7 +149,7 @@ socket.onclose = ({ code, wasClean }) => console.log(code, wasClean);
 #[test]
 fn the_websocket_of_node_understands_ours() {
     let home = Home::new("app-node");
-    let server = Listening::start(&home, &["--listen", "ws://127.0.0.1:0"]);
+    let server = Listening::start(&home, &["--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
     let mut node = Command::new(peers::node22());
     let output = node.args(["--eval", NODE_CLIENT, &server.url]).output().expect("node starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "100001\n1000 true\n", "{output:?}");

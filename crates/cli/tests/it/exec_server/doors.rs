@@ -1,4 +1,4 @@
-//! Where it listens unless told otherwise, and whom it lets in.
+//! Which addresses it listens on, and which callers it serves there.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,8 @@ fn status(address: &str, path: &str, header: &str) -> String {
 
 /// Starts a server, lets the test knock, and ends it.
 fn knock(words: &[&str], home: &Home, test: impl FnOnce(&str)) {
-    let mut server = Running::of(home.windlass(&[&["exec-server"], words].concat()).current_dir(home.path()));
+    let words = [&["exec-server", "--listen", "ws://127.0.0.1:0"], words].concat();
+    let mut server = Running::of(home.windlass(&words).current_dir(home.path()));
     let _doomed = Doomed::hold(&json!(server.child.id()));
     // The first line, and nothing else, is what clients connect to.
     let line = server.line();
@@ -36,7 +37,7 @@ fn knock(words: &[&str], home: &Home, test: impl FnOnce(&str)) {
 #[test]
 fn it_listens_on_a_free_port_and_says_which() {
     let home = Home::new("exec-doors");
-    knock(&[], &home, |address| {
+    knock(&["--insecure-loopback"], &home, |address| {
         assert_eq!(status(address, "/readyz", ""), "200");
         assert_eq!(status(address, "/", UPGRADE), "101");
         assert_eq!(status(address, "/", &format!("{UPGRADE}\r\nOrigin: https://example.org")), "403");

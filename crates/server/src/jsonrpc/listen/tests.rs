@@ -51,7 +51,7 @@ async fn with_server<T: Send + 'static>(
     (listen, gate): (Listen, Gate),
     visit: impl FnOnce(&str) -> T + Send + 'static,
 ) -> (T, usize) {
-    let listener = Listener::bind(&listen, gate, Reach::Loopback).await.expect("it can be listened to");
+    let listener = Listener::bind(&listen, gate, Reach::OpenLoopback).await.expect("it can be listened to");
     let url = listener.url().expect("it has an address");
     let closed = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&closed);
@@ -224,6 +224,8 @@ async fn only_the_token_opens_a_socket() {
 
 #[tokio::test]
 async fn an_address_that_others_can_reach_takes_a_word_and_a_token() {
+    let refused = Listener::bind(&loopback(), open_gate(), Reach::Loopback).await;
+    assert!(matches!(refused, Err(BindError::OpenLoopback { .. })));
     let listen: Listen = "ws://0.0.0.0:0".parse().expect("a place to listen");
     let refused = Listener::bind(&listen, open_gate(), Reach::Loopback).await;
     assert!(matches!(refused, Err(BindError::NotLoopback { .. })));

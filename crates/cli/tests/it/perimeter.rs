@@ -1,0 +1,3 @@
+//! The perimeter of the servers: which callers they serve, and what callers and commands can learn of them.
+
+mod callers;

@@ -1,0 +1,164 @@
+//! Callers of a server's listeners: no confined process is served, whichever layers confine it.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use crate::rig::{Home, Seen};
+
+/// A server that listens, and ends with the test.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    /// Starts one, and waits until it says where it listens, on whichever stream it says so.
+    fn start(home: &Home, words: &[&str]) -> Self {
+        let mut command = home.windlass(words);
+        let piped = command.current_dir(home.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("windlass starts");
+        let (said, url) = std::sync::mpsc::channel();
+        let streams: [Box<dyn std::io::Read + Send>; 2] = [
+            Box::new(child.stdout.take().expect("it is piped")),
+            Box::new(child.stderr.take().expect("it is piped")),
+        ];
+        for stream in streams {
+            let said = said.clone();
+            drop(std::thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    if let Some(url) = line.split(' ').find(|word| word.contains("://")) {
+                        let _ = said.send(url.to_owned());
+                    }
+                }
+            }));
+        }
+        drop(said);
+        let url = url.recv().expect("it says where it listens");
+        Self { child, url }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks a server whether it is there, and prints what came of it.
+const PROBE: &str = r"
+import socket, sys
+kind, place = sys.argv[1].split('://')
+if kind == 'unix':
+    s = socket.socket(socket.AF_UNIX); s.connect(place)
+else:
+    host, port = place.split('/')[0].rsplit(':', 1)
+    s = socket.create_connection((host, int(port)))
+try:
+    s.sendall(b'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    print('answered' if s.recv(99) else 'cut off')
+except OSError:
+    print('cut off')
+";
+
+/// Everything at once, and gone: there is no process left to look for when the server reads it.
+const SAY_AND_LEAVE: &str = r"
+import base64, json, os, socket, struct, sys
+host, port = sys.argv[1].split('://')[1].rsplit(':', 1)
+def frame(value):
+    text = json.dumps(value).encode()
+    head = bytes([0x81, 0x80 | len(text)]) if len(text) < 126 else bytes([0x81, 0xfe]) + struct.pack('>H', len(text))
+    return head + bytes(4) + text
+upgrade = (b'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+           b'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n')
+hello = {'id': 1, 'method': 'initialize', 'params': {'clientName': 'x', 'resumeSessionId': None}}
+ready = {'method': 'initialized'}
+start = {'id': 2, 'method': 'process/start', 'params': {
+    'processId': 'p', 'argv': ['/usr/bin/touch', sys.argv[2]], 'cwd': 'file:///', 'env': {}, 'tty': False}}
+s = socket.create_connection((host, int(port)))
+s.sendall(upgrade + frame(hello) + frame(ready) + frame(start))
+os._exit(0)
+";
+
+struct Callers {
+    home: Home,
+    work: PathBuf,
+}
+
+impl Callers {
+    fn new(name: &str) -> Self {
+        let home = Home::new(&format!("callers-{name}"));
+        let work = home.path().join("work");
+        std::fs::create_dir(&work).expect("a directory");
+        Self { home, work }
+    }
+
+    fn unconfined(&self, script: &str, words: &[&str]) -> Seen {
+        let work = self.work.to_str().expect("UTF-8");
+        self.home.seen(&[&["run", "-C", work, "--", "python3", "-c", script], words].concat())
+    }
+
+    fn confined(&self, layers: &str, script: &str, words: &[&str]) -> Seen {
+        let work = self.work.to_str().expect("UTF-8");
+        let run = ["run", "-C", work, "--sandbox", "workspace-write", "--network", "on"];
+        let python = ["--sandbox-layers", layers, "--", "python3", "-c", script];
+        self.home.seen(&[&run[..], &python, words].concat())
+    }
+
+    fn check(&self, server: &[&str]) {
+        let server = Server::start(&self.home, server);
+        let seen = self.unconfined(PROBE, &[&server.url]);
+        assert_eq!(seen.stdout, "answered\n", "{}: {seen:?}", server.url);
+        for layers in ["all", "landlock"] {
+            let seen = self.confined(layers, PROBE, &[&server.url]);
+            assert_eq!(seen.stdout, "cut off\n", "{layers} {}: {seen:?}", server.url);
+        }
+    }
+}
+
+#[test]
+fn no_listener_of_ours_serves_a_confined_caller() {
+    let callers = Callers::new("listeners");
+    let unix = format!("unix://{}", callers.work.join("server").display());
+    for dialect in ["exec-server", "app-server"] {
+        callers.check(&[dialect, "--listen", &unix]);
+        callers.check(&[dialect, "--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
+    }
+    callers.check(&["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"]);
+}
+
+/// Without a token, a caller that cannot be found is not served.
+#[test]
+fn a_caller_that_says_everything_at_once_and_leaves_is_not_served_without_a_token() {
+    let callers = Callers::new("leavers");
+    let words = ["exec-server", "--listen", "ws://127.0.0.1:0", "--insecure-loopback"];
+    let server = Server::start(&callers.home, &words);
+    for layers in ["all", "landlock"] {
+        let proof = callers.home.path().join(layers);
+        let seen = callers.confined(layers, SAY_AND_LEAVE, &[&server.url, proof.to_str().expect("UTF-8")]);
+        assert_eq!(seen.code, 0, "{layers}: {seen:?}");
+        // The next caller is served after the one before was judged.
+        assert_eq!(callers.unconfined(PROBE, &[&server.url]).stdout, "answered\n");
+        assert!(!proof.exists(), "{layers}: the server ran a command for a confined caller");
+    }
+}
+
+#[test]
+fn a_loopback_address_without_a_token_needs_insecure_loopback() {
+    let home = Home::new("callers-loopback");
+    for dialect in ["exec-server", "app-server"] {
+        let seen = home.seen(&[dialect, "--listen", "ws://127.0.0.1:0"]);
+        assert_eq!(seen.code, 1, "{dialect}: {seen:?}");
+        for said in ["no token is asked for", "--ws-token-file", "unix://PATH", "--insecure-loopback"] {
+            assert!(seen.stderr.contains(said), "{dialect}: {seen:?}");
+        }
+    }
+}
+
+/// Standard input is empty here, so a server that reads it is done at once.
+#[test]
+fn the_exec_server_serves_its_own_input_and_output_unless_told_otherwise() {
+    let seen = Home::new("callers-default").seen(&["exec-server"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, ""), "{seen:?}");
+}

@@ -1,0 +1,217 @@
+//! The process at the other end of a local socket, and whether it is confined more than this process is.
+//!
+//! A server that acts for a confined caller lends it the server's own rights, so servers refuse such callers. A process
+//! counts as confined here if it is in another user namespace, or if more system call filters (seccomp) bind it than bind
+//! us. Neither can be shed, both are inherited by everything the process starts, and every sandbox of ours has a filter
+//! whichever other layers the machine has.
+
+use crate::mark;
+use crate::process::{Pid, Process};
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+
+/// How a process is confined, compared with this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confinement {
+    /// No more than this process.
+    NoMore,
+    /// More than this process.
+    More,
+    /// The process is gone, or the kernel does not show it to us.
+    Unknown,
+}
+
+/// The confinement of the process that connected to this end of a Unix socket.
+///
+/// The kernel remembers the process that called `connect`. Once that process has died its number may belong to another
+/// one, so the answer then is `Unknown`, even if a child of it still holds the socket.
+pub fn of_unix_socket(socket: impl AsFd) -> Confinement {
+    let Ok(credentials) = rustix::net::sockopt::socket_peercred(&socket) else { return Confinement::Unknown };
+    let Ok(number) = u32::try_from(credentials.pid.as_raw_nonzero().get()) else {
+        return Confinement::Unknown;
+    };
+    let pid = Pid::new(number);
+    // Kernels before 6.5 give no pidfd of a peer; the number is then all there is.
+    let process = match peer_pidfd(&socket) {
+        Ok(pidfd) => Ok(Process::held(pid, pidfd)),
+        Err(Errno::NOPROTOOPT) => Process::open(pid),
+        Err(other) => Err(other),
+    };
+    let Ok(process) = process else { return Confinement::Unknown };
+    let confinement = of_process(pid);
+    // Looked at last: as long as this very process lives, the number was its own while we read its files.
+    if process.is_alive() { confinement } else { Confinement::Unknown }
+}
+
+fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
+    /// Not in libc for every target yet; the value is that of all architectures we build for.
+    const SO_PEERPIDFD: libc::c_int = 77;
+    let mut pidfd: libc::c_int = -1;
+    let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).map_err(|_| Errno::INVAL)?;
+    // SAFETY: the option's value is one int, which `pidfd` has room for, and `length` says so.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PEERPIDFD,
+            (&raw mut pidfd).cast(),
+            &raw mut length,
+        )
+    };
+    if answer != 0 {
+        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::SRCH));
+    }
+    // SAFETY: the call succeeded, so the number is a new descriptor that is ours alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
+}
+
+/// The confinement of a process, by its number.
+pub fn of_process(pid: Pid) -> Confinement {
+    let (Some(ours), Some(theirs)) = (Filters::of("self"), Filters::of(&pid.to_string())) else {
+        return Confinement::Unknown;
+    };
+    if theirs > ours {
+        return Confinement::More;
+    }
+    match shares_user_namespace(pid) {
+        Some(true) => Confinement::NoMore,
+        Some(false) => Confinement::More,
+        None => Confinement::Unknown,
+    }
+}
+
+/// The seccomp filters on a process: the mode first, then how many, which only newer kernels tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Filters {
+    mode: u8,
+    count: u32,
+}
+
+impl Filters {
+    fn of(process: &str) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+    }
+
+    /// A kernel without seccomp has neither line, and no process is filtered there.
+    fn parse(status: &str) -> Option<Self> {
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let mode = field("Seccomp:").map_or(Some(0), |value| value.parse().ok())?;
+        let count = field("Seccomp_filters:").map_or(Some(0), |value| value.parse().ok())?;
+        Some(Self { mode, count })
+    }
+}
+
+fn shares_user_namespace(pid: Pid) -> Option<bool> {
+    let namespace = |process: &str| fs::metadata(format!("/proc/{process}/ns/user")).map(|it| it.ino());
+    match (namespace("self"), namespace(&pid.to_string())) {
+        (Ok(ours), Ok(theirs)) => Some(ours == theirs),
+        // The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open
+        // to all, and an unprivileged process cannot give a new namespace the map that we have.
+        (Ok(_), Err(error)) if error.kind() == ErrorKind::PermissionDenied => {
+            let map = |process: &str| fs::read(format!("/proc/{process}/uid_map")).ok();
+            Some(map("self")? == map(&pid.to_string())?)
+        }
+        _ => None,
+    }
+}
+
+/// The process that holds the other end of a TCP connection on this machine, as far as the process table shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Confined no more than this process.
+    Unconfined,
+    /// Confined more than this process.
+    Confined,
+    /// None that we can see, though processes in a sandbox of ours run in this network: one of them may hold it.
+    PerhapsConfined,
+    /// None that we can see.
+    Unknown,
+}
+
+/// Looks for the holder of a socket among all processes.
+pub fn holder_of_socket(inode: u64) -> Holder {
+    let (confined, others): (Vec<Pid>, Vec<Pid>) =
+        processes().partition(|pid| of_process(*pid) == Confinement::More);
+    if confined.iter().any(|pid| holds_socket(*pid, inode)) {
+        Holder::Confined
+    } else if others.iter().any(|pid| holds_socket(*pid, inode)) {
+        Holder::Unconfined
+    } else if confined.iter().any(|pid| mark::on_root(*pid).is_some() && may_share_network(*pid)) {
+        Holder::PerhapsConfined
+    } else {
+        Holder::Unknown
+    }
+}
+
+/// Whether a process that is confined more than this one holds a socket: much cheaper than to look for every holder.
+pub fn is_held_by_a_confined_process(inode: u64) -> bool {
+    processes().any(|pid| of_process(pid) == Confinement::More && holds_socket(pid, inode))
+}
+
+fn processes() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new))
+}
+
+/// Each thread is looked at: a thread can have descriptors of its own, and the first one may be gone.
+fn holds_socket(pid: Pid, inode: u64) -> bool {
+    let wanted = format!("socket:[{inode}]");
+    let entries = |path: std::path::PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+    let mut threads = entries(format!("/proc/{pid}/task").into());
+    threads.any(|thread| {
+        let mut descriptors = entries(thread.path().join("fd"));
+        descriptors.any(|entry| {
+            fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str() == wanted.as_str())
+        })
+    })
+}
+
+fn may_share_network(pid: Pid) -> bool {
+    let network = |process: &str| fs::metadata(format!("/proc/{process}/ns/net")).map(|it| it.ino()).ok();
+    network(&pid.to_string()).is_none_or(|theirs| Some(theirs) == network("self"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn this_process_is_confined_no_more_than_itself() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        assert_eq!(of_unix_socket(&one), Confinement::NoMore);
+        assert_eq!(of_process(Pid::of_this_process()), Confinement::NoMore);
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_is_unknown() {
+        assert_eq!(of_process(Pid::new(0x3fff_ffff)), Confinement::Unknown);
+    }
+
+    #[test]
+    fn the_holder_of_a_socket_is_found() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let inode = rustix::fs::fstat(&one).unwrap().st_ino;
+        assert_eq!(holder_of_socket(inode), Holder::Unconfined);
+        assert!(!is_held_by_a_confined_process(inode));
+        drop(one);
+        assert!(matches!(holder_of_socket(inode), Holder::Unknown | Holder::PerhapsConfined));
+    }
+
+    #[test]
+    fn more_filters_are_more_confinement() {
+        let check = |text: &str, mode, count| {
+            assert_eq!(Filters::parse(text), Some(Filters { mode, count }), "{text}");
+        };
+        check("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t3\n", 2, 3);
+        check("Name:\tx\nSeccomp:\t0\n", 0, 0);
+        check("", 0, 0);
+        assert_eq!(Filters::parse("Seccomp:\tmany\n"), None);
+        let filters = |mode, count| Filters { mode, count };
+        assert!(filters(2, 2) > filters(2, 1) && filters(2, 0) > filters(0, 0));
+        assert!(filters(2, 1) <= filters(2, 1));
+    }
+}
