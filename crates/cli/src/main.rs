@@ -12,6 +12,7 @@ mod printing;
 mod report;
 mod rules_files;
 mod sessions;
+mod token_file;
 mod toolbox;
 
 use std::future::Future;
@@ -20,6 +21,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use windlass_protocol::schema;
+use windlass_settings::looks_secret;
+use windlass_sys::process;
 
 use crate::args::{AppServerArgs, ExecServerArgs, McpArgs, Verb, Windlass};
 use crate::config::Config;
@@ -41,6 +44,8 @@ fn main() -> ExitCode {
     if commands::patch_helper::asked_for() {
         return commands::patch_helper::run();
     }
+    // Before anything is started that could look. Where the kernel will not, nothing is worse than without.
+    let _ = process::hide_from_others();
     if let Some(family) = commands::guardian::asked_for() {
         return commands::guardian::run(family);
     }
@@ -48,7 +53,10 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return failure::explain_usage(&error).into(),
     };
-    match obey(arguments.verb, Config::read()) {
+    let config = Config::read();
+    // Root can read the environment of any process, and prints it with `ps e`. What we need of it was copied.
+    process::erase_variables(|name| looks_secret(&String::from_utf8_lossy(name)));
+    match obey(arguments.verb, config) {
         Ok(exit) => exit.into(),
         Err(error) => failure::explain(&error).into(),
     }

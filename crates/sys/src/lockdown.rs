@@ -15,4 +15,5 @@ pub mod privilege;
 pub mod socket;
 pub mod unix_sockets;
 
+pub(crate) use fork::has_one_thread;
 pub use fork::{Twin, fork};

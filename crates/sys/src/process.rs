@@ -45,6 +45,35 @@ pub fn hide_from_others() -> Result<(), Errno> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
 }
 
+/// Overwrites the values of variables in the environment that the kernel gave this process, which `/proc` shows to root and
+/// `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied before.
+///
+/// Does nothing in a process with several threads: another one could be reading the environment.
+pub fn erase_variables(is_secret: impl Fn(&[u8]) -> bool) {
+    unsafe extern "C" {
+        static environ: *const *mut libc::c_char;
+    }
+    if !crate::lockdown::has_one_thread() {
+        return;
+    }
+    // SAFETY: no other thread exists that could read or change the environment. `environ` is null or an array that ends with
+    // a null, of strings that end with a zero and are this process's own to write; none becomes longer, and the zero stays.
+    unsafe {
+        let mut variable = environ;
+        while !variable.is_null() && !(*variable).is_null() {
+            let text = *variable;
+            let length = libc::strlen(text);
+            let bytes = std::slice::from_raw_parts_mut(text.cast::<u8>(), length);
+            if let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
+                && is_secret(&bytes[..equals])
+            {
+                bytes[equals + 1..].fill(0);
+            }
+            variable = variable.add(1);
+        }
+    }
+}
+
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

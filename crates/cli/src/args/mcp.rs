@@ -33,7 +33,8 @@ pub(crate) struct McpServe {
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) host: Vec<String>,
 
-    /// Write the token to this file, for its owner only, instead of printing it
+    /// Take the token from this file, which only its owner may be able to read, instead of printing a new one. Where there is
+    /// no such file, it is made, with a new token; one that is there is never changed
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
 

@@ -41,8 +41,6 @@ const EVENTS: usize = 1024;
 
 /// Works on a task, or does what was asked for instead.
 pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
-    // Before anything is started that could look. Where the kernel will not, nothing is worse than without.
-    let _ = windlass_sys::process::hide_from_others();
     if let Some((what, file)) = order.portable.asked()? {
         return portable::run(&portable::Order { what, file, options: &order.portable }, &config);
     }

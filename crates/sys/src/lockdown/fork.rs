@@ -29,6 +29,6 @@ pub fn fork() -> Result<Twin, Errno> {
 }
 
 /// A directory has two links and one for each directory in it.
-fn has_one_thread() -> bool {
+pub(crate) fn has_one_thread() -> bool {
     std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
 }

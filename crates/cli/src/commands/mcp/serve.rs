@@ -1,9 +1,5 @@
 //! `windlass mcp`: an engine for the sessions of MCP clients, there until its client goes or somebody ends it.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -20,7 +16,7 @@ use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::{confinement, printing, rules_files, toolbox};
+use crate::{confinement, printing, rules_files, token_file, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -35,7 +31,10 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
             "windlass: waiting for an MCP client on standard input; `windlass mcp install` tells one to start this"
         );
     }
-    let access = Access::Token(Token::random()?);
+    let access = Access::Token(match &order.token_file {
+        Some(path) => token_file::read_or_create(path)?,
+        None => Token::random()?,
+    });
     let toolbox = open_toolbox(&order, &config)?;
     let windlass = Windlass::new(toolbox.clone());
     let handler = move || windlass.for_another_client();
@@ -103,9 +102,6 @@ fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
         Access::Token(token) => Some(token.reveal()),
         Access::Open | Access::Digest(_) | Access::Signed(_) => None,
     };
-    if let (Some(path), Some(token)) = (&order.token_file, token) {
-        write_token(path, token).with_context(|| format!("cannot write {}", path.display()))?;
-    }
     let shown = token.filter(|_| order.token_file.is_none());
     if order.json {
         return printing::print(format!("{}\n", json!({ "url": url, "token": shown })));
@@ -116,11 +112,4 @@ fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
     }
     eprintln!("windlass: ready");
     Ok(())
-}
-
-/// A file that was there before may be open to others; it is replaced, not reused.
-fn write_token(path: &Path, token: &str) -> Result<()> {
-    let _ = std::fs::remove_file(path);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    Ok(writeln!(file, "{token}")?)
 }
