@@ -163,6 +163,7 @@ mod tests {
             argv: vec!["true".into()],
             script: None,
             withheld: Vec::new(),
+            owner: None,
             cwd: "/".into(),
             terminal: false,
             lifetime,

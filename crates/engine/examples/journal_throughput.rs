@@ -187,6 +187,7 @@ fn start(id: SessionId) -> StartRecord {
         argv: vec!["cargo".into(), "build".into(), "--release".into()],
         script: None,
         withheld: Vec::new(),
+        owner: None,
         cwd: "/srv/project".into(),
         terminal: true,
         lifetime: Lifetime::Runtime,

@@ -41,6 +41,8 @@ pub struct CommandSpec {
     pub script: Option<String>,
     /// Names of variables that were kept from it, for the record.
     pub withheld: Vec<String>,
+    /// The client that it belongs to, for the record: an opaque text by which clients recognise their own sessions.
+    pub owner: Option<String>,
     /// What it may touch, as a plan for this machine; everything its user may, without one.
     pub sandbox: Option<Arc<Plan>>,
 }
@@ -64,6 +66,7 @@ impl CommandSpec {
             keeping: Keeping::Store,
             script: None,
             withheld: Vec::new(),
+            owner: None,
             sandbox: None,
         }
     }

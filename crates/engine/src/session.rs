@@ -110,6 +110,8 @@ pub struct Facts {
     pub script: Option<String>,
     /// Names of variables that were kept from it.
     pub withheld: Vec<String>,
+    /// The client that it belongs to, if that was said.
+    pub owner: Option<String>,
     /// Where it was started.
     pub directory: PathBuf,
     /// The terminal's first size, if it runs on one.

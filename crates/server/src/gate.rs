@@ -92,6 +92,12 @@ impl Token {
         if sendable { Ok(Self(Zeroizing::new(text.to_owned()))) } else { Err(TokenError::NoToken) }
     }
 
+    /// The beginning of its SHA-256: tells tokens apart and opens nothing.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        Sha256::digest(self.0.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The token as it is sent.
     #[must_use]
     pub fn reveal(&self) -> &str {

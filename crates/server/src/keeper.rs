@@ -26,6 +26,9 @@ struct Request {
     tool: String,
     arguments: Map<String, Value>,
     ceiling_ms: u64,
+    /// The owner of the session that the call starts. A runtime from before there were owners does not say it.
+    #[serde(default)]
+    owner: Option<String>,
 }
 
 /// A keeper's answer.
@@ -90,6 +93,7 @@ impl Meeting {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
             ceiling_ms: u64::try_from(call.ceiling.as_millis()).unwrap_or(u64::MAX),
+            owner: call.owner.clone(),
         };
         let mut line = serde_json::to_vec(&request)?;
         line.push(b'\n');
@@ -175,8 +179,9 @@ pub struct Caller {
 impl Caller {
     /// Reads the call.
     pub async fn call(&mut self) -> io::Result<Call> {
-        let Request { tool, arguments, ceiling_ms } = receive(&mut self.stream).await?;
+        let Request { tool, arguments, ceiling_ms, owner } = receive(&mut self.stream).await?;
         let mut call = Call::new(tool, arguments);
+        call.owner = owner;
         call.ceiling = Duration::from_millis(ceiling_ms);
         Ok(call)
     }

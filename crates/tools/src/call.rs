@@ -27,6 +27,8 @@ pub struct Call {
     pub person: Option<Arc<dyn Person>>,
     /// What the command may touch that this call starts, if not what the toolbox says.
     pub sandbox: Option<Policy>,
+    /// The owner of a session that this call has another runtime start; here the toolbox knows it.
+    pub owner: Option<String>,
     /// What becomes of a session that this call started, if the call is dropped before its answer.
     pub dismissal: Dismissal,
 }
@@ -56,6 +58,7 @@ impl Call {
             progress: None,
             person: None,
             sandbox: None,
+            owner: None,
             dismissal: Dismissal::GoOn,
         }
     }

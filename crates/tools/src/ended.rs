@@ -87,8 +87,14 @@ impl Toolbox {
             return None;
         }
         let record = match asked {
-            SessionRef::Number(number) => store.load(SessionId::new(*number)).ok()?,
-            SessionRef::Name(name) => store.find_name(name).ok()??,
+            SessionRef::Number(number) => {
+                store.load(SessionId::new(*number)).ok().filter(|record| self.may_see(record))?
+            }
+            SessionRef::Name(name) => {
+                let is_meant = |record: &SessionRecord| record.start.name.as_ref() == Some(name);
+                let newest_first = store.list().ok()?.into_iter().rev();
+                newest_first.into_iter().find(|record| is_meant(record) && self.may_see(record))?
+            }
         };
         Some((Number(record.start.id.get()), record))
     }

@@ -1,6 +1,6 @@
 //! Sessions that outlive this runtime: somebody else keeps them, and calls about them are passed on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -78,6 +78,7 @@ impl Toolbox {
         let mut call = call.clone();
         // To its keeper it is an ordinary session: it ends with that runtime.
         call.arguments.insert("lifetime".into(), "runtime".into());
+        call.owner = self.owner().map(str::to_owned);
         let name = call.arguments.get("name").and_then(Value::as_str).map(str::to_owned);
         if let Some(holder) =
             name.as_deref().and_then(|name| self.kept_number(&SessionRef::Name(name.to_owned())))
@@ -138,16 +139,20 @@ impl Toolbox {
         })
     }
 
-    /// Where numbers can be guessed, a caller reaches only what it started itself.
+    /// A caller reaches what it started itself and, where numbers are those of the store, what it may see there.
     pub(crate) fn reachable(&self) -> Vec<Number> {
         let Some(keepers) = &self.options().keepers else { return Vec::new() };
         let mut kept: Vec<Number> = keepers.kept().into_iter().map(Number).collect();
-        if self.options().numbering == Numbering::Secret {
-            let started = self.kept().lock();
-            kept.retain(|number| started.contains_key(number));
-        }
+        let started: BTreeSet<Number> = self.kept().lock().keys().copied().collect();
+        kept.retain(|number| started.contains(number) || self.may_reach(*number));
         kept.sort();
         kept
+    }
+
+    fn may_reach(&self, number: Number) -> bool {
+        let Some(store) = &self.options().store else { return false };
+        self.options().numbering == Numbering::Plain
+            && store.load(SessionId::new(number.0)).is_ok_and(|record| self.may_see(&record))
     }
 
     fn kept_name(&self, number: Number) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
@@ -24,6 +24,7 @@ use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number};
 use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, Login, LoginEnvironments};
+use crate::owner::Sharing;
 use crate::remembered::Remembered;
 use crate::shell::{AllowedShells, Shell, ShellError};
 use crate::tool::{self, Refusal, Visit};
@@ -60,6 +61,8 @@ pub struct ToolboxOptions {
     pub doors: Vec<PathBuf>,
     /// Which commands may run. Without rules all may.
     pub rules: Option<Arc<Rules>>,
+    /// Which of the sessions that others started its caller may see.
+    pub sharing: Sharing,
 }
 
 impl ToolboxOptions {
@@ -80,6 +83,7 @@ impl ToolboxOptions {
             sandbox: Policy::FullAccess,
             doors: Vec::new(),
             rules: None,
+            sharing: Sharing::Own,
         }
     }
 }
@@ -110,6 +114,7 @@ struct Inner {
     shelf: Shelf,
     events: broadcast::Sender<Event>,
     remarks: Mutex<Remarks>,
+    owner: OnceLock<String>,
 }
 
 /// Sentences about the sandbox. Each is said once, with the next reply.
@@ -153,6 +158,7 @@ impl Toolbox {
             kept: Kept::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
+            owner: OnceLock::new(),
             engine,
             options,
         };
@@ -170,6 +176,7 @@ impl Toolbox {
             kept: Kept::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
+            owner: self.inner.owner.clone(),
             engine: self.inner.engine.clone(),
             options: self.inner.options.clone(),
         };
@@ -257,6 +264,10 @@ impl Toolbox {
         &self.inner.options
     }
 
+    pub(crate) fn owner_cell(&self) -> &OnceLock<String> {
+        &self.inner.owner
+    }
+
     pub(crate) fn kept(&self) -> &Kept {
         &self.inner.kept
     }
@@ -325,6 +336,7 @@ impl Toolbox {
             }
             spec.script = Some(command.clone());
             spec.withheld.clone_from(&removed);
+            spec.owner = self.owner().map(str::to_owned);
             self.inner.engine.start(spec)
         };
         let start_either = |straight: Option<CommandSpec>, spec: CommandSpec| {
@@ -469,7 +481,8 @@ impl Toolbox {
             format!("running: {}", live.join(", "))
         };
         let asked = report::shortened(&asked.to_string(), 80);
-        Refusal(format!("Unknown session id {asked}; {live}"))
+        let hidden = self.hint_about_other_owners();
+        Refusal(format!("Unknown session id {asked}; {live}{hidden}"))
     }
 
     /// Finished sessions beyond the limits are no longer listed. What they printed can be read for longer, and then is

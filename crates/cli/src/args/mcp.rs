@@ -42,6 +42,11 @@ pub(crate) struct McpServe {
     #[arg(long, requires = "http")]
     pub(crate) json: bool,
 
+    /// Show sessions of other clients, and those that people started, too; otherwise a client sees the sessions that
+    /// clients of its name started in the same directory
+    #[arg(long)]
+    pub(crate) share: bool,
+
     /// Judge commands by the rules in this file instead of the usual ones
     #[arg(long, value_name = "FILE", conflicts_with = "no_rules")]
     pub(crate) rules: Option<PathBuf>,

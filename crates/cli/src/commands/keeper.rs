@@ -131,6 +131,9 @@ async fn keep(door: &mut Door, engine: &Engine, toolbox: &Toolbox) -> Result<()>
     if call.tool != "exec_command" {
         bail!("a keeper's first call starts its session");
     }
+    if let Some(owner) = &call.owner {
+        toolbox.set_owner(owner);
+    }
     let reply = toolbox.call(call).await?;
     let session = engine.sessions().pop();
     if let Some(number) = reply.structured["session"].as_u64() {

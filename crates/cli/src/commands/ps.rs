@@ -104,6 +104,7 @@ impl Listed {
         put("command", argv.collect::<Vec<_>>().into());
         put("script", start.script.clone().into());
         put("withheld_variables", start.withheld.clone().into());
+        put("owner", start.owner.clone().into());
         put("cwd", start.cwd.display().to_string().into());
         put("terminal", start.terminal.into());
         put("sandbox", start.sandbox.clone().into());

@@ -395,6 +395,7 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
         argv: vec!["sleep".into(), "1000".into()],
         script: None,
         withheld: Vec::new(),
+        owner: None,
         cwd: "/".into(),
         terminal: false,
         lifetime: Lifetime::Detached,

@@ -40,7 +40,12 @@ impl Served {
     }
 
     pub(crate) fn greet(&mut self) {
-        let info = json!({ "name": "test", "version": "1" });
+        self.greet_as("test");
+    }
+
+    /// Greets it as a client of this name.
+    pub(crate) fn greet_as(&mut self, client: &str) {
+        let info = json!({ "name": client, "version": "1" });
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
         let answer = self.ask("hello", "initialize", &params);
         assert_eq!(answer["result"]["serverInfo"]["name"], "windlass", "{answer}");

@@ -28,6 +28,8 @@ pub struct StartRecord {
     pub script: Option<String>,
     /// Names of variables that were kept from it.
     pub withheld: Vec<String>,
+    /// The client that it belongs to. Sessions of people have none, nor do those of Windlass before it had owners.
+    pub owner: Option<String>,
     /// Where it was started.
     pub cwd: PathBuf,
     /// Whether it has a terminal rather than pipes.

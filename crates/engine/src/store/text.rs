@@ -63,6 +63,9 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     for name in &start.withheld {
         block.line("withheld", name.as_bytes());
     }
+    if let Some(owner) = &start.owner {
+        block.line("owner", owner.as_bytes());
+    }
     block.line("cwd", start.cwd.as_os_str().as_bytes());
     block.line("terminal", if start.terminal { b"yes" } else { b"no" });
     block.line("lifetime", start.lifetime.name().as_bytes());
@@ -246,6 +249,7 @@ impl Fields {
                 .values("withheld")
                 .map(|name| String::from_utf8_lossy(name).into_owned())
                 .collect(),
+            owner: self.value("owner").map(|owner| String::from_utf8_lossy(owner).into_owned()),
             cwd: PathBuf::from(OsStr::from_bytes(self.value("cwd")?)),
             terminal: self.text("terminal")? == "yes",
             lifetime: Lifetime::from_name(self.text("lifetime")?)?,

@@ -36,6 +36,7 @@ fn start(id: SessionId) -> StartRecord {
         argv: vec!["cargo".into(), "build".into()],
         script: None,
         withheld: Vec::new(),
+        owner: None,
         cwd: "/home/me".into(),
         terminal: false,
         lifetime: Lifetime::Runtime,
@@ -56,6 +57,19 @@ fn a_script_and_the_names_that_were_kept_from_it_read_back() {
     let record = StartRecord { script, withheld: vec!["API_KEY".into(), "é".into()], ..start(id) };
     store.begin(&record).unwrap();
     assert_eq!(store.load(id).unwrap().start, record);
+}
+
+/// A record of an earlier Windlass has no such line, and one of this Windlass is read by an earlier one without it.
+#[test]
+fn an_owner_reads_back_and_a_record_without_one_has_none() {
+    let scratch = Scratch::new("store-owner");
+    let store = open(&scratch);
+    for owner in [None, Some("claude-code\t/home/me".to_owned())] {
+        let id = store.claim_id().unwrap();
+        let record = StartRecord { owner, ..start(id) };
+        store.begin(&record).unwrap();
+        assert_eq!(store.load(id).unwrap().start, record);
+    }
 }
 
 fn receipt() -> Receipt {

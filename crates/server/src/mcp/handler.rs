@@ -72,6 +72,13 @@ impl Windlass {
         Self { task_after, ..self }
     }
 
+    /// Makes sure that the toolbox knows whose sessions it starts and shows. Every request may be a client's first: newer
+    /// revisions have no greeting.
+    fn meet(&self, context: &RequestContext<RoleServer>) {
+        let client = context.client_info();
+        self.desk.toolbox.set_client(client.as_ref().map(|it| it.name.as_str()).unwrap_or_default());
+    }
+
     /// The same for another client: it has its own subscriptions and shares the rest.
     #[must_use]
     pub fn for_another_client(&self) -> Self {
@@ -143,6 +150,7 @@ impl ServerHandler for Windlass {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.meet(&context);
         tokio::select! {
             biased;
             answer = self.desk.call(request, &context, self.task_after) => answer,
@@ -194,8 +202,9 @@ impl ServerHandler for Windlass {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.meet(&context);
         resources::read(&self.desk.toolbox, &request.uri).map(Into::into)
     }
 
@@ -206,8 +215,9 @@ impl ServerHandler for Windlass {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.meet(&context);
         resources::known(&self.desk.toolbox, &request.uri)?;
         self.follower.follow(request.uri)
     }

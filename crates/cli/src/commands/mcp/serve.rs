@@ -7,7 +7,7 @@ use serde_json::json;
 use windlass_engine::{Ahead, Engine, EngineOptions, Guard};
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
-use windlass_tools::Toolbox;
+use windlass_tools::{Sharing, Toolbox};
 
 use crate::args::McpServe;
 use crate::commands::guardian;
@@ -36,6 +36,10 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         None => Token::random()?,
     });
     let toolbox = open_toolbox(&order, &config)?;
+    if let (Some(_), Access::Token(token)) = (order.http, &access) {
+        // All who have the token are one owner, by whichever names they go.
+        toolbox.set_owner(format!("token {}", token.fingerprint()));
+    }
     let windlass = Windlass::new(toolbox.clone());
     let handler = move || windlass.for_another_client();
     let ending = toolbox.clone();
@@ -59,6 +63,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
     options.rules = rules.map(Arc::new);
+    options.sharing = if order.share { Sharing::All } else { Sharing::Own };
     if let Some(store) = &store {
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }
