@@ -28,7 +28,7 @@ pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
 pub(crate) use self::dialect::{Destination, DialectCommand};
 pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::limits::{LimitWords, ServerLimitWords};
-pub(crate) use self::listening::{AuthName, ListenWords};
+pub(crate) use self::listening::{AuthName, ListenWords, TlsWords};
 pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
@@ -171,14 +171,19 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) sandbox: SandboxWords,
 
-    /// Run it on this app-server, `ws://HOST:PORT` or `unix://PATH`, as if it ran here. The directory is one on that
-    /// machine, and the environment that server's
+    /// Run it on this app-server, `ws://HOST:PORT`, `wss://HOST:PORT` or `unix://PATH`, as if it ran here. The directory is
+    /// one on that machine, and the environment that server's
     #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE_UNKNOWN)]
     pub(crate) server: Option<Endpoint>,
 
     /// Show the server the token in this file [default: what WINDLASS_TOKEN holds]
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
+
+    /// Judge a `wss` server by the certificate authorities (PEM) in this file, and by no others [default: those that this
+    /// machine trusts, or the file in SSL_CERT_FILE]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) server_ca: Option<PathBuf>,
 
     /// The program and its arguments, or one string for the shell
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]

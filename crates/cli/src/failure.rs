@@ -140,17 +140,28 @@ fn exit_of_client(error: &ClientError) -> Exit {
     }
 }
 
+/// What to do about a server that others can reach and that does not encrypt.
+const ENCRYPT: &str = "give a certificate with --tls-cert FILE and --tls-key FILE (and listen on wss:// where there is a \
+                       scheme), or say --insecure-plaintext if a proxy or a tunnel in front of it encrypts";
+
 fn hint(error: &Error) -> Option<&'static str> {
     if error.is::<Unknown>() {
         return Some("`windlass ps --all` lists every session that is still remembered");
     }
-    if let Some(ListenError::NotLoopback { .. }) = error.downcast_ref() {
-        return Some("use 127.0.0.1, or say --allow-remote if others are meant to reach it");
+    match error.downcast_ref() {
+        Some(ListenError::NotLoopback { .. }) => {
+            return Some(
+                "use 127.0.0.1, or say --allow-remote with --tls-cert and --tls-key if other machines are meant to \
+                 reach it",
+            );
+        }
+        Some(ListenError::Unencrypted { .. }) => return Some(ENCRYPT),
+        _ => {}
     }
     match error.downcast_ref() {
         Some(BindError::NotLoopback { .. }) => {
             return Some(
-                "use 127.0.0.1, or say --allow-remote and ask for a token if others are meant to reach it",
+                "use 127.0.0.1, or say --allow-remote, with a token and wss://, if other machines are meant to reach it",
             );
         }
         Some(BindError::OpenLoopback { .. }) => {
@@ -159,6 +170,8 @@ fn hint(error: &Error) -> Option<&'static str> {
                  --insecure-loopback for a client that cannot send a token",
             );
         }
+        Some(BindError::Unencrypted { .. }) => return Some(ENCRYPT),
+        Some(BindError::NoCertificate) => return Some("give one with --tls-cert FILE and --tls-key FILE"),
         Some(BindError::OpenToAll { .. }) => return Some("ask for a token with --ws-token-file"),
         _ => {}
     }

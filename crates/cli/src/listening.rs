@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_server::gate::{Access, Gate, Reach, SignedTokens, Token, TokenDigest};
+use windlass_server::gate::{Access, Gate, Perimeter, Reach, ServerTls, SignedTokens, Token, TokenDigest};
 use windlass_server::listen::{Listen, Listener};
 use zeroize::Zeroizing;
 
-use crate::args::{AuthName, ListenWords};
+use crate::args::{AuthName, ListenWords, TlsWords};
 use crate::failure::Usage;
 
 /// Takes the place that was asked for, or this one.
@@ -26,15 +26,38 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     }
     let gate =
         Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
-    if matches!((&listen, &gate.access), (Listen::WebSocket(_), Access::Open)) && words.insecure_loopback {
+    if matches!((&listen, &gate.access), (Listen::WebSocket(_) | Listen::SecureWebSocket(_), Access::Open))
+        && words.insecure_loopback
+    {
         eprintln!("windlass: any process of this user can run commands here: no token is asked for");
     }
-    let reach = match (words.allow_remote, words.insecure_loopback) {
-        (true, _) => Reach::Network,
-        (false, true) => Reach::OpenLoopback,
-        (false, false) => Reach::Loopback,
+    let tls = certificate(&words.tls)?;
+    if tls.is_some() && !matches!(listen, Listen::SecureWebSocket(_)) {
+        return Err(Usage("--tls-cert goes with --listen wss://IP:PORT".to_owned()).into());
+    }
+    let reach = match reach(words.allow_remote, &words.tls) {
+        Reach::Loopback if words.insecure_loopback => Reach::OpenLoopback,
+        reach => reach,
     };
-    Ok(Listener::bind(&listen, gate, reach).await?)
+    Ok(Listener::bind(&listen, Perimeter { gate, reach, tls }).await?)
+}
+
+/// From where a server may be reached that asks for a token.
+pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> Reach {
+    match (allow_remote, words.insecure_plaintext) {
+        (true, true) => Reach::PlaintextNetwork,
+        (true, false) => Reach::Network,
+        (false, _) => Reach::Loopback,
+    }
+}
+
+/// The certificate and the key in their files.
+pub(crate) fn certificate(words: &TlsWords) -> Result<Option<ServerTls>> {
+    let (Some(certificate), Some(key)) = (&words.tls_cert, &words.tls_key) else { return Ok(None) };
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let tls = ServerTls::from_pem(&read(certificate)?, &read(key)?);
+    let files = || format!("cannot encrypt with {} and {}", certificate.display(), key.display());
+    tls.map(Some).with_context(files)
 }
 
 fn is_origin(text: &str) -> bool {

@@ -35,7 +35,7 @@ use windlass_protocol::app::{
     SessionTarget, SessionUnsubscribeParams, notification,
 };
 
-pub use self::endpoint::{Endpoint, NoEndpoint};
+pub use self::endpoint::{Encryption, Endpoint, NoEndpoint};
 pub use self::error::ClientError;
 pub use self::output::{Output, Piece};
 pub use self::process::{Exit, Io, Process, Start};
@@ -57,6 +57,8 @@ pub struct ClientOptions {
     pub version: String,
     /// What it shows to a server that asks for a token.
     pub token: Option<Token>,
+    /// The certificate authorities (PEM) that an encrypted server is judged by, instead of those that this machine trusts.
+    pub authorities: Option<String>,
     /// How long processes shall go on without a connection, ten minutes at most. Without this they end with it.
     pub grace: Option<Duration>,
     /// Who sees to it that a lost connection is made anew. Without `grace` nobody can.
@@ -72,6 +74,7 @@ impl ClientOptions {
             name: name.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: None,
+            authorities: None,
             grace: None,
             coming_back: ComingBack::ByItself,
             resume: None,
@@ -143,7 +146,7 @@ impl Client {
     ///
     /// When the server cannot be reached, or does not let this client in.
     pub async fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
-        let wires = endpoint.open(options.token.as_ref()).await?;
+        let wires = endpoint.open(&options).await?;
         Self::over(wires, Some(endpoint), options).await
     }
 
@@ -218,7 +221,7 @@ impl Client {
         }
         let endpoint = self.shared.endpoint.as_ref().ok_or(ClientError::Lost)?;
         let Resumable { token, .. } = former.server.resume.ok_or(ClientError::NotResumed)?;
-        let wires = endpoint.open(self.shared.options.token.as_ref()).await?;
+        let wires = endpoint.open(&self.shared.options).await?;
         let link = Link::new(wires, Arc::clone(&self.shared.routes), self.shared.after_loss);
         let server = introduce(&link, &self.shared.options.introduction(Some(token))).await?;
         if !is_resumed(&server) {

@@ -18,6 +18,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use self::signed::{ShortSecret, SignedTokens};
+pub use crate::tls::{ServerTls, TlsError};
 
 const TOKEN_BYTES: usize = 32;
 
@@ -192,8 +193,28 @@ pub enum Reach {
     Loopback,
     /// From this machine, with or without a token.
     OpenLoopback,
-    /// From wherever its address can be.
+    /// From other machines, encrypted and by callers that show a token.
     Network,
+    /// From other machines, by callers that show a token. Others on the way can read all of it.
+    PlaintextNetwork,
+}
+
+impl Reach {
+    /// Whether other machines may reach the server.
+    pub(crate) fn is_remote(self) -> bool {
+        matches!(self, Self::Network | Self::PlaintextNetwork)
+    }
+}
+
+/// How a server is kept from those who must not use it.
+#[derive(Clone, Debug)]
+pub struct Perimeter {
+    /// The callers that are let in.
+    pub gate: Gate,
+    /// From where it may be reached.
+    pub reach: Reach,
+    /// How connections are encrypted.
+    pub tls: Option<ServerTls>,
 }
 
 /// How a server is called.

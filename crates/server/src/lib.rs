@@ -17,6 +17,7 @@ pub mod mcp;
 mod outbox;
 mod pipe;
 mod spill;
+pub mod tls;
 mod unread;
 
 pub use self::jsonrpc::listen;

@@ -10,7 +10,7 @@ mod http;
 mod stdio;
 mod wire;
 
-pub use crate::gate::{Access, Reach, Token, TokenError};
+pub use crate::gate::{Access, Reach, ServerTls, Token, TokenError};
 pub use rmcp::ServerHandler as Handler;
 
 pub use self::handler::Windlass;

@@ -8,7 +8,8 @@ use windlass_server::listen::Listen;
 /// Where a server listens and whom it lets in.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ListenWords {
-    /// Where to listen: `stdio://`, `ws://IP:PORT` (port 0 is a free one), `unix://PATH` or `off`
+    /// Where to listen: `stdio://`, `ws://IP:PORT` (port 0 is a free one), `wss://IP:PORT`, `unix://PATH` or
+    /// `off`
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Option<Listen>,
 
@@ -56,9 +57,29 @@ pub(crate) struct ListenWords {
     #[arg(long, conflicts_with = "allow_remote")]
     pub(crate) insecure_loopback: bool,
 
-    /// Let --listen take an address that other machines can reach; asks for a token
+    /// Let --listen take an address that other machines can reach; asks for a token and a certificate
     #[arg(long)]
     pub(crate) allow_remote: bool,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsWords,
+}
+
+/// How connections are encrypted.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TlsWords {
+    /// Encrypt connections, with the certificate (PEM, with those it depends on) in this file
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Serve other machines without encryption: the token, and all that is said, can be read on the way. For a server
+    /// behind a proxy or a tunnel that encrypts
+    #[arg(long, requires = "allow_remote", conflicts_with = "tls_cert")]
+    pub(crate) insecure_plaintext: bool,
 }
 
 /// What clients have to show, by name.

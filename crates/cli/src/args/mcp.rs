@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::{EnvironmentChange, SandboxWords, ServerLimitWords, TokenizerName, values};
+use crate::args::{EnvironmentChange, SandboxWords, ServerLimitWords, TlsWords, TokenizerName, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = MCP_EXAMPLES)]
@@ -21,13 +21,16 @@ pub(crate) struct McpArgs {
 /// How to serve.
 #[derive(Debug, Args)]
 pub(crate) struct McpServe {
-    /// Serve over HTTP on this address, to whoever has the token, instead of standard input and output
+    /// Serve over HTTP on this address, to clients that have the token, instead of standard input and output
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) http: Option<SocketAddr>,
 
-    /// Let --http take an address that other machines can reach
+    /// Let --http take an address that other machines can reach; asks for a certificate
     #[arg(long, requires = "http")]
     pub(crate) allow_remote: bool,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsWords,
 
     /// Another name by which clients call this server; may be given several times
     #[arg(long, value_name = "NAME", requires = "http")]

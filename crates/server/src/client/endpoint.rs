@@ -10,13 +10,14 @@ use std::str::FromStr;
 use tokio::net::TcpStream;
 use tokio::net::unix::pipe;
 
+use super::ClientOptions;
 use super::error::ClientError;
 use super::handshake::{self, Asked};
-use crate::gate::Token;
 use crate::jsonrpc::connection::{Inbox, Source};
 use crate::jsonrpc::peer::{Framing, Peer, Sink, Stamping};
 use crate::jsonrpc::place;
 use crate::jsonrpc::websocket::Sender;
+use crate::tls;
 
 /// The largest message that is taken from a server: a command may be run without a cap on its output. After a larger one
 /// the connection is given up, because nobody could tell whose answer it was.
@@ -25,8 +26,11 @@ const ANSWER_LIMIT: usize = 1 << 30;
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A WebSocket on a network address, written `ws://HOST:PORT`, perhaps with a path after it.
+    /// A WebSocket on a network address, written `ws://HOST:PORT` or, encrypted, `wss://HOST:PORT`, perhaps with a path
+    /// after it.
     WebSocket {
+        /// Whether it is encrypted.
+        encryption: Encryption,
         /// The host and the port.
         authority: String,
         /// What to ask for there.
@@ -38,9 +42,27 @@ pub enum Endpoint {
     Program(Vec<OsString>),
 }
 
+/// Whether a connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// It is not: `ws`.
+    None,
+    /// It is, by TLS: `wss`.
+    Tls,
+}
+
+impl Encryption {
+    fn scheme(self) -> &'static str {
+        match self {
+            Self::None => "ws",
+            Self::Tls => "wss",
+        }
+    }
+}
+
 /// Words that name no server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no server's address: it is `ws://HOST:PORT` or `unix://PATH`")]
+#[error("`{0}` is no server's address: it is `ws://HOST:PORT`, `wss://HOST:PORT` or `unix://PATH`")]
 pub struct NoEndpoint(String);
 
 impl FromStr for Endpoint {
@@ -49,14 +71,19 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, NoEndpoint> {
         match text.split_once("://") {
             Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.into())),
-            Some(("ws", rest)) => {
+            Some((scheme @ ("ws" | "wss"), rest)) => {
+                let encryption = if scheme == "ws" { Encryption::None } else { Encryption::Tls };
                 let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
                 let has_port = authority.rsplit_once(':').is_some_and(|(host, port)| {
                     !host.is_empty() && port.parse::<u16>().is_ok() && !authority.contains('@')
                 });
                 let path = if path.is_empty() { "/" } else { path };
                 has_port
-                    .then(|| Self::WebSocket { authority: authority.to_owned(), path: path.to_owned() })
+                    .then(|| Self::WebSocket {
+                        encryption,
+                        authority: authority.to_owned(),
+                        path: path.to_owned(),
+                    })
                     .ok_or_else(|| NoEndpoint(text.to_owned()))
             }
             _ => Err(NoEndpoint(text.to_owned())),
@@ -67,8 +94,8 @@ impl FromStr for Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WebSocket { authority, path } => {
-                write!(f, "ws://{authority}{}", path.trim_end_matches('/'))
+            Self::WebSocket { encryption, authority, path } => {
+                write!(f, "{}://{authority}{}", encryption.scheme(), path.trim_end_matches('/'))
             }
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
             Self::Program(command) => {
@@ -88,7 +115,8 @@ pub(super) struct Wires {
 
 impl Endpoint {
     /// Connects, or starts what is to be connected to.
-    pub(super) async fn open(&self, token: Option<&Token>) -> Result<Wires, ClientError> {
+    pub(super) async fn open(&self, options: &ClientOptions) -> Result<Wires, ClientError> {
+        let token = options.token.as_ref();
         let unreachable = |error| ClientError::Unreachable { endpoint: self.to_string(), error };
         match self {
             Self::Program(command) => start(command).map_err(unreachable),
@@ -97,12 +125,20 @@ impl Endpoint {
                 let asked = Asked { endpoint: self, host: "localhost", path: "/", token };
                 handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
             }
-            Self::WebSocket { authority, path } => {
+            Self::WebSocket { encryption, authority, path } => {
                 let stream = TcpStream::connect(authority).await.map_err(unreachable)?;
                 // Without this a key may wait for the server's acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
                 let asked = Asked { endpoint: self, host: authority, path, token };
-                handshake::upgrade(stream, asked).await.and_then(|halves| self.framed(halves))
+                let upgraded = match encryption {
+                    Encryption::None => handshake::upgrade(stream, asked).await,
+                    Encryption::Tls => {
+                        let authorities = options.authorities.as_deref();
+                        let stream = tls::connect(stream, host_of(authority), authorities).await;
+                        handshake::upgrade(stream.map_err(unreachable)?, asked).await
+                    }
+                };
+                upgraded.and_then(|halves| self.framed(halves))
             }
         }
     }
@@ -118,6 +154,12 @@ impl Endpoint {
             child: None,
         })
     }
+}
+
+/// The host in `HOST:PORT`, without the brackets of an address.
+fn host_of(authority: &str) -> &str {
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 /// Both directions of streams that carry a message on each line.
@@ -147,26 +189,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_certificate_is_for_the_host_without_its_port() {
+        for (authority, host) in
+            [("box.example:1", "box.example"), ("[::1]:1", "::1"), ("127.0.0.1:1", "127.0.0.1")]
+        {
+            assert_eq!(host_of(authority), host);
+        }
+    }
+
+    #[test]
     fn addresses_of_servers_are_read_as_they_are_written() {
         for (text, shown) in [
             ("ws://127.0.0.1:80", "ws://127.0.0.1:80"),
             ("ws://localhost:80/", "ws://localhost:80"),
             ("ws://[::1]:80/rpc", "ws://[::1]:80/rpc"),
+            ("wss://box.example:443", "wss://box.example:443"),
             ("unix:///a b", "unix:///a b"),
         ] {
             assert_eq!(text.parse::<Endpoint>().map(|endpoint| endpoint.to_string()), Ok(shown.to_owned()));
         }
-        for text in [
-            "",
-            "ws://",
-            "ws://a",
-            "ws://:1",
-            "ws://a:x",
-            "ws://u:p@a:1",
-            "wss://a:1",
-            "http://a:1",
-            "unix://",
-        ] {
+        for text in
+            ["", "ws://", "ws://a", "ws://:1", "ws://a:x", "ws://u:p@a:1", "wss://a", "http://a:1", "unix://"]
+        {
             assert_eq!(text.parse::<Endpoint>(), Err(NoEndpoint(text.to_owned())), "{text}");
         }
     }

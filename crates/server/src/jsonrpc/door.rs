@@ -23,6 +23,7 @@ use super::connection::Source;
 use super::peer::Sink;
 use super::websocket::accept_key;
 use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
+use crate::tls::ServerTls;
 use crate::unread::{Nudged, network, nobody_reads};
 
 /// How long a client may take to send its headers.
@@ -79,13 +80,23 @@ impl Stream for UnixStream {
 pub(crate) struct Door {
     pub(crate) gate: Gate,
     pub(crate) called: Called,
+    /// How connections are encrypted, if they are.
+    pub(crate) tls: Option<ServerTls>,
 }
 
 type Answer = Response<Full<Bytes>>;
 
 impl Door {
-    /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
+    /// Encrypts the connection, where that is asked for, and makes it a WebSocket.
     pub(crate) async fn open<S: Stream>(&self, stream: S) -> Option<(Source, Sink, Unread)> {
+        match &self.tls {
+            Some(tls) => self.upgrade(tls.accept(stream).await?).await,
+            None => self.upgrade(stream).await,
+        }
+    }
+
+    /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
+    async fn upgrade<S: Stream>(&self, stream: S) -> Option<(Source, Sink, Unread)> {
         let upgrade: Mutex<Option<OnUpgrade>> = Mutex::default();
         let service = service_fn(|mut request: Request<Incoming>| {
             let answer = self.answer(&request);

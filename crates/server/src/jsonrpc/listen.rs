@@ -20,7 +20,7 @@ use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
 use crate::caller;
-use crate::gate::{Access, Called, Gate, Reach};
+use crate::gate::{Access, Called, Perimeter, Reach};
 use crate::pipe::Pipe;
 
 /// The most connections at a time. More have to wait until one ends.
@@ -33,13 +33,15 @@ const ARE_YOU_THERE: Duration = Duration::from_secs(60);
 const ASK_AGAIN: Duration = Duration::from_secs(15);
 const ASK_TIMES: u32 = 4;
 
-/// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `unix://PATH` or `off`.
+/// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// One client on our own input and output.
     Stdio,
     /// WebSockets on this address; port 0 is one that the system chooses.
     WebSocket(SocketAddr),
+    /// The same, encrypted.
+    SecureWebSocket(SocketAddr),
     /// WebSockets on a socket at this path.
     Unix(PathBuf),
     /// Nowhere.
@@ -48,7 +50,9 @@ pub enum Listen {
 
 /// Words that name no place to listen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no place to listen: it is `stdio://`, `ws://IP:PORT`, `unix://PATH` or `off`")]
+#[error(
+    "`{0}` is no place to listen: it is `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`"
+)]
 pub struct NoListen(String);
 
 impl FromStr for Listen {
@@ -60,9 +64,10 @@ impl FromStr for Listen {
             None if text == "off" => Ok(Self::Off),
             None if text == "stdio" => Ok(Self::Stdio),
             Some(("stdio", "")) => Ok(Self::Stdio),
-            Some(("ws", address)) => {
+            Some((scheme @ ("ws" | "wss"), address)) => {
+                let kind = if scheme == "ws" { Self::WebSocket } else { Self::SecureWebSocket };
                 let address = address.strip_suffix('/').unwrap_or(address);
-                address.parse().map(Self::WebSocket).map_err(|_| unknown())
+                address.parse().map(kind).map_err(|_| unknown())
             }
             Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.into())),
             _ => Err(unknown()),
@@ -91,6 +96,15 @@ pub enum BindError {
         /// The address.
         address: SocketAddr,
     },
+    /// Others could reach it, and everything would go over the wire as it is, the token too.
+    #[error("{address} can be reached from other machines, and connections are not encrypted")]
+    Unencrypted {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// It was to be encrypted, and there is no certificate.
+    #[error("an encrypted address needs a certificate")]
+    NoCertificate,
     /// The system refuses.
     #[error("cannot listen on {address}: {error}")]
     Refused {
@@ -130,12 +144,15 @@ pub(crate) enum Via {
 }
 
 impl Listener {
-    /// Takes a place to listen. What the gate says holds for sockets: whoever started us is let in.
+    /// Takes a place to listen. The perimeter is that of sockets: the process that started us is always served. Only
+    /// `SecureWebSocket` is encrypted.
     ///
     /// # Errors
     ///
     /// When it reaches further than it may, or is taken.
-    pub async fn bind(listen: &Listen, gate: Gate, reach: Reach) -> Result<Self, BindError> {
+    pub async fn bind(listen: &Listen, perimeter: Perimeter) -> Result<Self, BindError> {
+        let Perimeter { gate, reach, tls } = perimeter;
+        let tls = tls.filter(|_| matches!(listen, Listen::SecureWebSocket(_)));
         let mut called = Called::ByName;
         let at = match listen {
             Listen::Off => At::Nowhere,
@@ -146,16 +163,27 @@ impl Listener {
                 called = Called::ByPath;
                 At::Place(Place::take(path).await?)
             }
-            &Listen::WebSocket(address) => At::Address(bind(address, &gate.access, reach).await?),
+            Listen::SecureWebSocket(_) if tls.is_none() => return Err(BindError::NoCertificate),
+            &(Listen::WebSocket(address) | Listen::SecureWebSocket(address)) => {
+                may_bind(address, &gate.access, reach)?;
+                if !address.ip().is_loopback() && reach == Reach::Network && tls.is_none() {
+                    return Err(BindError::Unencrypted { address });
+                }
+                let listener = TcpListener::bind(address).await;
+                At::Address(listener.map_err(|error| BindError::Refused { address, error })?)
+            }
         };
-        Ok(Self { at, door: Arc::new(Door { gate, called }) })
+        Ok(Self { at, door: Arc::new(Door { gate, called, tls }) })
     }
 
     /// What clients connect to, if they can.
     pub fn url(&self) -> Option<String> {
         match &self.at {
             At::Stdio(..) | At::Nowhere => None,
-            At::Address(listener) => listener.local_addr().ok().map(|address| format!("ws://{address}")),
+            At::Address(listener) => {
+                let scheme = if self.door.tls.is_some() { "wss" } else { "ws" };
+                listener.local_addr().ok().map(|address| format!("{scheme}://{address}"))
+            }
             At::Place(place) => Some(format!("unix://{}", place.path().display())),
         }
     }
@@ -178,17 +206,20 @@ impl Listener {
     }
 }
 
-async fn bind(address: SocketAddr, access: &Access, reach: Reach) -> Result<TcpListener, BindError> {
+/// Whether an address may be served with this access.
+fn may_bind(address: SocketAddr, access: &Access, reach: Reach) -> Result<(), BindError> {
     match (reach, access) {
         (Reach::Loopback, Access::Open) if address.ip().is_loopback() => {
             return Err(BindError::OpenLoopback { address });
         }
         _ if address.ip().is_loopback() => {}
         (Reach::Loopback | Reach::OpenLoopback, _) => return Err(BindError::NotLoopback { address }),
-        (Reach::Network, Access::Open) => return Err(BindError::OpenToAll { address }),
-        (Reach::Network, _) => {}
+        (Reach::Network | Reach::PlaintextNetwork, Access::Open) => {
+            return Err(BindError::OpenToAll { address });
+        }
+        (Reach::Network | Reach::PlaintextNetwork, _) => {}
     }
-    TcpListener::bind(address).await.map_err(|error| BindError::Refused { address, error })
+    Ok(())
 }
 
 /// What each connection speaks.

@@ -31,6 +31,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller;
 use crate::gate::{Access, Reach, plain, unauthorized};
+use crate::jsonrpc::door::Stream;
+use crate::tls::ServerTls;
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
@@ -61,6 +63,8 @@ pub struct HttpOptions {
     pub access: Access,
     /// Names besides the loopback's and the bound address by which clients may call this server.
     pub names: Vec<String>,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<ServerTls>,
 }
 
 /// The address cannot be served on.
@@ -69,6 +73,12 @@ pub enum ListenError {
     /// Others could reach it, and nobody said that they may.
     #[error("{address} can be reached from other machines")]
     NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// Others could reach it, and everything would go over the wire as it is, the token too.
+    #[error("{address} can be reached from other machines, and connections are not encrypted")]
+    Unencrypted {
         /// The address.
         address: SocketAddr,
     },
@@ -87,9 +97,17 @@ pub enum ListenError {
 /// # Errors
 ///
 /// When it reaches further than it may, or is taken.
-pub async fn listen(address: SocketAddr, reach: Reach) -> Result<TcpListener, ListenError> {
-    if reach != Reach::Network && !address.ip().is_loopback() {
+pub async fn listen(
+    address: SocketAddr,
+    reach: Reach,
+    tls: Option<&ServerTls>,
+) -> Result<TcpListener, ListenError> {
+    let is_remote = !address.ip().is_loopback();
+    if is_remote && !reach.is_remote() {
         return Err(ListenError::NotLoopback { address });
+    }
+    if is_remote && reach == Reach::Network && tls.is_none() {
+        return Err(ListenError::Unencrypted { address });
     }
     TcpListener::bind(address).await.map_err(|error| ListenError::Refused { address, error })
 }
@@ -107,10 +125,11 @@ pub async fn serve_http<H: ServerHandler>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let over = CancellationToken::new();
-    let config = config(listener.local_addr()?.ip(), &options.names, over.clone());
+    let config = config(listener.local_addr()?.ip(), &options, over.clone());
     let places = Arc::new(places());
     let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&places), config);
-    let door = Arc::new(Door { access: options.access, service, places, recent: Mutex::default() });
+    let HttpOptions { access, tls, .. } = options;
+    let door = Arc::new(Door { access, tls, service, places, recent: Mutex::default() });
     let mut connections = JoinSet::new();
     tokio::pin!(stop);
     loop {
@@ -138,11 +157,12 @@ async fn out_of_descriptors() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-fn config(bound: IpAddr, names: &[String], over: CancellationToken) -> StreamableHttpServerConfig {
+fn config(bound: IpAddr, options: &HttpOptions, over: CancellationToken) -> StreamableHttpServerConfig {
     let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), bound.to_string()];
-    let hosts: Vec<String> = own.into_iter().chain(names.iter().cloned()).collect();
+    let hosts: Vec<String> = own.into_iter().chain(options.names.iter().cloned()).collect();
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
     let bracketed = |host: &String| if host.contains(':') { format!("[{host}]") } else { host.clone() };
-    let origins: Vec<String> = hosts.iter().map(|host| format!("http://{}:*", bracketed(host))).collect();
+    let origins: Vec<String> = hosts.iter().map(|host| format!("{scheme}://{}:*", bracketed(host))).collect();
     StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts)
         .with_allowed_origins(origins)
@@ -163,6 +183,7 @@ fn places() -> LocalSessionManager {
 /// What stands between a connection and the protocol.
 struct Door<H> {
     access: Access,
+    tls: Option<ServerTls>,
     service: StreamableHttpService<H, LocalSessionManager>,
     places: Arc<LocalSessionManager>,
     /// The clients that have a place, the one that was heard of last at the end.
@@ -178,8 +199,27 @@ async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over:
     }
     // Without this an answer may wait for the client's acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
+    match &door.tls {
+        None => answer_requests(stream, &door, over).await,
+        Some(tls) => {
+            let encrypted = tokio::select! {
+                encrypted = tls.accept(stream) => encrypted,
+                () = over.cancelled() => None,
+            };
+            if let Some(stream) = encrypted {
+                answer_requests(stream, &door, over).await;
+            }
+        }
+    }
+}
+
+async fn answer_requests<H: ServerHandler>(
+    stream: impl Stream,
+    door: &Arc<Door<H>>,
+    over: CancellationToken,
+) {
     let service = service_fn(|request| {
-        let door = Arc::clone(&door);
+        let door = Arc::clone(door);
         async move { Ok::<_, Infallible>(door.answer(request).await) }
     });
     let mut connection = std::pin::pin!(

@@ -24,11 +24,15 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
-        let listener = listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback).await.expect("a free port");
+        let listener =
+            listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback, None).await.expect("a free port");
         let address = listener.local_addr().expect("it has an address");
         let token = Token::random().expect("random bytes");
-        let options =
-            HttpOptions { access: Access::Token(token.clone()), names: vec!["windlass.test".into()] };
+        let options = HttpOptions {
+            access: Access::Token(token.clone()),
+            names: vec!["windlass.test".into()],
+            tls: None,
+        };
         let (stop, stopped) = oneshot::channel::<()>();
         let fixtures = Fixtures::new();
         let serving = serve_http(listener, options, move || fixtures.clone(), async { drop(stopped.await) });
@@ -259,9 +263,9 @@ async fn a_server_that_stops_waits_for_nobody() {
 #[tokio::test]
 async fn an_address_that_others_can_reach_is_taken_only_if_they_may() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
-    let refused = listen(everywhere, Reach::Loopback).await;
+    let refused = listen(everywhere, Reach::Loopback, None).await;
     assert!(matches!(refused, Err(ListenError::NotLoopback { address }) if address == everywhere));
-    let taken = listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback).await.expect("a free port");
-    let again = listen(taken.local_addr().unwrap(), Reach::Loopback).await;
+    let taken = listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback, None).await.expect("a free port");
+    let again = listen(taken.local_addr().unwrap(), Reach::Loopback, None).await;
     assert!(matches!(again, Err(ListenError::Refused { .. })));
 }

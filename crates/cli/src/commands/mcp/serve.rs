@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use windlass_engine::{Ahead, Engine, EngineOptions, Guard};
 use windlass_server::mcp::fixtures::Fixtures;
-use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Reach, Token, Windlass};
+use windlass_server::mcp::{self, Access, Handler, HttpOptions, PATH, Token, Windlass};
 use windlass_tools::{Sharing, Toolbox};
 
 use crate::args::McpServe;
@@ -15,8 +15,8 @@ use crate::commands::keeper::Detached;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
-use crate::failure::Exit;
-use crate::{confinement, printing, rules_files, token_file, toolbox};
+use crate::failure::{Exit, Usage};
+use crate::{confinement, listening, printing, rules_files, token_file, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -90,14 +90,19 @@ async fn serve<H: Handler>(
     handler: impl Fn() -> H + Send + Sync + 'static,
     (signals, over): (Signals, impl FnOnce() + Send),
 ) -> Result<()> {
+    let tls = listening::certificate(&order.tls)?;
     let Some(address) = order.http else {
+        if tls.is_some() {
+            return Err(Usage("--tls-cert goes with --http ADDRESS:PORT".to_owned()).into());
+        }
         let served = mcp::serve_stdio(handler(), signals.told_to_end(), over).await;
         return served.context("cannot use standard input and output");
     };
-    let reach = if order.allow_remote { Reach::Network } else { Reach::Loopback };
-    let listener = mcp::listen(address, reach).await?;
-    announce(order, &format!("http://{}{PATH}", listener.local_addr()?), &access)?;
-    let options = HttpOptions { access, names: order.host.clone() };
+    let reach = listening::reach(order.allow_remote, &order.tls);
+    let listener = mcp::listen(address, reach, tls.as_ref()).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    announce(order, &format!("{scheme}://{}{PATH}", listener.local_addr()?), &access)?;
+    let options = HttpOptions { access, names: order.host.clone(), tls };
     mcp::serve_http(listener, options, handler, signals.told_to_end()).await.context("cannot serve")
 }
 

@@ -37,6 +37,7 @@ pub(crate) async fn run(order: Run, endpoint: Endpoint, config: Config) -> Resul
     let keyboard = plan::keyboard(&order, Presentation::Stream, config.terminals);
     let mut options = ClientOptions::new("windlass-run");
     options.token = token(order.token_file.as_deref(), &config)?;
+    options.authorities = order.server_ca.as_deref().map(authorities).transpose()?;
     let start = start(order, &config, keyboard)?;
     let signals = Signals::catch()?;
     let client = Client::connect(endpoint, options).await?;
@@ -52,6 +53,12 @@ pub(crate) async fn run(order: Run, endpoint: Endpoint, config: Config) -> Resul
     }
     drop(raw_mode);
     ended
+}
+
+/// The certificate authorities in a file.
+fn authorities(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the certificates in {}", path.display()))
 }
 
 /// The token in the file, else in the environment.

@@ -14,7 +14,7 @@ use windlass_testkit::Scratch;
 use windlass_testkit::bytes::Noise;
 
 use super::*;
-use crate::gate::{Token, TokenDigest};
+use crate::gate::{Gate, Token, TokenDigest};
 use crate::jsonrpc::connection::Next;
 
 /// Says back what it is told. `bye` makes it hang up.
@@ -51,7 +51,9 @@ async fn with_server<T: Send + 'static>(
     (listen, gate): (Listen, Gate),
     visit: impl FnOnce(&str) -> T + Send + 'static,
 ) -> (T, usize) {
-    let listener = Listener::bind(&listen, gate, Reach::OpenLoopback).await.expect("it can be listened to");
+    let listener = Listener::bind(&listen, Perimeter { gate, reach: Reach::OpenLoopback, tls: None })
+        .await
+        .expect("it can be listened to");
     let url = listener.url().expect("it has an address");
     let closed = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&closed);
@@ -107,13 +109,13 @@ fn places_to_listen_are_read_as_they_are_written() {
         ("off", Ok(Listen::Off)),
         ("ws://127.0.0.1:0", address("127.0.0.1:0")),
         ("ws://[::1]:80/", address("[::1]:80")),
+        ("wss://127.0.0.1:1", Ok(Listen::SecureWebSocket(([127, 0, 0, 1], 1).into()))),
         ("unix:///a/b c", Ok(Listen::Unix("/a/b c".into()))),
         ("unix://a", Ok(Listen::Unix("a".into()))),
     ] {
         assert_eq!(text.parse(), expected, "{text}");
     }
-    for text in
-        ["", "ws://", "ws://localhost:1", "ws://127.0.0.1", "wss://127.0.0.1:1", "unix://", "stdio://x"]
+    for text in ["", "ws://", "ws://localhost:1", "ws://127.0.0.1", "wss://127.0.0.1", "unix://", "stdio://x"]
     {
         assert_eq!(text.parse::<Listen>(), Err(NoListen(text.to_owned())), "{text}");
     }
@@ -223,14 +225,28 @@ async fn only_the_token_opens_a_socket() {
 }
 
 #[tokio::test]
-async fn an_address_that_others_can_reach_takes_a_word_and_a_token() {
-    let refused = Listener::bind(&loopback(), open_gate(), Reach::Loopback).await;
+async fn an_address_that_others_can_reach_takes_a_token_and_a_certificate() {
+    let token = || Gate { access: Access::Token(Token::random().expect("random bytes")), ..open_gate() };
+    let bind = async |listen: &str, gate: Gate, reach: Reach| {
+        let listen: Listen = listen.parse().expect("a place to listen");
+        Listener::bind(&listen, Perimeter { gate, reach, tls: None }).await.map(drop)
+    };
+    let refused = bind("ws://127.0.0.1:0", open_gate(), Reach::Loopback).await;
     assert!(matches!(refused, Err(BindError::OpenLoopback { .. })));
-    let listen: Listen = "ws://0.0.0.0:0".parse().expect("a place to listen");
-    let refused = Listener::bind(&listen, open_gate(), Reach::Loopback).await;
-    assert!(matches!(refused, Err(BindError::NotLoopback { .. })));
-    let refused = Listener::bind(&listen, open_gate(), Reach::Network).await;
-    assert!(matches!(refused, Err(BindError::OpenToAll { .. })));
+    assert!(bind("ws://127.0.0.1:0", token(), Reach::Loopback).await.is_ok());
+    for reach in [Reach::Loopback, Reach::OpenLoopback] {
+        let refused = bind("ws://0.0.0.0:0", token(), reach).await;
+        assert!(matches!(refused, Err(BindError::NotLoopback { .. })));
+    }
+    for reach in [Reach::Network, Reach::PlaintextNetwork] {
+        let refused = bind("ws://0.0.0.0:0", open_gate(), reach).await;
+        assert!(matches!(refused, Err(BindError::OpenToAll { .. })));
+    }
+    let refused = bind("ws://0.0.0.0:0", token(), Reach::Network).await;
+    assert!(matches!(refused, Err(BindError::Unencrypted { .. })));
+    assert!(bind("ws://0.0.0.0:0", token(), Reach::PlaintextNetwork).await.is_ok());
+    let refused = bind("wss://127.0.0.1:0", token(), Reach::Loopback).await;
+    assert!(matches!(refused, Err(BindError::NoCertificate)));
 }
 
 #[tokio::test]

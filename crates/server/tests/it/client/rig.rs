@@ -10,7 +10,7 @@ use windlass_engine::{Engine, EngineOptions, Patience};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::client::shapes::AbsolutePath;
 use windlass_server::client::{Client, ClientOptions, Endpoint, Start};
-use windlass_server::gate::{Access, Gate, Reach};
+use windlass_server::gate::{Access, Gate, Perimeter, Reach};
 use windlass_server::listen::{Listen, Listener};
 use windlass_testkit::{HANG, Scratch, survivors};
 
@@ -43,7 +43,9 @@ impl Place {
         let server = AppServer::new(engine.clone(), options);
         let gate = Gate { access, origins: Vec::new(), names: Vec::new() };
         let listen = Listen::Unix(scratch.path().join("socket"));
-        let listener = Listener::bind(&listen, gate, Reach::Loopback).await.expect("a place");
+        let listener = Listener::bind(&listen, Perimeter { gate, reach: Reach::Loopback, tls: None })
+            .await
+            .expect("a place");
         let (stop, stopped) = oneshot::channel();
         let serving = {
             let server = server.clone();

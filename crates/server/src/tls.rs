@@ -1,0 +1,145 @@
+//! Encryption (TLS) for servers that other machines can reach, and for the clients of such servers.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+
+use crate::jsonrpc::connection::Source;
+use crate::jsonrpc::door::{Stream, Unread};
+use crate::jsonrpc::peer::Sink;
+
+/// How long a client may take for its part of the handshake.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server's certificate and its key, ready for use.
+#[derive(Clone)]
+pub struct ServerTls {
+    acceptor: TlsAcceptor,
+}
+
+/// Why there can be no encryption.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The certificates cannot be read.
+    #[error("the certificate cannot be read: {0}")]
+    Certificate(rustls::pki_types::pem::Error),
+    /// There is none.
+    #[error("there is no certificate (`BEGIN CERTIFICATE`)")]
+    NoCertificate,
+    /// The key cannot be read.
+    #[error("the private key cannot be read: {0}")]
+    Key(rustls::pki_types::pem::Error),
+    /// They do not go together, or are of a kind that is not supported.
+    #[error("the certificate and the key cannot be used: {0}")]
+    Unusable(rustls::Error),
+}
+
+impl ServerTls {
+    /// Takes a chain of certificates, the server's own first, and its private key, both as PEM.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be read, or they do not belong together.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
+        let chain = chain.map_err(TlsError::Certificate)?;
+        if chain.is_empty() {
+            return Err(TlsError::NoCertificate);
+        }
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::Key)?;
+        let builder = ServerConfig::builder_with_provider(provider());
+        let builder = builder.with_safe_default_protocol_versions().map_err(TlsError::Unusable)?;
+        let config = builder.with_no_client_auth().with_single_cert(chain, key);
+        let mut config = config.map_err(TlsError::Unusable)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
+    }
+
+    /// Encrypts a client's connection. None where the client does not do its part.
+    pub(crate) async fn accept<S: Stream>(&self, stream: S) -> Option<TlsStream<S>> {
+        // timer: a client that connects and says nothing must not be kept.
+        let accepted = tokio::time::timeout(HANDSHAKE_PATIENCE, self.acceptor.accept(stream)).await;
+        accepted.ok()?.ok().map(TlsStream::from)
+    }
+}
+
+/// The key does not show itself when printed for debugging.
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerTls").finish_non_exhaustive()
+    }
+}
+
+/// Connects encrypted to the server of this name. It must show a certificate for it that one of the given authorities (PEM)
+/// signed or, where none are given, one that this machine trusts.
+pub(crate) async fn connect(
+    stream: TcpStream,
+    host: &str,
+    authorities: Option<&str>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+    let builder = ClientConfig::builder_with_provider(provider());
+    let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
+    let mut config = builder.with_root_certificates(roots(authorities)?).with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.map(TlsStream::from)
+}
+
+fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        Some(authorities) => {
+            for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
+                roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
+            }
+        }
+        // Those of the machine, or of the file in `SSL_CERT_FILE`.
+        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+    }
+    if roots.is_empty() {
+        return Err(io::Error::other("no certificate authority is known to judge the server by"));
+    }
+    Ok(roots)
+}
+
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+impl<S: Stream> Stream for TlsStream<S> {
+    fn halves(self) -> (Source, Sink) {
+        let (source, sink) = tokio::io::split(self);
+        (Box::new(source), Box::new(EncryptedSink(sink)))
+    }
+
+    fn unread(&self) -> Unread {
+        self.get_ref().0.unread()
+    }
+}
+
+/// What is written may stay in the encryption's buffer until it is flushed. The outbox flushes only streams that do not
+/// take several pieces at once, so this one says that it does not.
+struct EncryptedSink<S>(WriteHalf<TlsStream<S>>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedSink<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().0).poll_shutdown(cx)
+    }
+}
