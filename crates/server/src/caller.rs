@@ -35,9 +35,10 @@ pub(crate) async fn may_call(stream: &TcpStream, access: &Access) -> bool {
     looked.await.unwrap_or(false)
 }
 
+/// With a token, only commands in a sandbox of ours are looked for: clients may connect for every request.
 fn is_confined(ours: SocketAddr, theirs: SocketAddr) -> bool {
     match network::owner(theirs, ours) {
-        Owned::By(owner) => peer::is_held_by_a_confined_process(owner.inode),
+        Owned::By(owner) => peer::is_held_in_a_sandbox(owner.inode),
         Owned::Gone | Owned::Untold => false,
     }
 }

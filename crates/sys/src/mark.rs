@@ -158,6 +158,13 @@ pub fn on_root(pid: Pid) -> Option<Mark> {
     marks_on(pid).next()
 }
 
+/// Whether a process of this user bears a mark, of whichever runtime. Processes of other users count as unmarked.
+pub(crate) fn on_own_process(pid: Pid) -> bool {
+    prlimit(Some(pid)).is_ok_and(|Halves { soft, hard }| {
+        [soft, hard].into_iter().any(|half| half != u64::MAX && half >> FAMILY_SHIFT != 0)
+    })
+}
+
 impl Mark {
     /// The session's place in the order of starting.
     pub fn sequence(self) -> u32 {

@@ -10,7 +10,7 @@ use crate::process::{Pid, Process};
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 
 /// How a process is confined, compared with this one.
@@ -70,16 +70,32 @@ fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {
 
 /// The confinement of a process, by its number.
 pub fn of_process(pid: Pid) -> Confinement {
-    let (Some(ours), Some(theirs)) = (Filters::of("self"), Filters::of(&pid.to_string())) else {
-        return Confinement::Unknown;
-    };
-    if theirs > ours {
-        return Confinement::More;
+    Own::now().map_or(Confinement::Unknown, |own| own.compared_with(pid))
+}
+
+/// This process, for comparisons with many others.
+struct Own {
+    filters: Filters,
+    user_namespace: u64,
+}
+
+impl Own {
+    fn now() -> Option<Self> {
+        let me = Pid::of_this_process();
+        Some(Self { filters: Filters::of(me)?, user_namespace: user_namespace(me).ok()? })
     }
-    match shares_user_namespace(pid) {
-        Some(true) => Confinement::NoMore,
-        Some(false) => Confinement::More,
-        None => Confinement::Unknown,
+
+    fn compared_with(&self, pid: Pid) -> Confinement {
+        let Some(filters) = Filters::of(pid) else { return Confinement::Unknown };
+        if filters > self.filters {
+            return Confinement::More;
+        }
+        match user_namespace(pid) {
+            Ok(theirs) if theirs == self.user_namespace => Confinement::NoMore,
+            Ok(_) => Confinement::More,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => compare_user_maps(pid),
+            Err(_) => Confinement::Unknown,
+        }
     }
 }
 
@@ -91,8 +107,15 @@ struct Filters {
 }
 
 impl Filters {
-    fn of(process: &str) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
+    fn of(pid: Pid) -> Option<Self> {
+        // One read: a process table of hundreds is gone through for one connection. The file has about 1,500 bytes; only the
+        // list of groups, which comes before what we look for, can make it longer, and then it is read again.
+        let mut status = [0; 4096];
+        let length = fs::File::open(format!("/proc/{pid}/status")).ok()?.read(&mut status).ok()?;
+        if length == status.len() {
+            return Self::parse(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?);
+        }
+        Self::parse(std::str::from_utf8(&status[..length]).ok()?)
     }
 
     /// A kernel without seccomp has neither line, and no process is filtered there.
@@ -104,17 +127,18 @@ impl Filters {
     }
 }
 
-fn shares_user_namespace(pid: Pid) -> Option<bool> {
-    let namespace = |process: &str| fs::metadata(format!("/proc/{process}/ns/user")).map(|it| it.ino());
-    match (namespace("self"), namespace(&pid.to_string())) {
-        (Ok(ours), Ok(theirs)) => Some(ours == theirs),
-        // The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open
-        // to all, and an unprivileged process cannot give a new namespace the map that we have.
-        (Ok(_), Err(error)) if error.kind() == ErrorKind::PermissionDenied => {
-            let map = |process: &str| fs::read(format!("/proc/{process}/uid_map")).ok();
-            Some(map("self")? == map(&pid.to_string())?)
-        }
-        _ => None,
+fn user_namespace(pid: Pid) -> std::io::Result<u64> {
+    fs::metadata(format!("/proc/{pid}/ns/user")).map(|it| it.ino())
+}
+
+/// The kernel hides the namespaces of a process that is not dumpable, as Windlass itself is. Its map of users is open to
+/// all, and an unprivileged process cannot give a new namespace the map that we have.
+fn compare_user_maps(pid: Pid) -> Confinement {
+    let map = |pid: Pid| fs::read(format!("/proc/{pid}/uid_map")).ok();
+    match (map(Pid::of_this_process()), map(pid)) {
+        (Some(ours), Some(theirs)) if ours == theirs => Confinement::NoMore,
+        (Some(_), Some(_)) => Confinement::More,
+        _ => Confinement::Unknown,
     }
 }
 
@@ -131,24 +155,31 @@ pub enum Holder {
     Unknown,
 }
 
-/// Looks for the holder of a socket among all processes.
+/// Looks for the holder of a socket among all processes: milliseconds, where hundreds run.
 pub fn holder_of_socket(inode: u64) -> Holder {
+    let Some(own) = Own::now() else { return Holder::Unknown };
     let (confined, others): (Vec<Pid>, Vec<Pid>) =
-        processes().partition(|pid| of_process(*pid) == Confinement::More);
+        processes().partition(|pid| own.compared_with(*pid) == Confinement::More);
     if confined.iter().any(|pid| holds_socket(*pid, inode)) {
         Holder::Confined
     } else if others.iter().any(|pid| holds_socket(*pid, inode)) {
         Holder::Unconfined
-    } else if confined.iter().any(|pid| mark::on_root(*pid).is_some() && may_share_network(*pid)) {
+    } else if confined.iter().any(|pid| mark::on_own_process(*pid) && may_share_network(*pid)) {
         Holder::PerhapsConfined
     } else {
         Holder::Unknown
     }
 }
 
-/// Whether a process that is confined more than this one holds a socket: much cheaper than to look for every holder.
-pub fn is_held_by_a_confined_process(inode: u64) -> bool {
-    processes().any(|pid| of_process(pid) == Confinement::More && holds_socket(pid, inode))
+/// Whether a process of this user in a sandbox of ours holds a socket. Much cheaper than to look for every holder: only
+/// processes that bear a mark are looked at, and asking for one is a single system call. No confined process of ours can shed
+/// its mark.
+pub fn is_held_in_a_sandbox(inode: u64) -> bool {
+    let marked: Vec<Pid> = processes().filter(|pid| mark::on_own_process(*pid)).collect();
+    let own = if marked.is_empty() { None } else { Own::now() };
+    own.is_some_and(|own| {
+        marked.iter().any(|pid| own.compared_with(*pid) == Confinement::More && holds_socket(*pid, inode))
+    })
 }
 
 fn processes() -> impl Iterator<Item = Pid> {
@@ -196,7 +227,7 @@ mod tests {
         let (one, _other) = UnixStream::pair().unwrap();
         let inode = rustix::fs::fstat(&one).unwrap().st_ino;
         assert_eq!(holder_of_socket(inode), Holder::Unconfined);
-        assert!(!is_held_by_a_confined_process(inode));
+        assert!(!is_held_in_a_sandbox(inode));
         drop(one);
         assert!(matches!(holder_of_socket(inode), Holder::Unknown | Holder::PerhapsConfined));
     }
