@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use windlass_protocol::schema;
-use windlass_settings::looks_secret;
 use windlass_sys::process;
+use windlass_tools::looks_secret;
 
 use crate::args::{AppServerArgs, ExecServerArgs, McpArgs, Verb, Windlass};
 use crate::config::Config;
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     };
     let config = Config::read();
     // Root can read the environment of any process, and prints it with `ps e`. What we need of it was copied.
-    process::erase_variables(|name| looks_secret(&String::from_utf8_lossy(name)));
+    process::erase_variables(looks_secret);
     match obey(arguments.verb, config) {
         Ok(exit) => exit.into(),
         Err(error) => failure::explain(&error).into(),

@@ -42,4 +42,4 @@ pub use settings::{
 };
 pub use tree::{Layer, Origin, Value};
 pub use trust::{TrustError, trust};
-pub use withheld::{looks_secret, withheld};
+pub use withheld::withheld;

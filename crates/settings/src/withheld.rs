@@ -14,12 +14,6 @@ pub fn withheld(settings: &Settings) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Whether the name of a variable looks like that of a secret.
-pub fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    LOOKS_SECRET.iter().any(|pattern| name.contains(pattern.trim_matches('*')))
-}
-
 /// The variables that the settings themselves name as holding secrets.
 fn own_secrets(settings: &Settings) -> BTreeSet<String> {
     let mut names = BTreeSet::new();

@@ -4,9 +4,11 @@ use crate::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::Read;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 /// A process id. It may be signalled by number only while its process is unreaped; everyone else uses a pidfd.
@@ -49,7 +51,7 @@ pub fn hide_from_others() -> Result<(), Errno> {
 /// `ps e` prints. `std::env` finds those variables empty afterwards, so the environment must have been copied before.
 ///
 /// Does nothing in a process with several threads: another one could be reading the environment.
-pub fn erase_variables(is_secret: impl Fn(&[u8]) -> bool) {
+pub fn erase_variables(is_secret: impl Fn(&OsStr, &OsStr) -> bool) {
     unsafe extern "C" {
         static environ: *const *mut libc::c_char;
     }
@@ -65,7 +67,7 @@ pub fn erase_variables(is_secret: impl Fn(&[u8]) -> bool) {
             let length = libc::strlen(text);
             let bytes = std::slice::from_raw_parts_mut(text.cast::<u8>(), length);
             if let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
-                && is_secret(&bytes[..equals])
+                && is_secret(OsStr::from_bytes(&bytes[..equals]), OsStr::from_bytes(&bytes[equals + 1..]))
             {
                 bytes[equals + 1..].fill(0);
             }
