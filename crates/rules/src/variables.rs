@@ -252,7 +252,7 @@ pub(crate) fn is_plain_prompt(name: &str, value: &Word) -> bool {
 
 /// Whether setting this variable makes programs run others, or other code than their names say.
 pub fn changes_what_runs(name: &str) -> bool {
-    effect(name).is_some()
+    matches!(effect(name), Some(Effect::Command | Effect::Code))
 }
 
 /// Whether a command in a variable does nothing.

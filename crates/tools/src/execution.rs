@@ -195,9 +195,12 @@ impl Execution {
         word.contains('/').then(|| ResolvedPath::of(self.directory.resolved.join(word)))
     }
 
-    /// The variables that make programs run others, or all the others; a line each.
+    /// The variables that make programs run others, or all the others; a line each. A variable that is removed brings
+    /// nothing in.
     fn variables(&self, dangerous: bool) -> Option<Shown> {
-        let chosen = self.environment.iter().filter(|(name, _)| changes_what_runs(name) == dangerous);
+        let is_dangerous =
+            |(name, value): &&(String, Option<String>)| value.is_some() && changes_what_runs(name);
+        let chosen = self.environment.iter().filter(|variable| is_dangerous(variable) == dangerous);
         let line = |(name, value): &(String, Option<String>)| {
             let name = quoted(name);
             let text = match value {

@@ -387,3 +387,12 @@ fn variables_beside_a_script_are_judged() {
         assert_eq!(rules.judge_variables([(name, value)]).verdict, expected, "{name}={value}");
     }
 }
+
+#[test]
+fn variables_that_hold_numbers_do_not_change_what_runs() {
+    for (name, expected) in
+        [("PATH", true), ("HOME", true), ("GIT_SSH", true), ("COLUMNS", false), ("NAME", false)]
+    {
+        assert_eq!(windlass_rules::changes_what_runs(name), expected, "{name}");
+    }
+}
