@@ -9,15 +9,16 @@ use crate::rig::{Home, Seen};
 const PROBE: &str = r"
 import socket, sys
 kind, place = sys.argv[1].split('://')
-if kind == 'unix':
-    s = socket.socket(socket.AF_UNIX); s.connect(place)
-else:
-    host, port = place.split('/')[0].rsplit(':', 1)
-    s = socket.create_connection((host, int(port)))
 try:
+    if kind == 'unix':
+        s = socket.socket(socket.AF_UNIX); s.connect(place)
+    else:
+        host, port = place.split('/')[0].rsplit(':', 1)
+        s = socket.create_connection((host, int(port)))
     s.sendall(b'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     print('answered' if s.recv(99) else 'cut off')
 except OSError:
+    # The server closes the connection, or the sandbox does not let it be made.
     print('cut off')
 ";
 
