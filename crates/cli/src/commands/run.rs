@@ -40,10 +40,11 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let grounds = confinement::grounds(sandbox.sandbox_layers, &config);
     let engine = engine(store.clone(), Patience::default(), &limits, grounds)?;
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
-    for remark in plan.spec.sandbox.iter().flat_map(|sandbox| &sandbox.remarks) {
+    let sandbox = plan.spec.sandbox.clone();
+    let session = engine.start(plan.spec)?;
+    for remark in sandbox.iter().flat_map(|sandbox| &sandbox.remarks) {
         eprintln!("windlass: {remark}");
     }
-    let session = engine.start(plan.spec)?;
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;
     front.carry_out(&turn, &engine).await;

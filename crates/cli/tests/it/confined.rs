@@ -294,7 +294,7 @@ fn words_that_do_not_go_together_are_refused_before_anything_runs() {
         ),
         (&["--sandbox", "read-only", "--network", "of"], "--network takes off, loopback, on"),
         (&["--sandbox", "read-only", "--network", "a b.c"], "list of hosts"),
-        (&["--sandbox", "read-only", "--writable", "/no/such/place"], "there is no such file or directory"),
+        (&["--sandbox", "read-only", "--deny-read", "*.{pem,key"], "unclosed alternate group"),
     ] {
         let seen = quarters.home.seen(&[&["run"], words, &["--", "sh", "-c", "echo ran"]].concat());
         assert!(seen.code != 0 && seen.stdout.is_empty(), "{words:?}: {seen:?}");

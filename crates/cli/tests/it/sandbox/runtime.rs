@@ -107,7 +107,8 @@ fn the_program_in_a_writable_place_cannot_be_replaced() {
         let words = ["--sandbox", "workspace-write", "--sandbox-layers", layers, "--writable", &tools];
         let mut served = serve(stage, &words, program);
         let replace = "echo evil > e; cat e > ~/tools/windlass; mv -f e ~/tools/windlass; rm -f ~/tools/windlass; \
-                       mv ~/tools/windlass ~/tools/old; touch ~/tools/other && head -c 4 ~/tools/windlass | tail -c 3";
+                       mv ~/tools/windlass ~/tools/old; touch ~/tools/other && head -c 4 ~/tools/windlass | tail -c 3 >&3";
+        let replace = format!("exec 3>&1 2>/dev/null; {replace}");
         let result = exec(&mut served, &json!({ "cmd": replace, "shell": "sh", "login": false }));
         let output = result["structuredContent"]["output"].as_str().unwrap_or_default().to_owned();
         assert!(output.ends_with("ELF"), "{layers}: {result}");
