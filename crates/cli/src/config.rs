@@ -105,7 +105,7 @@ impl Config {
         match self.writing_store() {
             Ok(store) => Some(store),
             Err(error) => {
-                eprintln!("windlass: {error:#}; this session is kept in memory only");
+                crate::printing::say!("windlass: {error:#}; this session is kept in memory only");
                 None
             }
         }

@@ -85,12 +85,22 @@ fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> 
         (&words.deny_read, Access::Deny),
     ];
     for (list, access) in lists {
-        confined.rules.extend(list.iter().map(|place| Rule { place: Pattern::new(place), access }));
+        for place in list {
+            confined.rules.push(Rule { place: pattern(place)?, access });
+        }
     }
     if let Some(text) = &words.network {
         confined.network = network(text)?;
     }
     Ok(confined)
+}
+
+/// A server finds out at its start that a pattern is none, not with its first command.
+fn pattern(text: &str) -> Result<Pattern> {
+    let pattern = Pattern::new(text);
+    let is_none = |reason| Usage(format!("the sandbox cannot use the pattern `{text}`: {reason}"));
+    pattern.check().map_err(is_none)?;
+    Ok(pattern)
 }
 
 fn network(text: &str) -> Result<Network> {
@@ -142,7 +152,7 @@ fn from_text(text: &str) -> Result<Policy> {
     let mut confined = Confined::new(base);
     for (key, access) in [("write", Access::Write), ("read", Access::Read), ("deny", Access::Deny)] {
         for place in texts(&document, key)? {
-            confined = confined.with(Pattern::new(place), access);
+            confined = confined.with(pattern(&place)?, access);
         }
     }
     match document.get("network") {

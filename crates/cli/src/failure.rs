@@ -75,9 +75,9 @@ pub(crate) fn explain(error: &Error) -> Exit {
     if crate::printing::is_reader_gone(error) {
         return Exit::READER_GONE;
     }
-    eprintln!("windlass: {}", message(error));
+    crate::printing::say!("windlass: {}", message(error));
     if let Some(hint) = hint(error) {
-        eprintln!("  hint: {hint}");
+        crate::printing::say!("  hint: {hint}");
     }
     exit(error)
 }
@@ -92,8 +92,8 @@ pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
     }
     let text = error.render().to_string();
     match text.strip_prefix("error: ") {
-        Some(complaint) => eprint!("windlass: {complaint}"),
-        None => eprint!("{text}"),
+        Some(complaint) => crate::printing::print_to_stderr("windlass: ", complaint),
+        None => crate::printing::print_to_stderr(&text, ""),
     }
     Exit::USAGE
 }

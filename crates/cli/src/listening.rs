@@ -29,7 +29,9 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     if matches!((&listen, &gate.access), (Listen::WebSocket(_) | Listen::SecureWebSocket(_), Access::Open))
         && words.insecure_loopback
     {
-        eprintln!("windlass: any process of this user can run commands here: no token is asked for");
+        crate::printing::say!(
+            "windlass: any process of this user can run commands here: no token is asked for"
+        );
     }
     let tls = certificate(&words.tls)?;
     if tls.is_some() && !matches!(listen, Listen::SecureWebSocket(_)) {

@@ -12,6 +12,19 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
     write_all(rustix::stdio::stdout(), text.as_ref()).context("cannot write to standard output")
 }
 
+/// Prints a line to standard error. Where that cannot be written, the line is lost and nothing else: what is said there never
+/// changes what a command does, and the panic of `eprintln!` would change its exit code.
+macro_rules! say {
+    ($($words:tt)*) => {
+        $crate::printing::print_to_stderr(&format!($($words)*), "\n")
+    };
+}
+pub(crate) use say;
+
+pub(crate) fn print_to_stderr(text: &str, end: &str) {
+    let _ = write_all(rustix::stdio::stderr(), format!("{text}{end}").as_bytes());
+}
+
 /// Writes everything, blocking. No buffer stands between: what was written has been handed over.
 pub(crate) fn write_all(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     let mut rest = bytes;

@@ -13,6 +13,7 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 use windlass_sys::lockdown::namespace::{self, Users};
 
 /// Namespaces that commands with the same network share.
@@ -72,6 +73,7 @@ pub struct Grounds {
     helper: HelperProgram,
     means: Means,
     own_files: OwnFiles,
+    began: SystemTime,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
     ready: Mutex<Option<(Kind, Talk)>>,
@@ -149,6 +151,7 @@ impl Grounds {
     pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles) -> Self {
         Self {
             own_files,
+            began: SystemTime::now(),
             helper,
             means,
             machine: OnceLock::new(),
@@ -157,6 +160,14 @@ impl Grounds {
             done: Mutex::default(),
             sockets: OnceLock::new(),
         }
+    }
+
+    /// When the runtime began, in nanoseconds since 1970.
+    pub(crate) fn began(&self) -> u64 {
+        // File systems stamp files with a clock that is some milliseconds behind.
+        const BEHIND: Duration = Duration::from_millis(20);
+        let since = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.saturating_sub(BEHIND).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// What no command may change.

@@ -32,6 +32,8 @@ pub(crate) struct Order {
     pub(crate) unborn: Vec<Unborn>,
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) repositories: Vec<Repository>,
+    /// When the runtime began, in nanoseconds since 1970: repositories that were made since are its commands' own.
+    pub(crate) runtime_began: u64,
     pub(crate) readable: Option<Vec<PathBuf>>,
     pub(crate) network: NetworkKind,
     pub(crate) namespaces: bool,
@@ -259,6 +261,7 @@ impl Order {
             out.path(&repository.git_dir);
             out.path(&repository.work_tree);
         });
+        out.large(self.runtime_began);
         out.flag(self.readable.is_some());
         out.list(self.readable.as_deref().unwrap_or_default(), |out, path| out.path(path));
         out.byte(self.network.code());
@@ -304,6 +307,7 @@ impl Order {
             sockets: from.list(Reader::path)?,
             repositories: from
                 .list(|from| Some(Repository { git_dir: from.path()?, work_tree: from.path()? }))?,
+            runtime_began: from.large()?,
             readable: {
                 let given = from.flag()?;
                 Some(from.list(Reader::path)?).filter(|_| given)
@@ -522,6 +526,7 @@ mod tests {
             }],
             sockets: vec!["/tmp/s".into()],
             repositories: vec![Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }],
+            runtime_began: 1 << 60,
             readable: Some(vec!["/usr".into()]),
             network: NetworkKind::Hosts,
             namespaces: true,

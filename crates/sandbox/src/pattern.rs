@@ -29,6 +29,9 @@ pub(crate) enum Step {
 /// Why a pattern is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
+    /// There is nothing in it.
+    #[error("it is empty")]
+    Empty,
     /// It is longer than any path.
     #[error("it is longer than any path")]
     TooLong,
@@ -57,6 +60,11 @@ impl Pattern {
         Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()) }
     }
 
+    /// Whether it can match anything at all.
+    pub fn check(&self) -> Result<(), BadPattern> {
+        self.split(Path::new("/"), Some(Path::new("/"))).map(drop)
+    }
+
     /// As it was written.
     pub fn text(&self) -> &str {
         &self.text
@@ -79,6 +87,9 @@ impl Pattern {
     ) -> Result<(PathBuf, Vec<Step>), BadPattern> {
         if let Some(path) = &self.plain {
             return Ok((workspace.join(path), Vec::new()));
+        }
+        if self.text.is_empty() {
+            return Err(BadPattern::Empty);
         }
         if self.text.len() > LONGEST {
             return Err(BadPattern::TooLong);
@@ -222,6 +233,7 @@ mod tests {
             let error = Pattern::new(text).split(Path::new("/w"), None).expect_err("it is none").to_string();
             assert!(error.contains(expected), "{text}: {error}");
         };
+        check("", "it is empty");
         check("a[b", "unclosed character class");
         check("*.{pem,key", "unclosed alternate group");
         check("{a/b,c}/d", "two patterns");

@@ -110,7 +110,11 @@ pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Resul
     // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
     let sockets = if own_network { None } else { grounds.bound_sockets() };
     passed.extend(sockets);
-    let order = Order { shares_sockets: sockets.is_some(), ..order(plan, command, own_network) };
+    let order = Order {
+        shares_sockets: sockets.is_some(),
+        runtime_began: grounds.began(),
+        ..order(plan, command, own_network)
+    };
     let task = Task::Confine(Box::new(order));
     // One that stands ready is in its namespaces already. One that has just died is replaced.
     let ready = grounds.ready_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok());
@@ -162,6 +166,7 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         unborn: plan.unborn.clone(),
         sockets: plan.sockets.clone(),
         repositories: plan.repositories.clone(),
+        runtime_began: 0,
         readable: plan.readable.clone(),
         network: (&plan.network).into(),
         namespaces: plan.has(Layer::Namespaces),

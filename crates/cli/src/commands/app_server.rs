@@ -33,10 +33,10 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let listener = listening::bind(&order.listening, Listen::Stdio).await?;
     if let Some(url) = listener.url() {
-        eprintln!("windlass: listening on {url}");
+        crate::printing::say!("windlass: listening on {url}");
     }
     if order.sandbox.is_none() {
-        eprintln!(
+        crate::printing::say!(
             "windlass: commands whose clients ask for no sandbox have none; --sandbox read-only, workspace-write or danger-full-access says so"
         );
     }

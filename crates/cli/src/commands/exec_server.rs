@@ -31,7 +31,7 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let server = ExecServer::new(engine.clone(), place(&config)?);
     if let Some(url) = listener.url() {
         printing::print(format!("{url}\n"))?;
-        eprintln!(
+        crate::printing::say!(
             "windlass: serving; commands may touch whatever this user may, unless their clients say less"
         );
     }

@@ -52,9 +52,12 @@ fn recent(all: Vec<Listed>) -> Vec<Listed> {
 
 fn remark_on_hidden(hidden: usize, total: usize) {
     if total == 0 {
-        eprintln!("windlass: no sessions yet; `windlass run -- COMMAND` makes one");
+        crate::printing::say!("windlass: no sessions yet; `windlass run -- COMMAND` makes one");
     } else if hidden > 0 {
-        eprintln!("windlass: {} not shown; --all shows them", report::plural(hidden, "older session"));
+        crate::printing::say!(
+            "windlass: {} not shown; --all shows them",
+            report::plural(hidden, "older session")
+        );
     }
 }
 

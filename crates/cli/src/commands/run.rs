@@ -43,7 +43,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let sandbox = plan.spec.sandbox.clone();
     let session = engine.start(plan.spec)?;
     for remark in sandbox.iter().flat_map(|sandbox| &sandbox.remarks) {
-        eprintln!("windlass: {remark}");
+        crate::printing::say!("windlass: {remark}");
     }
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
     let turn = front.attend(&plan.until).await;

@@ -301,3 +301,19 @@ fn a_name_that_a_living_session_has_is_refused() {
         "a finished session's name is free"
     );
 }
+
+/// It panicked, and its exit code was that of a panic.
+#[test]
+fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
+    let home = Home::new("run-full");
+    for (words, code) in [
+        (&["run", "--", "sh", "-c", "sleep 600 & exit 3"][..], 3),
+        (&["run", "--", "/no/such/program"], 127),
+        (&["stop", "nothing"], 1),
+        (&["run", "--no-such-option"], 2),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is there");
+        let status = home.windlass(words).stdout(Stdio::null()).stderr(full).status();
+        assert_eq!(status.expect("windlass starts").code(), Some(code), "{words:?}");
+    }
+}

@@ -171,7 +171,7 @@ impl Judge<'_> {
             let ruling = self.ruling_at(&seen.path);
             let is_shared = seen.path.parent().is_some_and(|above| above.starts_with("/dev/shm"));
             let is_ruled = !is_shared && ruling.is_some_and(|ruling| ruling.access != Access::Write);
-            seen.path.is_absolute() && (is_ruled || self.sealed(&seen.path).is_some())
+            seen.path.is_absolute() && (is_ruled || self.is_obeyed(&seen))
         } else {
             self.is_kept(&seen)
         };
@@ -212,7 +212,7 @@ impl Judge<'_> {
             Operation::Rename => self.sealed_in_place(path).is_some(),
             _ => self.sealed(path).is_some(),
         };
-        is_sealed.then(|| self.refused(operation, path))
+        (is_sealed || self.order_in_older_repository(path).is_some()).then(|| self.refused(operation, path))
     }
 
     /// Why a path in a writable place must stay as it is, although no ruling is about it.
@@ -242,7 +242,12 @@ impl Judge<'_> {
     /// Why nothing changes in a directory.
     fn kept_entry(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
         let directory = &entry.directory;
-        if self.is_kept(directory) {
+        // What git obeys in a repository below the workspace may go, with the repository.
+        let is_kept = match operation {
+            Operation::Remove => self.is_kept_for_good(directory),
+            _ => self.is_kept(directory),
+        };
+        if is_kept {
             // Who could not have done it anyway is not refused by a rule.
             return Some(match directory.owner_lets_write() {
                 true => self.refused(operation, &entry.path()),
@@ -271,12 +276,21 @@ impl Judge<'_> {
             return Some(refused_birth(operation, entry, unborn));
         }
         let path = entry.path();
-        let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path);
-        if fixed || self.sealed_in_place(&path).is_some() {
+        let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path && self.stays(ruling));
+        let is_moved = operation == Operation::Rename && self.order_in_older_repository(&path).is_some();
+        if fixed || is_moved || self.sealed_in_place(&path).is_some() {
             Some(self.refused(operation, &path))
         } else {
             self.kept_entry(operation, entry)
         }
+    }
+
+    /// Whether a place with a ruling must stay where it is. A rule that lets a file be written in a writable place says nothing
+    /// about its name: programs replace files to write them.
+    fn stays(&self, ruling: &Ruling) -> bool {
+        let above = ruling.path.parent().and_then(|above| ruling_at(&self.order.rulings, above));
+        let is_free = ruling.access == Access::Write && !ruling.pinned;
+        !(is_free && above.is_some_and(|above| above.access == Access::Write) && !ruling.path.is_dir())
     }
 
     /// Under another name a file could be changed that must not be, or read.
@@ -318,7 +332,8 @@ impl Judge<'_> {
     fn held_in_place(&self, entry: &Entry) -> Option<Answer> {
         let path = entry.path();
         let Order { rulings, unborn, sockets, .. } = self.order;
-        let rulings = rulings.iter().filter(|ruling| self.is_alone() || self.order.is_held(ruling));
+        let is_held = |ruling: &&Ruling| self.is_alone() || self.order.is_held(ruling);
+        let rulings = rulings.iter().filter(|ruling| is_held(ruling) && self.stays(ruling));
         let inside = (rulings.map(|ruling| &ruling.path))
             .chain(unborn.iter().map(|unborn| &unborn.path))
             .chain(sockets)
@@ -330,14 +345,25 @@ impl Judge<'_> {
 
     /// Whether a place may not be changed: the kernel says so of a mount, and so do the rules. A mount over a single file goes
     /// away when somebody outside replaces the file.
-    fn is_kept(&self, seen: &Seen) -> bool {
+    fn is_kept_for_good(&self, seen: &Seen) -> bool {
         let own = ["/dev", "/proc", "/run"];
         let shared = ["/dev", "/proc"];
         let exempt: &[&str] = if self.order.namespaces { &own } else { &shared };
         let exempt = exempt.iter().any(|place| seen.path.starts_with(place));
         let ruled = self.ruling_at(&seen.path).is_some_and(|ruling| ruling.access != Access::Write)
-            || self.sealed(&seen.path).is_some();
+            || !is_git_dir(seen) && self.sealed(&seen.path).is_some();
         !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
+    }
+
+    /// The same, and what git obeys in repositories that were there before the runtime.
+    fn is_kept(&self, seen: &Seen) -> bool {
+        self.is_kept_for_good(seen) || self.is_obeyed(seen)
+    }
+
+    /// Whether something must stay as it is because windlass or git obeys it.
+    fn is_obeyed(&self, seen: &Seen) -> bool {
+        let is_sealed = |path| self.sealed(path).or_else(|| self.order_in_older_repository(path)).is_some();
+        seen.path.is_absolute() && !is_git_dir(seen) && is_sealed(&seen.path)
     }
 
     /// Whether the rules let a place be written, or it is one that everybody may write to.
@@ -348,11 +374,17 @@ impl Judge<'_> {
 
     fn refused(&self, operation: Operation, path: &Path) -> Answer {
         let ruling = self.ruling_at(path);
-        let rule = self.sealed(path).or_else(|| ruling.map(|ruling| ruling.origin.clone()));
+        let sealed = self.sealed(path).or_else(|| self.order_in_older_repository(path));
+        let rule = sealed.or_else(|| ruling.map(|ruling| ruling.origin.clone()));
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();
         Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
     }
+}
+
+/// Whether it is a repository's own directory: names in it are judged one by one, and a commit makes many.
+fn is_git_dir(seen: &Seen) -> bool {
+    seen.is_directory() && repositories::is_repository_name(seen.path.file_name())
 }
 
 /// Whether something may be in what comes: a directory that is made is empty, but one that is moved, or that a link leads to, is

@@ -182,8 +182,8 @@ async fn a_person_sees_everything_that_decides_what_runs() {
     let directory = format!("    {} (given as {})\n", real.display(), bench.sign("link").display());
     for part in [
         "command:\n\n    touch x\n",
-        "runs others (look twice):\n\n    LD_PRELOAD is removed\n    PATH=/tmp/evil\n",
-        "environment:\n\n    COLOUR='red green'\n",
+        "runs others (look twice):\n\n    PATH=/tmp/evil\n",
+        "environment:\n\n    COLOUR='red green'\n    LD_PRELOAD is removed\n",
         "directory (look twice):\n",
         &directory,
         "stdin:\n\n    input\n    of two lines\n",

@@ -131,7 +131,7 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     developer.extend(settings.developer_instructions.clone());
     let skills = skills::find(&configured.places, &configured.loaded.project);
     for fault in &skills.faults {
-        eprintln!("windlass: skill {}: {}", fault.path.display(), fault.message);
+        crate::printing::say!("windlass: skill {}: {}", fault.path.display(), fault.message);
     }
     developer.extend(skills.render());
     let context = |item: Item| Entry { origin: Origin::Context, item };
@@ -193,17 +193,17 @@ pub(super) fn tell_left_out(configured: &Configured) {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        eprintln!(
+        crate::printing::say!(
             "windlass: not read, because this project is not trusted: {}{more}; `windlass agent trust` trusts it",
             first.path.display()
         );
     }
     for note in &configured.loaded.notes {
-        eprintln!("windlass: {note}");
+        crate::printing::say!("windlass: {note}");
     }
     let servers = configured.loaded.project_servers();
     if !servers.is_empty() {
-        eprintln!("windlass: this project brings MCP servers along: {}", servers.join(", "));
+        crate::printing::say!("windlass: this project brings MCP servers along: {}", servers.join(", "));
     }
 }
 

@@ -142,7 +142,7 @@ fn roles(configured: &Configured) -> Vec<Role> {
     for (name, configured_role) in &configured.loaded.settings.agents.roles {
         let settings = configured.loaded.for_role(name);
         if let Err(faults) = &settings {
-            eprintln!("windlass: the role {name} cannot be used: {faults}");
+            crate::printing::say!("windlass: the role {name} cannot be used: {faults}");
             continue;
         }
         let of_file = settings.ok().map(|role| role.settings);
@@ -192,7 +192,7 @@ async fn foreign(surroundings: Surroundings, specs: Vec<ServerSpec>) -> Result<O
     let states = servers.ready().await;
     for state in &states {
         if let Standing::Down { reason } = &state.standing {
-            eprintln!("windlass: MCP server {} is not there: {reason}", state.name);
+            crate::printing::say!("windlass: MCP server {} is not there: {reason}", state.name);
         }
     }
     RequiredError::check(&states)?;

@@ -65,7 +65,7 @@ pub(super) fn mentioned_skills(words: &str, configured: &Configured) -> Vec<Entr
     for skill in skills.mentioned(words) {
         match skill.inject() {
             Ok(text) => entries.push(Entry { origin: Origin::Context, item: Item::user(text) }),
-            Err(fault) => eprintln!("windlass: skill {fault}"),
+            Err(fault) => crate::printing::say!("windlass: skill {fault}"),
         }
     }
     entries
@@ -76,7 +76,7 @@ fn with_input(prompt: &str, input: &str) -> String {
     if input.trim().is_empty() {
         return prompt.to_owned();
     }
-    eprintln!("windlass: standard input is added to the prompt");
+    crate::printing::say!("windlass: standard input is added to the prompt");
     format!("{prompt}\n\n<stdin>\n{}\n</stdin>", input.trim_end_matches('\n'))
 }
 

@@ -66,7 +66,9 @@ impl Notifier {
         };
         // timer: a program of the user's must not keep the agent for ever.
         if tokio::time::timeout(PATIENCE, ended).await.is_err() {
-            eprintln!("windlass: the program in `notify` had not ended after {PATIENCE:?}, and is ended");
+            crate::printing::say!(
+                "windlass: the program in `notify` had not ended after {PATIENCE:?}, and is ended"
+            );
         }
     }
 }
@@ -111,6 +113,6 @@ fn start(place: &Place, facts: &str, programs: &mut JoinSet<()>) {
         Ok(session) => {
             programs.spawn(async move { drop(session.exited().await) });
         }
-        Err(error) => eprintln!("windlass: the program in `notify` cannot be started: {error}"),
+        Err(error) => crate::printing::say!("windlass: the program in `notify` cannot be started: {error}"),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         return Ok(Exit::SUCCESS);
     }
     if order.http.is_none() && config.terminals.stdin {
-        eprintln!(
+        crate::printing::say!(
             "windlass: waiting for an MCP client on standard input; `windlass mcp install` tells one to start this"
         );
     }
@@ -116,10 +116,10 @@ fn announce(order: &McpServe, url: &str, access: &Access) -> Result<()> {
     if order.json {
         return printing::print(format!("{}\n", json!({ "url": url, "token": shown })));
     }
-    eprintln!("windlass: serving MCP at {url}");
+    crate::printing::say!("windlass: serving MCP at {url}");
     if let Some(token) = shown {
-        eprintln!("windlass: clients send `Authorization: Bearer {token}`");
+        crate::printing::say!("windlass: clients send `Authorization: Bearer {token}`");
     }
-    eprintln!("windlass: ready");
+    crate::printing::say!("windlass: ready");
     Ok(())
 }

@@ -172,11 +172,13 @@ impl Front {
     async fn exit(&self, dropped: u64) -> Result<Exit> {
         let exit = self.process.wait().await?;
         if dropped > 0 {
-            eprintln!("windlass: {dropped} bytes of the output are missing: the server no longer had them");
+            crate::printing::say!(
+                "windlass: {dropped} bytes of the output are missing: the server no longer had them"
+            );
             return Ok(Exit::CANNOT_RUN);
         }
         if exit.timed_out {
-            eprintln!("windlass: the command's time was up; it was ended");
+            crate::printing::say!("windlass: the command's time was up; it was ended");
         }
         Ok(Exit::of_command(exit.code))
     }

@@ -211,5 +211,5 @@ fn with_newline(text: &str) -> String {
 }
 
 fn say(text: &str) {
-    eprintln!("windlass: {text}");
+    crate::printing::say!("windlass: {text}");
 }

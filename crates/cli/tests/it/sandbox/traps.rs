@@ -85,6 +85,16 @@ const TRAPS: &[Trap] = &[
         after: "git status",
     },
     Trap {
+        name: "a repository below the workspace that was there before",
+        before: "git init -q below; git -C below commit -q --allow-empty -m x",
+        rules: &[],
+        command: "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > hook; chmod +x hook; cp hook below/.git/hooks/pre-commit; \
+                  mkdir h; cp hook h/pre-commit; mv below/.git/hooks below/.git/h; mv h below/.git/hooks; \
+                  cp hook pre-commit; git -C below config core.hooksPath \"$PWD\"; \
+                  cp -r below/.git g; cp hook g/hooks/pre-commit; mv below/.git old; mv g below/.git",
+        after: "git -C below commit --allow-empty -m y",
+    },
+    Trap {
         name: "the configuration of windlass in a subdirectory",
         before: "mkdir src",
         rules: &[],

@@ -54,6 +54,25 @@ const SHAPES: &[Shape] = &[
         check: "! test -e other/file",
     },
     Shape {
+        name: "repositories below the workspace, of the user and of the command",
+        before: "git init -q below; git -C below commit -q --allow-empty -m first; git clone -q below gone",
+        workspace: "",
+        rules: &[],
+        command: "cd below; echo x > x; git add x; git commit -q -m inside; ! git config a.b c 2>/dev/null; cd ..; \
+                  git clone -q below clone; git -C clone config a.b c; touch clone/.git/hooks/post-commit; rm -rf gone",
+        remark: "",
+        check: "test \"$(git -C below log -1 --format=%s)\" = inside; test -e clone/.git/hooks/post-commit; ! test -e gone",
+    },
+    Shape {
+        name: "a rule that names a protected file",
+        before: "git init -q",
+        workspace: "",
+        rules: &["--writable", ".git/config"],
+        command: "git config a.b c; ! touch .git/hooks/pre-commit 2>/dev/null",
+        remark: "",
+        check: "test \"$(git config a.b)\" = c",
+    },
+    Shape {
         name: "a writable root that is missing",
         before: "mkdir work",
         workspace: "work",

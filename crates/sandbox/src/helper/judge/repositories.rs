@@ -11,7 +11,7 @@ use crate::git_index::Index;
 use crate::helper::deed::Deed;
 use crate::helper::place::{Entry, Seen};
 use crate::protect::{ORDERS, Repository};
-use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, StatxFlags, fstat, open, statx};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+const NANOSECONDS: u64 = 1_000_000_000;
 const REPOSITORY: &str = ".git";
 const INDEX: &str = "index";
 const SHARED_INDEX: &str = "sharedindex.";
@@ -103,17 +104,34 @@ impl Judge<'_> {
 
     /// What gives orders in a repository at the path of a gitlink, or names that repository.
     pub(super) fn order_in_gitlink(&self, path: &Path) -> Option<String> {
-        let (git_dir, work_tree) = path.ancestors().find_map(|above| {
-            Some((above, above.parent().filter(|_| is_repository_name(above.file_name()))?))
-        })?;
+        let work_tree = self.nested_order(path)?.parent()?;
+        self.is_gitlink(work_tree)
+            .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
+    }
+
+    /// The same in a repository below the workspace that was there before the runtime. One that commands made is theirs.
+    pub(super) fn order_in_older_repository(&self, path: &Path) -> Option<String> {
+        let git_dir = self.nested_order(path)?;
+        let about = statx(CWD, git_dir, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+        if about.stx_mask & StatxFlags::BTIME.bits() == 0 {
+            // This file system does not know when a file was made.
+            return None;
+        }
+        let made = (u64::try_from(about.stx_btime.tv_sec).ok()?, u64::from(about.stx_btime.tv_nsec));
+        let is_older = made.0 * NANOSECONDS + made.1 < self.order.runtime_began;
+        is_older.then(|| format!("protected: git obeys it in {}", git_dir.display()))
+    }
+
+    /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
+    fn nested_order<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let git_dir = path.ancestors().find(|above| is_repository_name(above.file_name()))?;
         let rest = path.strip_prefix(git_dir).ok()?;
         let is_order = rest.iter().next().is_none_or(|first| {
             let inner = ["modules", "worktrees"];
             ORDERS.iter().chain(&inner).any(|order| first.eq_ignore_ascii_case(order))
         });
         let is_of_plan = self.order.repositories.iter().any(|repository| repository.git_dir == git_dir);
-        (is_order && !is_of_plan && self.is_gitlink(work_tree))
-            .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
+        (is_order && !is_of_plan).then_some(git_dir)
     }
 
     /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
@@ -184,6 +202,6 @@ impl Judge<'_> {
     }
 }
 
-fn is_repository_name(name: Option<&OsStr>) -> bool {
+pub(super) fn is_repository_name(name: Option<&OsStr>) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case(REPOSITORY))
 }
