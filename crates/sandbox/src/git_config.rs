@@ -63,6 +63,11 @@ fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool 
         "pager" => true,
         "init" => key == "templatedir",
         "uploadpack" => key == "packobjectshook",
+        "remote" => ["uploadpack", "receivepack", "vcs"].contains(&key.as_str()),
+        "sendemail" => ["smtpserver", "tocmd", "cccmd", "headercmd", "sendmailcmd"].contains(&key.as_str()),
+        "guitool" => key == "cmd",
+        "tar" => key == "command",
+        "lfs" => ["path", "clean", "smudge"].contains(&key.as_str()),
         _ => false,
     }
 }

@@ -13,6 +13,10 @@ pub(crate) struct Index {
     pub(crate) gitlinks: BTreeSet<PathBuf>,
     /// Whether more entries are in another file (a *split index*).
     pub(crate) is_split: bool,
+    /// Directories that stand for all that is in them (a *sparse index*), each with the name of its tree: gitlinks may be in it.
+    pub(crate) trees: BTreeSet<(PathBuf, Vec<u8>)>,
+    /// Whether a gitlink has a path that git never writes, such as `./sub`, but follows.
+    pub(crate) has_odd_gitlinks: bool,
 }
 
 /// Lengths of the object names that an index can have. The file does not say which.
@@ -22,6 +26,7 @@ const HEADER: usize = 12;
 const STATUS: usize = 40;
 const MODE_AT: usize = 24;
 const GITLINK: u32 = 0o160_000;
+const TREE: u32 = 0o040_000;
 const KIND: u32 = 0o170_000;
 const EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0fff;
@@ -33,7 +38,9 @@ impl Index {
         let found: Vec<Self> = OBJECT_NAMES.iter().filter_map(|name| read_with(bytes, *name)).collect();
         found.into_iter().reduce(|mut all, other| {
             all.gitlinks.extend(other.gitlinks);
+            all.trees.extend(other.trees);
             all.is_split |= other.is_split;
+            all.has_odd_gitlinks |= other.has_odd_gitlinks;
             all
         })
     }
@@ -53,8 +60,14 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
     for _ in 0..number(&header[8..12]) {
         let entry = Entry::take(&mut rest, name_length)?;
         entry.take_path(&mut rest, &mut path, version)?;
-        if entry.mode & KIND == GITLINK {
-            index.gitlinks.insert(PathBuf::from(OsStr::from_bytes(&path)));
+        let place = || PathBuf::from(OsStr::from_bytes(&path));
+        match entry.mode & KIND {
+            GITLINK => {
+                index.has_odd_gitlinks |= path.split(|byte| *byte == b'/').any(is_odd);
+                index.gitlinks.insert(place());
+            }
+            TREE => drop(index.trees.insert((place(), entry.object.clone()))),
+            _ => {}
         }
     }
     while !rest.is_empty() {
@@ -66,9 +79,15 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
     Some(index)
 }
 
+/// A name that leads nowhere, here or up.
+fn is_odd(name: &[u8]) -> bool {
+    matches!(name, b"" | b"." | b"..")
+}
+
 /// The fixed part of an entry.
 struct Entry {
     mode: u32,
+    object: Vec<u8>,
     flags: u16,
     /// How many bytes came before the path.
     length: usize,
@@ -81,7 +100,12 @@ impl Entry {
         let flags = u16::from_be_bytes([entry[fixed - 2], entry[fixed - 1]]);
         let extra = if flags & EXTENDED == 0 { 0 } else { 2 };
         *rest = after.get(extra..)?;
-        Some(Self { mode: number(&entry[MODE_AT..MODE_AT + 4]), flags, length: fixed + extra })
+        Some(Self {
+            mode: number(&entry[MODE_AT..MODE_AT + 4]),
+            object: entry[STATUS..STATUS + name_length].to_vec(),
+            flags,
+            length: fixed + extra,
+        })
     }
 
     /// Versions 2 and 3 pad every entry with zeros to a multiple of eight; version 4 says how much of the path before is kept.
@@ -158,9 +182,22 @@ mod tests {
         for format in ["sha1", "sha256"] {
             for version in ["2", "3", "4"] {
                 let bytes = written_by_git(format, version);
-                let expected = Index { gitlinks: ["a-file-link/sub".into()].into(), is_split: false };
+                let expected = Index { gitlinks: ["a-file-link/sub".into()].into(), ..Index::default() };
                 assert_eq!(Index::read(&bytes), Some(expected), "{format} {version}");
             }
+        }
+    }
+
+    #[test]
+    fn a_path_that_git_never_writes_is_odd() {
+        let bytes = written_by_git("sha1", "2");
+        let place = bytes.windows(15).position(|window| window == b"a-file-link/sub").expect("it is there");
+        for (path, expected) in
+            [(b"./file-link/sub", true), (b"a-file-link//su", true), (b"a-file-link/sub", false)]
+        {
+            let mut changed = bytes.clone();
+            changed[place..place + 15].copy_from_slice(path);
+            assert_eq!(Index::read(&changed).map(|index| index.has_odd_gitlinks), Some(expected), "{path:?}");
         }
     }
 

@@ -151,7 +151,7 @@ impl Grounds {
     pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles) -> Self {
         Self {
             own_files,
-            began: SystemTime::now(),
+            began: windlass_sys::clock::wall(),
             helper,
             means,
             machine: OnceLock::new(),

@@ -27,7 +27,8 @@ pub struct Unborn {
 const SETTINGS: [&str; 3] = [".codex", ".agents", ".windlass"];
 const REPOSITORY: &str = ".git";
 /// What in a repository makes git run programs, or look for such orders elsewhere.
-pub(crate) const ORDERS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+pub(crate) const ORDERS: [&str; 6] =
+    ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 /// Where repositories within a repository are kept.
 const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
@@ -186,7 +187,8 @@ impl Protection<'_> {
     fn repository(&mut self, root: &Path) {
         // Whoever works in a repository's own directory has its orders before them. By what it is known must stay.
         let marks = ["objects", "refs"].map(|name| root.join(name));
-        if marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory)) {
+        let is_repository = marks.iter().all(|mark| self.files.kind(mark) == Some(Kind::Directory));
+        if is_repository {
             marks.iter().for_each(|mark| self.pin(mark));
             let work_tree = root.parent().filter(|_| root.ends_with(REPOSITORY)).unwrap_or(root);
             self.orders(root, work_tree);
@@ -203,7 +205,13 @@ impl Protection<'_> {
                     self.orders(&real, root);
                 }
             }
-            None => self.seal(root, REPOSITORY),
+            None => {
+                self.seal(root, REPOSITORY);
+                // With it, the directory itself could become a repository.
+                if !is_repository {
+                    self.seal(root, HEAD);
+                }
+            }
         }
     }
 

@@ -27,6 +27,7 @@ use crate::order::Order;
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::{self, Unborn};
+use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 use std::path::Path;
 use windlass_sys::lockdown::notice::Notice;
@@ -321,7 +322,15 @@ impl Judge<'_> {
         if let Some(refused) = check(&from).or_else(|| check(&to)) {
             return Ok(refused);
         }
-        match self.replaced_index(&from, &to, wish::renaming(notice)) {
+        let flags = wish::renaming(notice);
+        let onto_gitlink = self.moved_onto_gitlink(&from.path(), &to.path()).or_else(|| {
+            let is_exchange = flags.contains(RenameFlags::EXCHANGE);
+            is_exchange.then(|| self.moved_onto_gitlink(&to.path(), &from.path())).flatten()
+        });
+        if let Some(refused) = onto_gitlink {
+            return Ok(refused);
+        }
+        match self.replaced_index(&from, &to, flags) {
             Some(judged) => judged,
             None => self.carry_names(|| Ok(Deed::Move { flags: wish::renaming(notice), from, to })),
         }

@@ -273,7 +273,7 @@ fn settings_of_agents_stay_as_they_are_and_do_not_come_into_being() {
     let tree = Tree::of(&["/w/.codex/config.toml"]);
     let plan = planned(&write(), &tree);
     check(&plan, &[("/w/.codex/config.toml", Read), ("/w/other", Write)]);
-    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/.git"]);
+    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/.git", "/w/HEAD"]);
 }
 
 #[test]

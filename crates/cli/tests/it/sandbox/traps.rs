@@ -95,6 +95,48 @@ const TRAPS: &[Trap] = &[
         after: "git -C below commit --allow-empty -m y",
     },
     Trap {
+        name: "a repository that is moved to where the index has a gitlink",
+        before: "git init -q; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "git init -q z; git -C z commit -q --allow-empty -m x; git -C z config core.fsmonitor \"$EVIL\"; \
+                  git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),y; mv z y",
+        after: "git status",
+    },
+    Trap {
+        name: "a directory with a repository in it that is moved around a gitlink",
+        before: "git init -q; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "mkdir x; git init -q x/y; git -C x/y commit -q --allow-empty -m x; \
+                  git -C x/y config core.fsmonitor \"$EVIL\"; \
+                  git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),a/y; mv x a",
+        after: "git status",
+    },
+    Trap {
+        name: "another repository in the place of a submodule",
+        before: WITH_SUBMODULE,
+        rules: &[],
+        command: "git init -q evil; git -C evil commit -q --allow-empty -m x; git -C evil config core.fsmonitor \"$EVIL\"; \
+                  mv sub old; mv evil sub",
+        after: "git status",
+    },
+    Trap {
+        name: "a workspace that becomes a repository itself",
+        before: "true",
+        rules: &[],
+        command: "mkdir wt; git init -q --bare t; git -C t config core.bare false; git -C t config core.fsmonitor \"$EVIL\"; \
+                  git -C t config core.worktree \"$PWD\"; mv t/* .; rmdir t",
+        after: "git status",
+    },
+    Trap {
+        name: "the steps of a rebase that the user has begun",
+        before: "git init -q; for i in 1 2 3; do echo $i > f; git add f; git commit -q -m $i; done; \
+                 GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2",
+        rules: &[],
+        command: "echo \"exec $EVIL\" > s; cat .git/rebase-merge/git-rebase-todo >> s; \
+                  cat s > .git/rebase-merge/git-rebase-todo; mv s .git/rebase-merge/git-rebase-todo",
+        after: "git rebase --continue",
+    },
+    Trap {
         name: "the configuration of windlass in a subdirectory",
         before: "mkdir src",
         rules: &[],

@@ -111,15 +111,26 @@ impl Judge<'_> {
 
     /// The same in a repository below the workspace that was there before the runtime. One that commands made is theirs.
     pub(super) fn order_in_older_repository(&self, path: &Path) -> Option<String> {
-        let git_dir = self.nested_order(path)?;
-        let about = statx(CWD, git_dir, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
-        if about.stx_mask & StatxFlags::BTIME.bits() == 0 {
-            // This file system does not know when a file was made.
-            return None;
-        }
+        let Some(git_dir) = self.nested_order(path) else { return self.step_of_older_sequence(path) };
+        self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
+    }
+
+    /// A rebase or a cherry-pick that was under way before the runtime: its list of steps can run programs.
+    fn step_of_older_sequence(&self, path: &Path) -> Option<String> {
+        const SEQUENCES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+        let repositories = self.order.repositories.iter();
+        let mut sequences =
+            repositories.flat_map(|repository| SEQUENCES.map(|name| repository.git_dir.join(name)));
+        let sequence = sequences.find(|sequence| path.starts_with(sequence))?;
+        self.is_older(&sequence)?.then(|| format!("protected: git obeys it in {}", sequence.display()))
+    }
+
+    /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
+    fn is_older(&self, path: &Path) -> Option<bool> {
+        let about = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+        let is_known = about.stx_mask & StatxFlags::BTIME.bits() != 0;
         let made = (u64::try_from(about.stx_btime.tv_sec).ok()?, u64::from(about.stx_btime.tv_nsec));
-        let is_older = made.0 * NANOSECONDS + made.1 < self.order.runtime_began;
-        is_older.then(|| format!("protected: git obeys it in {}", git_dir.display()))
+        is_known.then(|| made.0 * NANOSECONDS + made.1 < self.order.runtime_began)
     }
 
     /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
@@ -151,6 +162,27 @@ impl Judge<'_> {
             Some(index) => index.is_split || index.gitlinks.contains(relative),
             None => true,
         }
+    }
+
+    /// Why a directory must not be moved to a path: a gitlink would stand for a repository in it.
+    pub(super) fn moved_onto_gitlink(&self, from: &Path, to: &Path) -> Option<Answer> {
+        for Repository { git_dir, work_tree } in &self.order.repositories {
+            let index = self.indexes.at(&git_dir.join(INDEX));
+            let Some(index) = index.as_ref() else { continue };
+            let brings = |link: &&PathBuf| {
+                let inside = work_tree.join(link);
+                let brought = inside.strip_prefix(to).map(|below| from.join(below).join(REPOSITORY));
+                brought.is_ok_and(|brought| brought.symlink_metadata().is_ok())
+            };
+            if let Some(link) = index.gitlinks.iter().find(brings) {
+                let rule =
+                    format!("protected: git would run programs of the repository at {}", link.display());
+                let target = to.display().to_string();
+                let denial = Denial { operation: Operation::Rename, target, rule, times: 1 };
+                return Some(Answer::Refuse(Errno::PERM, denial));
+            }
+        }
+        None
     }
 
     /// Replacing an index by renaming another file. `None`: it is about no index.
@@ -185,6 +217,14 @@ impl Judge<'_> {
         if new.is_split && !old.is_some_and(|old| old.is_split) {
             return Err("protected: a split index hides what is in it; `git update-index --no-split-index`"
                 .to_owned());
+        }
+        if new.has_odd_gitlinks {
+            return Err("protected: a submodule with a path that git never writes".to_owned());
+        }
+        if new.trees.iter().any(|tree| old.is_none_or(|old| !old.trees.contains(tree))) {
+            return Err(
+                "protected: a sparse index hides submodules; `git sparse-checkout disable`".to_owned()
+            );
         }
         let is_new =
             |path: &&PathBuf| !target.ends_with(INDEX) || old.is_none_or(|old| !old.gitlinks.contains(*path));
