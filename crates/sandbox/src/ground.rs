@@ -13,7 +13,6 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
 use windlass_sys::lockdown::namespace::{self, Users};
 
 /// Namespaces that commands with the same network share.
@@ -73,7 +72,7 @@ pub struct Grounds {
     helper: HelperProgram,
     means: Means,
     own_files: OwnFiles,
-    began: SystemTime,
+    began: u64,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
     ready: Mutex<Option<(Kind, Talk)>>,
@@ -151,7 +150,7 @@ impl Grounds {
     pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles) -> Self {
         Self {
             own_files,
-            began: windlass_sys::clock::wall(),
+            began: windlass_sys::clock::of_files(),
             helper,
             means,
             machine: OnceLock::new(),
@@ -162,12 +161,9 @@ impl Grounds {
         }
     }
 
-    /// When the runtime began, in nanoseconds since 1970.
+    /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     pub(crate) fn began(&self) -> u64 {
-        // File systems stamp files with a clock that is some milliseconds behind.
-        const BEHIND: Duration = Duration::from_millis(20);
-        let since = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.saturating_sub(BEHIND).as_nanos()).unwrap_or(u64::MAX)
+        self.began
     }
 
     /// What no command may change.

@@ -323,10 +323,13 @@ impl Judge<'_> {
             return Ok(refused);
         }
         let flags = wish::renaming(notice);
-        let onto_gitlink = self.moved_onto_gitlink(&from.path(), &to.path()).or_else(|| {
-            let is_exchange = flags.contains(RenameFlags::EXCHANGE);
-            is_exchange.then(|| self.moved_onto_gitlink(&to.path(), &from.path())).flatten()
-        });
+        // A regular file brings no repository, and most that is renamed is one: no index is read for it.
+        let may_bring = |entry: &Entry| entry.look().is_ok_and(|seen| !seen.is_regular());
+        let brought = |from: &Entry, to: &Entry| {
+            may_bring(from).then(|| self.moved_onto_gitlink(&from.path(), &to.path())).flatten()
+        };
+        let is_exchange = flags.contains(RenameFlags::EXCHANGE);
+        let onto_gitlink = brought(&from, &to).or_else(|| brought(&to, &from).filter(|_| is_exchange));
         if let Some(refused) = onto_gitlink {
             return Ok(refused);
         }

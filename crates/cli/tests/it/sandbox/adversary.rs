@@ -20,7 +20,8 @@ struct Adversary {
 }
 
 impl Adversary {
-    fn start(stage: &Stage, layers: &str, seed: u64) -> Self {
+    /// `None`: another adversary kept its sandbox from being set up.
+    fn try_start(stage: &Stage, layers: &str, seed: u64) -> Option<Self> {
         let (program, seed, outside) = (stage.path("adversary"), seed.to_string(), stage.path("outside"));
         let words = confined(stage, layers, &[], &[&program, &seed, &outside]);
         let mut command = stage.command(&words);
@@ -29,8 +30,16 @@ impl Adversary {
         let mut line = String::new();
         let output = child.stdout.take().expect("its output is piped");
         BufReader::new(output).read_line(&mut line).expect("it can be read");
-        assert_eq!(line, "hostile\n", "{layers}");
-        Self { input: child.stdin.take(), child }
+        let adversary = Self { input: child.stdin.take(), child };
+        (line == "hostile\n").then_some(adversary)
+    }
+}
+
+impl Adversary {
+    fn start(stage: &Stage, layers: &str, seed: u64) -> Self {
+        const TRIES: usize = 200;
+        let mut tries = (0..TRIES).map(|_| Self::try_start(stage, layers, seed));
+        tries.find_map(|adversary| adversary).expect("one of the tries succeeds")
     }
 }
 
