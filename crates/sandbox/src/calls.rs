@@ -3,7 +3,7 @@
 use crate::denial::Operation;
 use crate::order::NetworkKind;
 use rustix::io::Errno;
-use windlass_sys::lockdown::filter::{Rule, Test, Verdict};
+use windlass_sys::lockdown::filter::{Program, Rule, Test, Verdict};
 use windlass_sys::lockdown::number as n;
 
 /// What a call that is asked about is about.
@@ -198,7 +198,7 @@ pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
 }
 
 /// What decides which calls are refused and asked about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) network: NetworkKind,
     /// Whether the network is a namespace of its own.
@@ -210,6 +210,22 @@ pub(crate) struct Wanted {
     pub(crate) namespaces: bool,
     /// Whether there are names that must not come into being.
     pub(crate) names_kept: bool,
+}
+
+impl Wanted {
+    pub(crate) fn flags(&self) -> [bool; 5] {
+        [self.own_network, self.supervised, self.reads, self.namespaces, self.names_kept]
+    }
+
+    pub(crate) fn from_flags(network: NetworkKind, flags: [bool; 5]) -> Self {
+        let [own_network, supervised, reads, namespaces, names_kept] = flags;
+        Self { network, own_network, supervised, reads, namespaces, names_kept }
+    }
+
+    /// The filter, as the kernel takes it.
+    pub(crate) fn program(self) -> Program {
+        Program::of(&rules(self))
+    }
 }
 
 /// The rules of the filter.
@@ -513,7 +529,6 @@ pub(crate) const WRITING: u32 = 0o1 | 0o2 | 0o100 | 0o1000 | 0o20_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_sys::lockdown::filter::Program;
 
     fn wanted(network: NetworkKind, own_network: bool) -> Wanted {
         Wanted {
@@ -528,8 +543,8 @@ mod tests {
 
     #[test]
     fn the_largest_filter_fits_into_the_kernel_with_room_to_spare() {
-        let length = Program::of(&rules(wanted(NetworkKind::Off, true))).length();
-        assert!(length < 1024, "{length}");
+        let length = wanted(NetworkKind::Off, true).program().length();
+        assert!(length < 512, "{length}");
     }
 
     #[test]

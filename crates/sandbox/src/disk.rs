@@ -1,22 +1,28 @@
 //! The real tree of files.
 
 use crate::files::{Files, Kind};
-use rustix::fs::{Access, OFlags, access};
+use rustix::fs::{Access, CWD, Mode, OFlags, ResolveFlags, access, openat2};
 use rustix::io::Errno;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The tree that this process sees. What cannot be looked at counts as not being there, and is remembered if it is ours: whoever
 /// may change it could let us, or a command, look at it a moment later.
+///
+/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked at once.
 #[derive(Debug, Default)]
 pub struct Disk {
     barred: RefCell<BTreeSet<PathBuf>>,
+    kinds: RefCell<HashMap<PathBuf, Option<Kind>>>,
+    without_links: RefCell<HashSet<PathBuf>>,
+    /// Directories of which every name is known.
+    listed: RefCell<HashMap<PathBuf, Vec<OsString>>>,
 }
 
 impl Disk {
@@ -40,6 +46,38 @@ impl Disk {
         }
         outcome.ok()
     }
+
+    fn known(&self, path: &Path) -> Option<Option<Kind>> {
+        self.kinds.borrow().get(path).copied().or_else(|| self.is_absent(path).then_some(None))
+    }
+
+    /// Whether a listing says that there is no such name. Some file systems find a name in another case.
+    fn is_absent(&self, path: &Path) -> bool {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let listed = self.listed.borrow();
+        listed.get(above).is_some_and(|names| !names.iter().any(|listed| listed.eq_ignore_ascii_case(name)))
+    }
+
+    /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for each name.
+    fn is_without_links(&self, path: &Path) -> bool {
+        if self.without_links.borrow().contains(path) {
+            return true;
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let is =
+            is_normal(path) && openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok();
+        if is {
+            self.without_links.borrow_mut().insert(path.to_owned());
+        }
+        is
+    }
+}
+
+/// Whether a path is written as resolving would write it, but for links.
+fn is_normal(path: &Path) -> bool {
+    let has_only_names =
+        path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    path.is_absolute() && has_only_names && path.components().as_path().as_os_str() == path.as_os_str()
 }
 
 fn is_own(directory: &Path) -> bool {
@@ -49,18 +87,19 @@ fn is_own(directory: &Path) -> bool {
 
 impl Files for Disk {
     fn kind(&self, path: &Path) -> Option<Kind> {
-        let kind = self.note(path, fs::symlink_metadata(path))?.file_type();
-        Some(if kind.is_dir() {
-            Kind::Directory
-        } else if kind.is_symlink() {
-            Kind::Link
-        } else {
-            Kind::File
-        })
+        if let Some(known) = self.known(path) {
+            return known;
+        }
+        let kind = self.note(path, fs::symlink_metadata(path)).map(|about| Kind::of(about.file_type()));
+        self.kinds.borrow_mut().insert(path.to_owned(), kind);
+        kind
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        self.note(path, fs::canonicalize(path))
+        match self.is_without_links(path) {
+            true => Some(path.to_owned()),
+            false => self.note(path, fs::canonicalize(path)),
+        }
     }
 
     fn target(&self, link: &Path) -> Option<PathBuf> {
@@ -68,27 +107,66 @@ impl Files for Disk {
     }
 
     fn names(&self, directory: &Path) -> Vec<OsString> {
-        let entries = self.note(directory, fs::read_dir(directory)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name()).collect()
+        if let Some(names) = self.listed.borrow().get(directory) {
+            return names.clone();
+        }
+        let entries = self.note(directory, fs::read_dir(directory)).into_iter().flatten();
+        let (entries, failures): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
+        let entries: Vec<fs::DirEntry> = entries.into_iter().flatten().collect();
+        let names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
+        // Where files cannot be reached, a look at each of them says so.
+        if failures.is_empty() && access(directory, Access::EXEC_OK).is_ok() {
+            let mut kinds = self.kinds.borrow_mut();
+            for entry in &entries {
+                if let Ok(kind) = entry.file_type() {
+                    kinds.insert(entry.path(), Some(Kind::of(kind)));
+                }
+            }
+            self.listed.borrow_mut().insert(directory.to_owned(), names.clone());
+        }
+        names
     }
 
     fn text(&self, file: &Path) -> Option<String> {
         const LONGEST: u64 = 1 << 20;
+        if self.known(file) == Some(None) {
+            return None;
+        }
         // A pipe would keep us until somebody comes to its other end.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
-        let mut text = Vec::new();
-        file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let mut text = Vec::with_capacity(about.len().min(LONGEST) as usize + 1);
         file.take(LONGEST).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
     fn sockets(&self) -> Vec<PathBuf> {
-        let table = fs::read("/proc/net/unix").unwrap_or_default();
+        let table = socket_table().unwrap_or_default();
         let mut found: Vec<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(socket).collect();
         found.sort_unstable();
         found.dedup();
         found
+    }
+}
+
+/// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than many small
+/// ones.
+fn socket_table() -> io::Result<Vec<u8>> {
+    let mut table = Vec::with_capacity(64 << 10);
+    fs::File::open("/proc/net/unix")?.read_to_end(&mut table)?;
+    Ok(table)
+}
+
+impl Kind {
+    fn of(kind: fs::FileType) -> Self {
+        if kind.is_dir() {
+            Self::Directory
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::File
+        }
     }
 }
 
@@ -112,9 +190,43 @@ mod tests {
     }
 
     #[test]
+    fn a_listed_directory_is_not_looked_at_again_but_for_names_in_another_case() {
+        let top = std::env::temp_dir().join(format!("windlass-listed-{}", std::process::id()));
+        fs::create_dir_all(top.join("inner")).unwrap();
+        fs::write(top.join("Config"), "").unwrap();
+        let disk = Disk::default();
+        let mut names = disk.names(&top);
+        names.sort();
+        let known = ["inner", "Config", "config", "hooks"].map(|name| disk.known(&top.join(name)));
+        let kind = disk.kind(&top.join("config"));
+        fs::remove_dir_all(&top).unwrap();
+        assert_eq!(names, ["Config", "inner"]);
+        assert_eq!(known, [Some(Some(Kind::Directory)), Some(Some(Kind::File)), None, Some(None)]);
+        assert_eq!(kind, None);
+    }
+
+    #[test]
+    fn links_are_found_also_where_paths_are_written_oddly() {
+        let top = std::env::temp_dir().join(format!("windlass-links-{}", std::process::id()));
+        let top = {
+            fs::create_dir_all(top.join("a/b")).unwrap();
+            fs::canonicalize(&top).unwrap()
+        };
+        std::os::unix::fs::symlink("a", top.join("link")).unwrap();
+        let disk = Disk::default();
+        let expected = Some(top.join("a/b"));
+        let found =
+            ["a/b", "link/b", "a/../a/b", "a//b", "a/./b", "a/b/"].map(|path| disk.real(&top.join(path)));
+        let absent = disk.real(&top.join("a/c"));
+        fs::remove_dir_all(&top).unwrap();
+        assert!(found.iter().all(|real| *real == expected), "{found:?}");
+        assert_eq!(absent, None);
+    }
+
+    #[test]
     fn a_pipe_that_nobody_writes_to_has_no_text() {
         let pipe = std::env::temp_dir().join(format!("windlass-pipe-{}", std::process::id()));
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
         let text = Disk::default().text(&pipe);
         fs::remove_file(&pipe).unwrap();
         assert_eq!(text, None);

@@ -203,7 +203,8 @@ impl Grounds {
     fn make_ready(&self, plan: &Plan) -> Result<Talk, StartFailure> {
         let ground = self.ground(&plan.network)?;
         let talk = self.new_helper()?;
-        talk.order(&Task::Stand { own_network: ground.has_network() }, &ground.spaces())?;
+        let filter = plan.filter(ground.has_network());
+        talk.order(&Task::Stand { filter }, &ground.spaces())?;
         Ok(talk)
     }
 

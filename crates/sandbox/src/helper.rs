@@ -18,6 +18,7 @@ mod watcher;
 
 use self::view::Underneath;
 use self::watcher::Origin;
+use crate::calls::Wanted;
 use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -52,7 +53,7 @@ pub fn run() {
     let mut standing = None;
     while let Some((task, orders, mut passed)) = next_task(&channel) {
         match task {
-            Some(Task::Stand { own_network }) => match Standing::make(own_network, &mut passed, links) {
+            Some(Task::Stand { filter }) => match Standing::make(filter, &mut passed, links) {
                 Ok(made) => {
                     standing = Some(made);
                     continue;
@@ -118,17 +119,31 @@ struct Links<'a> {
 struct Standing {
     watcher: Watcher,
     underneath: Underneath,
+    filter: Filter,
 }
 
 impl Standing {
-    fn make(own_network: bool, passed: &mut Passed, links: Links<'_>) -> Result<Self, Failure> {
-        enter_namespaces(own_network, passed).map_err(at(Stage::Namespaces))?;
-        Self::in_namespaces(links)
+    fn make(filter: Wanted, passed: &mut Passed, links: Links<'_>) -> Result<Self, Failure> {
+        enter_namespaces(filter.own_network, passed).map_err(at(Stage::Namespaces))?;
+        Self::in_namespaces(filter, links)
     }
 
-    fn in_namespaces(links: Links<'_>) -> Result<Self, Failure> {
+    fn in_namespaces(filter: Wanted, links: Links<'_>) -> Result<Self, Failure> {
         let underneath = view::furnish()?;
-        Ok(Self { watcher: start_watcher(links, World::Own)?, underneath })
+        let watcher = start_watcher(links, World::Own)?;
+        Ok(Self { watcher, underneath, filter: Filter::of(filter) })
+    }
+}
+
+/// A filter of system calls, and what it was made for.
+struct Filter {
+    wanted: Wanted,
+    program: Program,
+}
+
+impl Filter {
+    fn of(wanted: Wanted) -> Self {
+        Self { wanted, program: wanted.program() }
     }
 }
 
@@ -200,6 +215,7 @@ impl Confining<'_> {
         enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
         let inherited = take_inherited(order, &mut passed).map_err(at(Stage::Command))?;
         let shared = order.shares_sockets.then(|| passed.next()).transpose().map_err(at(Stage::Order))?;
+        let mut filter = None;
         let (watcher, door) = match (order.namespaces, order.supervisor) {
             (true, _) => {
                 if self.standing.is_none() {
@@ -209,31 +225,40 @@ impl Confining<'_> {
                 let pieces = view::copy_pieces(order)?;
                 let standing = match self.standing {
                     Some(standing) => standing,
-                    None => Standing::in_namespaces(self.links)?,
+                    None => Standing::in_namespaces(order.filter(), self.links)?,
                 };
                 let door = open_door(order).map_err(at(Stage::Namespaces))?;
                 view::build(order, pieces, &standing.underneath)?;
+                filter = Some(standing.filter);
                 (Some(standing.watcher), door)
             }
             (false, true) => (Some(start_watcher(self.links, World::Shared)?), None),
             (false, false) => (None, None),
         };
         name_own_tmux(order);
-        lock(order, watcher.as_ref(), &[Some(self.orders), shared.as_ref()])?;
+        let filter = filter.filter(|filter| filter.wanted == order.filter());
+        let filter = filter.unwrap_or_else(|| Filter::of(order.filter()));
+        lock(order, &filter, watcher.as_ref(), &[Some(self.orders), shared.as_ref()])?;
         let command = start_command(order, &inherited)?;
         Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
 }
 
 /// From here on there is no way back.
-fn lock(order: &Order, watcher: Option<&Watcher>, given: &[Option<&OwnedFd>]) -> Result<(), Failure> {
+fn lock(
+    order: &Order,
+    filter: &Filter,
+    watcher: Option<&Watcher>,
+    given: &[Option<&OwnedFd>],
+) -> Result<(), Failure> {
     if let (Some(watcher), Some(mark)) = (watcher, order.mark) {
         mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
     }
     privilege::gain_nothing().map_err(at(Stage::Privileges))?;
     privilege::keep_only(privileges(order.world())).map_err(at(Stage::Privileges))?;
     rules::enforce_landlock(order)?;
-    let listener = enforce_filter(order).map_err(at(Stage::Filter))?;
+    let listening = if order.supervisor { Listening::Yes } else { Listening::No };
+    let listener = filter.program.enforce(listening).map_err(at(Stage::Filter))?;
     match watcher {
         Some(watcher) => watcher.hand_over(given, listener.as_ref()).map_err(at(Stage::Watcher)),
         None => Ok(()),
@@ -320,11 +345,6 @@ fn name_own_tmux(order: &mut Order) {
 fn privileges(world: World) -> Capabilities {
     let is_root = rustix::process::geteuid().is_root();
     if is_root && world == World::Own { Capabilities::OF_FILES } else { Capabilities::NONE }
-}
-
-fn enforce_filter(order: &Order) -> Result<Option<OwnedFd>, Errno> {
-    let program = Program::of(&rules::of_filter(order));
-    program.enforce(if order.supervisor { Listening::Yes } else { Listening::No })
 }
 
 /// The watcher as the helper knows it.

@@ -1,8 +1,9 @@
 //! What the runtime tells the helper, and what the helper tells back: plain bytes between two processes of one program, so
 //! without versions. Reading never trusts a length.
 
+use crate::calls::Wanted;
 use crate::denial::{Denial, Operation};
-use crate::plan::{Ruling, ruling_at};
+use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::{Access, Network};
 use crate::protect::{Repository, Unborn};
 use rustix::io::Errno;
@@ -19,8 +20,9 @@ pub(crate) enum Task {
     Ground { network: NetworkKind, users_from_outside: bool },
     /// Find out whether namespaces with a tree of their own can be had.
     Try,
-    /// Make everything that commands have in common, and wait for one. The namespaces of its ground come with this.
-    Stand { own_network: bool },
+    /// Make everything that commands have in common, and wait for one. The namespaces of its ground come with this. The filter
+    /// is that of the previous command: the next one mostly needs the same.
+    Stand { filter: Wanted },
     /// Confine a command and become it.
     Confine(Box<Order>),
 }
@@ -65,13 +67,19 @@ impl Order {
     /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
     /// are names that must not come into being, and places that what is around them must not be moved away with.
     pub(crate) fn keeps_names(&self) -> bool {
-        !self.unborn.is_empty()
-            || self.rulings.iter().any(|ruling| ruling.access == Access::Write || self.is_held(ruling))
+        self.filter().names_kept
     }
 
-    /// Whether something must not even be read.
-    pub(crate) fn denies(&self) -> bool {
-        self.rulings.iter().any(|ruling| ruling.access == Access::Deny)
+    /// The filter of system calls that the command needs.
+    pub(crate) fn filter(&self) -> Wanted {
+        Wanted {
+            network: self.network,
+            own_network: self.own_network,
+            supervised: self.supervisor,
+            namespaces: self.namespaces,
+            names_kept: keeps_names(&self.rulings, &self.unborn),
+            reads: denies(&self.rulings),
+        }
     }
 
     /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
@@ -80,6 +88,29 @@ impl Order {
         let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
         above.is_some_and(|above| above.access == Access::Write)
     }
+}
+
+impl Plan {
+    /// The filter of system calls that a command under this plan needs.
+    pub(crate) fn filter(&self, own_network: bool) -> Wanted {
+        Wanted {
+            network: (&self.network).into(),
+            own_network,
+            supervised: self.has(Layer::Supervisor),
+            namespaces: self.has(Layer::Namespaces),
+            names_kept: keeps_names(&self.rulings, &self.unborn),
+            reads: denies(&self.rulings),
+        }
+    }
+}
+
+fn keeps_names(rulings: &[Ruling], unborn: &[Unborn]) -> bool {
+    !unborn.is_empty() || rulings.iter().any(|ruling| ruling.access == Access::Write)
+}
+
+/// Whether something must not even be read.
+fn denies(rulings: &[Ruling]) -> bool {
+    rulings.iter().any(|ruling| ruling.access == Access::Deny)
 }
 
 /// What stands for the port of a command's door until it is open.
@@ -216,9 +247,12 @@ impl Task {
                 out.flag(*users_from_outside);
             }
             Self::Try => out.byte(1),
-            Self::Stand { own_network } => {
+            Self::Stand { filter } => {
                 out.byte(3);
-                out.flag(*own_network);
+                out.byte(filter.network.code());
+                for flag in filter.flags() {
+                    out.flag(flag);
+                }
             }
             Self::Confine(order) => {
                 out.byte(2);
@@ -236,7 +270,11 @@ impl Task {
                 users_from_outside: from.flag()?,
             },
             1 => Self::Try,
-            3 => Self::Stand { own_network: from.flag()? },
+            3 => {
+                let network = NetworkKind::from_code(from.byte()?)?;
+                let flags = [from.flag()?, from.flag()?, from.flag()?, from.flag()?, from.flag()?];
+                Self::Stand { filter: Wanted::from_flags(network, flags) }
+            }
             2 => Self::Confine(Box::new(Order::read(&mut from)?)),
             _ => return None,
         })
@@ -551,7 +589,7 @@ mod tests {
     #[test]
     fn orders_and_reports_read_back_as_they_were_written() {
         let ground = Task::Ground { network: NetworkKind::Loopback, users_from_outside: true };
-        let standing = Task::Stand { own_network: true };
+        let standing = Task::Stand { filter: order().filter() };
         for task in [ground, Task::Try, standing, Task::Confine(Box::new(order()))] {
             assert_eq!(Task::read(&task.write()), Some(task));
         }

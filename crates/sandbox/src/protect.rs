@@ -337,11 +337,13 @@ impl Protection<'_> {
         for name in self.files.names(directory) {
             self.names += 1;
             let Some(path) = self.inner_directory(&directory.join(&name)) else { continue };
+            // Listed once, its names need no look each.
+            self.files.names(&path);
             let is_repository = self.is_repository(&path);
             // What a repository has of its own holds no others. But whether it is one, anybody can say who works here.
             let is_own = is_within_repository && OWN.iter().any(|own| name == *own);
             // Links lead back to where we were, if somebody wants them to.
-            if is_own && !is_repository || !self.is_new(&path, depth) {
+            if is_own && !(is_repository && self.has_objects(&path)) || !self.is_new(&path, depth) {
                 continue;
             }
             if self.seen.len() > MOST_INNER || self.names > MOST_NAMES {
@@ -378,6 +380,11 @@ impl Protection<'_> {
         [HEAD, "config"]
             .iter()
             .any(|mark| self.files.kind(&directory.join(mark)).is_some_and(|kind| kind != Kind::Directory))
+    }
+
+    /// Whether git would take it for a repository. `logs` of every repository has a file `HEAD` as well.
+    fn has_objects(&self, directory: &Path) -> bool {
+        ["objects", "commondir", "config"].iter().any(|mark| self.files.kind(&directory.join(mark)).is_some())
     }
 
     /// Whether it was not yet looked into, or only from further down, so that less of it was seen.

@@ -1,24 +1,11 @@
 //! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
 
-use crate::calls::{self, Wanted};
 use crate::order::{Failure, NetworkKind, Order, Stage};
 use crate::policy::Access;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use windlass_sys::lockdown::filter::Rule;
 use windlass_sys::lockdown::landlock::{Beyond, Rights, Ruleset, Version};
-
-pub(super) fn of_filter(order: &Order) -> Vec<Rule> {
-    calls::rules(Wanted {
-        network: order.network,
-        own_network: order.own_network,
-        supervised: order.supervisor,
-        namespaces: order.namespaces,
-        names_kept: order.keeps_names(),
-        reads: order.denies(),
-    })
-}
 
 pub(super) fn enforce_landlock(order: &Order) -> Result<(), Failure> {
     if order.landlock == 0 {
@@ -60,7 +47,9 @@ fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
     for path in order.readable.iter().flatten() {
         allowed.push((path.clone(), Rights::READ.and(Rights::EXECUTE)));
     }
-    let writable = order.rulings.iter().filter(|ruling| ruling.access == Access::Write);
+    // A rule holds for everything below, so it is needed where the writable places begin.
+    let writable =
+        order.rulings.iter().filter(|ruling| ruling.access == Access::Write && !order.is_held(ruling));
     let rights = Rights::WRITE.and(Rights::REACH_SOCKETS);
     allowed.extend(writable.map(|ruling| (ruling.path.clone(), rights)));
     allowed

@@ -46,7 +46,7 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
             .map_err(|errno| failed(Stage::Devices, Path::new("/dev/console"), errno))?;
     }
     for (ruling, piece) in order.rulings.iter().zip(pieces.0) {
-        if is_needed(&order.rulings, ruling) {
+        if is_needed(order, ruling) {
             put(&order.rulings, ruling, piece)?;
         }
     }
@@ -85,10 +85,10 @@ pub(super) fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
-/// Whether a ruling changes anything against the one above it.
-fn is_needed(rulings: &[Ruling], ruling: &Ruling) -> bool {
-    match above(rulings, &ruling.path) {
-        Some(above) => ruling.pinned || above.access != ruling.access,
+/// Whether a ruling needs a mount of its own. What only must not be moved does not where the supervisor moves everything.
+fn is_needed(order: &Order, ruling: &Ruling) -> bool {
+    match above(&order.rulings, &ruling.path) {
+        Some(above) => ruling.pinned && !order.supervisor || above.access != ruling.access,
         // The root of the tree: it is read-only by now.
         None => false,
     }
@@ -123,7 +123,7 @@ impl Held {
 /// Copies of what is to stay visible in a way of its own.
 pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
     let copy = |ruling: &Ruling| {
-        if !is_needed(&order.rulings, ruling) || ruling.access == Access::Deny {
+        if !is_needed(order, ruling) || ruling.access == Access::Deny {
             return Ok(None);
         }
         let place = |errno| failed(Stage::Place, &ruling.path, errno);

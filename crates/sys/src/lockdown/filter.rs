@@ -101,7 +101,7 @@ impl Program {
             jump(AT_LEAST, FIRST_FOREIGN_NUMBER, 0, 1),
             give(fail(Errno::NOSYS)),
         ];
-        instructions.extend(search(&by_number(rules)));
+        search(&ranges(rules), &mut instructions);
         Self { instructions }
     }
 
@@ -138,53 +138,85 @@ fn install(program: &libc::sock_fprog, flags: libc::c_ulong) -> Result<i32, Errn
     i32::try_from(answer).map_err(|_| last_errno())
 }
 
-/// What is to be done for one number, which is known when this is reached.
-struct Group {
-    number: u32,
-    instructions: Vec<libc::sock_filter>,
+/// System call numbers from the first on, up to the first of the next range, and the instructions that decide about them.
+#[derive(Debug)]
+struct Range {
+    first: u32,
+    decision: Vec<libc::sock_filter>,
 }
 
-fn by_number(rules: &[Rule]) -> Vec<Group> {
-    let mut groups: BTreeMap<u32, Vec<libc::sock_filter>> = BTreeMap::new();
+/// All numbers, in order. Neighbours that are decided about in the same way are one range.
+fn ranges(rules: &[Rule]) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut add = |first: u32, decision: Vec<libc::sock_filter>| match ranges.last() {
+        Some(last) if same(&last.decision, &decision) => {}
+        // An empty range: two ruled numbers follow each other.
+        Some(last) if last.first == first => {
+            ranges.pop();
+            if !ranges.last().is_some_and(|before| same(&before.decision, &decision)) {
+                ranges.push(Range { first, decision });
+            }
+        }
+        _ => ranges.push(Range { first, decision }),
+    };
+    let allow = || vec![give(libc::SECCOMP_RET_ALLOW)];
+    add(0, allow());
+    for (number, decision) in by_number(rules) {
+        add(number, decision);
+        add(number + 1, allow());
+    }
+    ranges
+}
+
+fn same(one: &[libc::sock_filter], other: &[libc::sock_filter]) -> bool {
+    let parts = |it: &libc::sock_filter| (it.code, it.jt, it.jf, it.k);
+    one.iter().map(parts).eq(other.iter().map(parts))
+}
+
+fn by_number(rules: &[Rule]) -> BTreeMap<u32, Vec<libc::sock_filter>> {
+    let mut ruled: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
     for rule in rules {
         if let Ok(number) = u32::try_from(rule.number) {
-            add_rule(rule, groups.entry(number).or_default());
+            ruled.entry(number).or_default().push(rule);
         }
     }
-    let finished = |(number, mut instructions): (u32, Vec<libc::sock_filter>)| {
-        instructions.push(give(libc::SECCOMP_RET_ALLOW));
-        Group { number, instructions }
-    };
-    groups.into_iter().map(finished).collect()
+    ruled.into_iter().map(|(number, rules)| (number, decision(&rules))).collect()
 }
 
-/// Looks for the number by halving. The kernel goes through the program for every number there is when it is installed, and
-/// for every call afterwards; one after the other, a hundred rules took it a third of a millisecond.
-fn search(groups: &[Group]) -> Vec<libc::sock_filter> {
-    const FEW: usize = 3;
-    let middle = groups.len() / 2;
-    match groups.get(middle).filter(|_| groups.len() > FEW) {
-        Some(right_first) => {
-            let (left, right) = (search(&groups[..middle]), search(&groups[middle..]));
-            let over_left = libc::sock_filter { code: GO, jt: 0, jf: 0, k: left.len() as u32 };
-            let mut all = vec![jump(AT_LEAST, right_first.number, 0, 1), over_left];
-            all.extend(left);
-            all.extend(right);
-            all
+fn decision(rules: &[&Rule]) -> Vec<libc::sock_filter> {
+    let mut instructions = Vec::new();
+    for rule in rules {
+        add_rule(rule, &mut instructions);
+        // No later rule is reached.
+        if rule.tests.is_empty() {
+            return instructions;
         }
-        None => one_after_the_other(groups),
     }
+    instructions.push(give(libc::SECCOMP_RET_ALLOW));
+    instructions
 }
 
-fn one_after_the_other(groups: &[Group]) -> Vec<libc::sock_filter> {
-    let mut all = Vec::new();
-    for group in groups {
-        let over_group = libc::sock_filter { code: GO, jt: 0, jf: 0, k: group.instructions.len() as u32 };
-        all.extend([jump(IS, group.number, 1, 0), over_group]);
-        all.extend(&group.instructions);
+/// Searches for the number by halving. The kernel compiles the program when it is installed, and simulates it for every number
+/// there is: the time that takes grows with the number of instructions, and every confined command waits for it.
+fn search(ranges: &[Range], instructions: &mut Vec<libc::sock_filter>) {
+    let middle = ranges.len() / 2;
+    match ranges {
+        [] => instructions.push(give(libc::SECCOMP_RET_ALLOW)),
+        [only] => instructions.extend(&only.decision),
+        _ => {
+            let start = instructions.len();
+            search(&ranges[..middle], instructions);
+            let (left, right) = (instructions.len() - start, ranges[middle].first);
+            match u8::try_from(left) {
+                Ok(over_left) => instructions.insert(start, jump(AT_LEAST, right, over_left, 0)),
+                Err(_) => {
+                    let over_left = libc::sock_filter { code: GO, jt: 0, jf: 0, k: left as u32 };
+                    instructions.splice(start..start, [jump(AT_LEAST, right, 0, 1), over_left]);
+                }
+            }
+            search(&ranges[middle..], instructions);
+        }
     }
-    all.push(give(libc::SECCOMP_RET_ALLOW));
-    all
 }
 
 fn add_rule(rule: &Rule, instructions: &mut Vec<libc::sock_filter>) {

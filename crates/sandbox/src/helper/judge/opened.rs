@@ -29,7 +29,7 @@ impl Judge<'_> {
     pub(super) fn carries_open(&self, flags: OFlags) -> bool {
         let nameless = flags.contains(OFlags::PATH) || flags.bits() & UNNAMED != 0;
         let writes = flags.bits() & WRITING != 0;
-        !nameless && (writes && self.carries_names() || self.order.denies() && self.order.namespaces)
+        !nameless && (writes && self.carries_names() || self.order.filter().reads && self.order.namespaces)
     }
 
     pub(super) fn opened(&self, notice: &Notice, place: Place) -> Judged {
