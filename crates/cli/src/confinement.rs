@@ -89,10 +89,21 @@ fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> 
             confined.rules.push(Rule { place: pattern(place)?, access });
         }
     }
+    confined = resolved(confined);
     if let Some(text) = &words.network {
         confined.network = network(text)?;
     }
     Ok(confined)
+}
+
+/// Writable places stay those that were meant when windlass was started, whatever commands put in their place.
+fn resolved(mut confined: Confined) -> Confined {
+    let home = std::env::home_dir();
+    let Ok(directory) = Config::working_directory() else { return confined };
+    for rule in confined.rules.iter_mut().filter(|rule| rule.access == Access::Write) {
+        rule.place = rule.place.clone().resolved(&directory, home.as_deref());
+    }
+    confined
 }
 
 /// A server finds out at its start that a pattern is none, not with its first command.

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use windlass_tools::{EnvironmentPolicy, Inherit, Numbering, Profile, SecretVariables, ToolboxOptions};
+use windlass_tools::{
+    EnvironmentPolicy, Inherit, Numbering, Profile, SecretVariables, ToolboxOptions, VariablePatterns,
+};
 
 use crate::args::{EnvironmentChange, InheritName, ProfileName, ToolWords};
 use crate::config::Config;
@@ -19,7 +21,7 @@ pub(crate) fn options(words: &ToolWords, directory: PathBuf, config: &Config) ->
         ProfileName::Classic => Profile::Classic,
     };
     options.tokenizer = words.tokenizer.into();
-    options.policy = policy(words);
+    options.policy = policy(words)?;
     options.sandbox = confinement::policy(&words.sandbox)?;
     options.doors = confinement::surroundings(PathBuf::new(), config).doors;
     Ok(options)
@@ -30,24 +32,26 @@ pub(crate) fn numbering(shared: bool) -> Numbering {
     if shared { Numbering::Secret } else { Numbering::Plain }
 }
 
-fn policy(words: &ToolWords) -> EnvironmentPolicy {
+fn policy(words: &ToolWords) -> Result<EnvironmentPolicy> {
     let inherit = match words.env_inherit {
         InheritName::All => Inherit::All,
         InheritName::Core => Inherit::Core,
         InheritName::None => Inherit::None,
     };
     let mut policy = EnvironmentPolicy { inherit, ..EnvironmentPolicy::default() };
+    let mut excluded: Vec<String> = Vec::new();
     if !words.env_exclude.is_empty() {
         policy.secrets = SecretVariables::PassedOn;
-        policy.exclude = words.env_exclude.iter().filter(|pattern| !pattern.is_empty()).cloned().collect();
+        excluded = words.env_exclude.iter().filter(|pattern| !pattern.is_empty()).cloned().collect();
     }
     for change in &words.env_set {
         match change {
             EnvironmentChange::Set(name, value) => policy.set.push((name.clone(), value.clone())),
-            EnvironmentChange::Remove(name) => policy.exclude.push(name.to_string_lossy().into_owned()),
+            EnvironmentChange::Remove(name) => excluded.push(name.to_string_lossy().into_owned()),
         }
     }
-    policy
+    policy.exclude = VariablePatterns::parse(excluded)?;
+    Ok(policy)
 }
 
 impl ToolWords {

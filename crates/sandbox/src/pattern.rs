@@ -13,6 +13,8 @@ pub struct Pattern {
     text: String,
     /// The path, where it is one and no pattern. It may be no text.
     plain: Option<PathBuf>,
+    /// Links in the path were resolved when the rule was made, so one that is there now was put there since.
+    is_resolved: bool,
 }
 
 /// One name of a pattern.
@@ -52,12 +54,27 @@ const LONGEST: usize = 4096;
 impl Pattern {
     /// A pattern as it was written. `~/` is the home directory.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), plain: None }
+        Self { text: text.into(), plain: None, is_resolved: false }
     }
 
     /// Exactly this path, whatever characters are in it.
     pub fn plain(path: &Path) -> Self {
-        Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()) }
+        Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), is_resolved: false }
+    }
+
+    /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the rule has no
+    /// effect while a link stands in their place. A command that can replace a directory by a link thus moves no rule.
+    #[must_use]
+    pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
+        let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
+        match path.and_then(|(path, _)| std::fs::canonicalize(path).ok()) {
+            Some(real) => Self { text: self.text, plain: Some(real), is_resolved: true },
+            None => self,
+        }
+    }
+
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.is_resolved
     }
 
     /// Whether it can match anything at all.

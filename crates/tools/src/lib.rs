@@ -27,6 +27,7 @@ mod shell;
 mod tool;
 mod toolbox;
 mod until;
+mod variable_patterns;
 mod views;
 
 pub use call::{
@@ -51,3 +52,4 @@ pub use windlass_output::Shown;
 pub use windlass_rules::{Rules, RulesFile};
 
 pub use toolbox::{Numbering, Toolbox, ToolboxOptions};
+pub use variable_patterns::{BadVariablePattern, VariablePatterns};

@@ -44,7 +44,8 @@ impl Grants {
             confined = confined.with(Pattern::new(path), Access::Read);
         }
         for path in &files.write {
-            confined = confined.with(Pattern::new(path), Access::Write);
+            // What was approved stays what it is, also if a command puts a link in its place.
+            confined = confined.with(Pattern::new(path).resolved(Path::new("/"), None), Access::Write);
         }
         *policy = Policy::Confined(confined);
     }

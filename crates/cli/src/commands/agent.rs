@@ -88,7 +88,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
-    let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine));
+    let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine)?);
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
     let (watched, unwatched) = oneshot::channel();

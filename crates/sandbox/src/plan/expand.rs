@@ -49,6 +49,14 @@ pub(super) fn add_rules(
             ));
             continue;
         }
+        if rule.place.is_resolved() && way.is_led(|_| true) {
+            unborn.extend(way.kept(&origin));
+            remarks.push(format!(
+                "`{}` has been replaced by a link, so the rule about it has no effect; remove the link",
+                rule.place.text()
+            ));
+            continue;
+        }
         let ways = match (steps.is_empty(), way.leads_somewhere()) {
             (true, _) => vec![way],
             (false, true) => {
@@ -69,7 +77,8 @@ pub(super) fn add_rules(
             if rule.access == Access::Write && !way.leads_somewhere() {
                 continue;
             }
-            if !steps.is_empty() && rule.access != Access::Deny && way.is_led(|_| true) {
+            let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
+            if may_open && way.is_led(|_| true) {
                 found.push((way, Ruling::new("", rule.access, origin.clone())));
                 continue;
             }
@@ -81,15 +90,27 @@ pub(super) fn add_rules(
         }
     }
     for (way, ruling) in found {
+        if ruling.access == Access::Write && is_anybodys(&way, rulings) {
+            remarks.push(format!(
+                "`{}` leads through a link that commands can make, so it makes nothing writable; name {} itself",
+                ruling.origin,
+                way.end.display()
+            ));
+        }
         add_found(way, ruling, rulings, &mut unborn);
     }
     Ok(Ruled { unborn, remarks })
 }
 
-/// A link that fits a pattern. Whoever works here can make such links, and they must open nothing: they make nothing writable,
+/// Whether commands can make one of the links that a way goes through.
+fn is_anybodys(way: &Way, rulings: &Rulings) -> bool {
+    way.is_led(|directory| is_writable(rulings, directory))
+}
+
+/// A place behind a link. Whoever works here can make such links, and they must open nothing: they make nothing writable,
 /// and nothing readable for being kept from writing. So it must be known by now what else was ruled.
 fn add_found(way: Way, ruling: Ruling, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) {
-    let is_anybodys = way.is_led(|directory| is_writable(rulings, directory));
+    let is_anybodys = is_anybodys(&way, rulings);
     if is_anybodys && ruling.access == Access::Write {
         return;
     }

@@ -51,7 +51,8 @@ fn check(params: &ExecParams) -> Result<(), Refusal> {
 }
 
 fn command(place: &Place, params: ExecParams) -> Result<(String, CommandSpec), Refusal> {
-    let environment = environment::variables(place, params.env_policy.as_ref(), &params.env);
+    let environment = environment::variables(place, params.env_policy.as_ref(), &params.env)
+        .map_err(|bad| Refusal::new(INVALID_PARAMS, format!("envPolicy: {bad}")))?;
     let io = match (params.tty, params.pipe_stdin) {
         (true, _) => Io::Terminal(terminal(params.size)?),
         (false, true) => Io::Pipes(Stdin::Open),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windlass_engine::{Engine, EngineOptions, Patience};
 use windlass_server::mcp::Windlass;
 use windlass_testkit::{Scratch, survivors};
-use windlass_tools::{Rules, RulesFile, Toolbox, ToolboxOptions};
+use windlass_tools::{Rules, RulesFile, Toolbox, ToolboxOptions, VariablePatterns};
 
 use crate::rig::{Client, request};
 
@@ -40,7 +40,7 @@ impl Bench {
         let mut options = ToolboxOptions::new(scratch.path(), environment);
         options.shell = "/bin/bash".into();
         // The token is what the survivors are found by.
-        options.policy.exclude.clear();
+        options.policy.exclude = VariablePatterns::default();
         let rules = rules.map(|text| RulesFile::parse(text, "rules.toml").expect("the rules are in order"));
         options.rules = rules.map(|file| Arc::new(Rules::of(file)));
         Self { toolbox: Toolbox::new(engine, options), scratch, token }

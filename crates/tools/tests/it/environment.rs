@@ -2,7 +2,7 @@
 
 use crate::workbench::{bench, bench_with, output, session};
 use serde_json::json;
-use windlass_tools::{EnvironmentPolicy, Inherit, SecretVariables, ToolboxOptions};
+use windlass_tools::{EnvironmentPolicy, Inherit, SecretVariables, ToolboxOptions, VariablePatterns};
 
 const SHOW: &str =
     "for name in TERM PAGER GIT_PAGER GH_PAGER NO_COLOR LANG; do eval \"echo $name=\\${$name-unset}\"; done";
@@ -79,7 +79,7 @@ fn the_policy_inherits_all_the_core_or_nothing_excludes_and_sets() {
     let change = |options: &mut ToolboxOptions| {
         secrets(options);
         let set = vec![("PAGER".into(), "less".into()), ("EXTRA".into(), "yes".into())];
-        let (secrets, exclude) = (SecretVariables::PassedOn, vec!["ED*".into()]);
+        let (secrets, exclude) = (SecretVariables::PassedOn, VariablePatterns::parse(["ED*"]).unwrap());
         options.policy = EnvironmentPolicy { secrets, exclude, set, ..EnvironmentPolicy::default() };
     };
     bench_with(change, async |bench| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use windlass_engine::sandbox::{Access, Base, Confined, Plan, Policy};
 use windlass_engine::{CommandSpec, Engine, Keeping, Lifetime, Offset, Piece, Span, Stream};
+use windlass_tools::Variables;
 
 use super::context::Configured;
 use super::tools;
@@ -50,7 +51,7 @@ pub(super) async fn difference(
     engine: &Engine,
 ) -> Result<String, String> {
     let mut spec = CommandSpec::new(HARDENED.into_iter().chain(DIFF), &configured.directory);
-    spec.environment = environment(configured, config);
+    spec.environment = environment(configured, config).map_err(|error| format!("{error:#}"))?;
     spec.keeping = Keeping::Memory;
     spec.lifetime = Lifetime::Call;
     spec.timeout = Some(BOUND);
@@ -94,11 +95,11 @@ fn reading_only(policy: &Policy) -> Policy {
 }
 
 /// Nobody's choice of programs, such as `GIT_EXTERNAL_DIFF`, gets through.
-fn environment(configured: &Configured, config: &Config) -> Vec<(OsString, OsString)> {
+fn environment(configured: &Configured, config: &Config) -> anyhow::Result<Variables> {
     let is_gits = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
-    let inherited = tools::harmless_environment(configured, config).into_iter();
+    let inherited = tools::harmless_environment(configured, config)?.into_iter();
     let ours = VARIABLES.map(|(name, value)| (name.into(), value.into()));
-    inherited.filter(|(name, _)| !is_gits(name)).chain(ours).collect()
+    Ok(inherited.filter(|(name, _)| !is_gits(name)).chain(ours).collect())
 }
 
 #[cfg(test)]

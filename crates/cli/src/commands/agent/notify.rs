@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -31,13 +32,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Self {
-        Self {
+    pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Result<Self> {
+        Ok(Self {
             argv: configured.loaded.settings.notify.iter().map(OsString::from).collect(),
             directory: configured.directory.clone(),
-            environment: tools::harmless_environment(configured, config),
+            environment: tools::harmless_environment(configured, config)?,
             engine: engine.clone(),
-        }
+        })
     }
 }
 

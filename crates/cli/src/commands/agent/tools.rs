@@ -1,18 +1,20 @@
 //! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use windlass_engine::sandbox::{Access, Base, Confined, Network, Pattern, Temporary};
 use windlass_engine::{Ahead, Engine, EngineOptions, Guard, Keeping, Patience};
 use windlass_foreign::{Bearer, Secret, ServerSpec, Surroundings, ToolFilter, Transport};
 use windlass_settings::{
     ApprovalPolicy, Inherit as InheritSetting, McpServer, McpTransport, NetworkAccess, SandboxMode, withheld,
 };
-use windlass_tools::{EnvironmentPolicy, Inherit, Policy, Profile, Rules, SecretVariables, ToolboxOptions};
+use windlass_tools::{
+    EnvironmentPolicy, Inherit, Policy, Profile, Rules, SecretVariables, ToolboxOptions, VariablePatterns,
+    Variables,
+};
 
 use super::certificates;
 use super::context::Configured;
@@ -46,7 +48,7 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
     let mut options = ToolboxOptions::new(&configured.directory, config.environment.clone());
     options.shell = config.shell.clone().into();
     options.profile = Profile::Classic;
-    options.policy = environment(configured);
+    options.policy = environment(configured)?;
     options.sandbox = sandbox(configured);
     options.doors = confinement::surroundings(PathBuf::new(), config).doors;
     options.rules = rules(configured, config)?.map(Arc::new);
@@ -54,12 +56,13 @@ pub(super) fn options(configured: &Configured, config: &Config) -> Result<Toolbo
 }
 
 /// Our own environment without keys and secrets, for programs of the user's that are no commands of the model.
-pub(super) fn harmless_environment(configured: &Configured, config: &Config) -> Vec<(OsString, OsString)> {
-    EnvironmentPolicy { inherit: Inherit::All, ..environment(configured) }.passed_on(&config.environment)
+pub(super) fn harmless_environment(configured: &Configured, config: &Config) -> Result<Variables> {
+    let policy = EnvironmentPolicy { inherit: Inherit::All, ..environment(configured)? };
+    Ok(policy.passed_on(&config.environment))
 }
 
 /// Keys and secrets stay here, whatever they are called.
-fn environment(configured: &Configured) -> EnvironmentPolicy {
+fn environment(configured: &Configured) -> Result<EnvironmentPolicy> {
     let settings = &configured.loaded.settings;
     let words = &settings.environment;
     let inherit = match words.inherit {
@@ -72,8 +75,10 @@ fn environment(configured: &Configured) -> EnvironmentPolicy {
         true => SecretVariables::PassedOn,
         false => SecretVariables::Withheld,
     };
-    let include_only = words.include_only.clone();
-    EnvironmentPolicy { inherit, secrets, exclude: withheld(settings), include_only, set }
+    let exclude = VariablePatterns::parse(withheld(settings)).context("shell_environment_policy.exclude")?;
+    let include_only =
+        VariablePatterns::parse(&words.include_only).context("shell_environment_policy.include_only")?;
+    Ok(EnvironmentPolicy { inherit, secrets, exclude, include_only, set })
 }
 
 /// What commands may touch.
@@ -97,7 +102,8 @@ pub(super) fn sandbox(configured: &Configured) -> Policy {
             NetworkAccess::On => Network::On,
         });
         for root in &configured.roots {
-            confined = confined.with(Pattern::new(root.to_string_lossy()), Access::Write);
+            let place = Pattern::new(root.to_string_lossy()).resolved(&configured.directory, None);
+            confined = confined.with(place, Access::Write);
         }
     }
     for pattern in &configured.deny_read {

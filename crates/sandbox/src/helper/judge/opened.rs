@@ -110,7 +110,8 @@ impl Judge<'_> {
         }
         let unnamed = flags.bits() & UNNAMED != 0;
         let changes = flags & OFlags::RWMODE != OFlags::RDONLY || flags.contains(OFlags::TRUNC);
-        let can_be_changed = if seen.is_directory() { unnamed } else { seen.is_regular() };
+        // A read-only mount does not keep named pipes and devices from being written to, and Landlock does not bind us.
+        let can_be_changed = !seen.is_directory() || unnamed;
         if !changes || !can_be_changed || !self.is_kept(seen) {
             return None;
         }
