@@ -1,6 +1,9 @@
-//! Texts that hold a command substitution although they are quoted: harmless until something evaluates them.
+//! Texts that hold a command substitution although they are quoted, or that set a variable on which it depends what runs:
+//! harmless until something evaluates them.
 
+use crate::numbers;
 use crate::script::{Parsed, Simple};
+use crate::variables;
 use crate::word::Word;
 
 /// Builtins that put their arguments or their input into variables.
@@ -34,7 +37,9 @@ fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
     let is_function = parsed.functions.iter().any(|function| function.name == name);
     let arguments = || simple.words.iter().skip(1).chain(&simple.input);
     let mut assigned = simple.assignments.iter().flat_map(Word::texts);
-    if assigned.any(|text| text.contains(['$', '`'])) {
+    let values: Vec<Word> = simple.assignments.iter().filter_map(Word::assignment).map(|it| it.1).collect();
+    let mut values = values.iter().flat_map(Word::texts);
+    if assigned.any(|text| text.contains(['$', '`'])) || values.any(holds_substitution) {
         return true;
     }
     if ASSIGNING.contains(&name) {
@@ -53,9 +58,11 @@ fn simple_hides(simple: &Simple, parsed: &Parsed) -> bool {
     }
 }
 
-/// Whether a text runs a command when it is expanded or, being part of a larger text, may do so.
+/// Whether a text runs a command when it is expanded or, being part of a larger text, may do so; or sets a variable on which
+/// it depends what runs, when it is evaluated.
 pub(crate) fn holds_substitution(text: &str) -> bool {
     ["$(", "${", "$[", "`"].iter().any(|opening| text.contains(opening))
+        || numbers::assigned_in_expression(text).any(variables::changes_what_runs)
         || text.ends_with('$')
         || text.contains('\\') && ESCAPES.iter().any(|escape| text.contains(escape))
 }

@@ -1,6 +1,7 @@
 //! The walk from a script to the verdicts of everything it can run: scripts hold commands, commands carry commands and
 //! scripts. Bounded in depth, in the number of commands and in the text it reads; beyond a bound, the answer is to ask.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::functions::Functions;
@@ -260,6 +261,7 @@ impl<'r> Inquiry<'r> {
             return look;
         }
         for word in std::mem::take(&mut look.evaluated) {
+            self.assigned_by(&word, place);
             if !place.scope.numbers.is_number(&word) {
                 look.harmless = None;
                 self.unproven(&word, place);
@@ -339,11 +341,27 @@ impl<'r> Inquiry<'r> {
 
     /// A word that the shell evaluates as an expression.
     fn evaluation(&mut self, word: &Word, place: &Place) {
+        self.assigned_by(word, place);
         if place.scope.numbers.is_number(word) {
             return;
         }
         self.unproven(word, place);
         self.unnamed(word.source(), place, "it evaluates a text that is not known to be a number");
+    }
+
+    /// Variables that an expression sets. They become numbers, and a number in `PATH` is a directory.
+    fn assigned_by(&mut self, expression: &Word, place: &Place) {
+        // An expansion may leave nothing, so that what stands around it is one name; or it may be the name itself.
+        let filled = ["", "PATH"].map(|filling| expression.filled_with(filling));
+        let names: BTreeSet<&str> = expression
+            .texts()
+            .chain(filled.iter().map(String::as_str))
+            .flat_map(numbers::assigned_in_expression)
+            .filter(|name| variables::changes_what_runs(name))
+            .collect();
+        for name in names {
+            self.setting(name, &Word::unknown(name, Split::Never), place);
+        }
     }
 
     /// A word that is evaluated and may hold a command. If one stands in it, it is judged.

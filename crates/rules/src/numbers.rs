@@ -206,25 +206,58 @@ fn assigned(parsed: &Parsed) -> (BTreeMap<String, Vec<Word>>, BTreeSet<String>) 
     (values, spoilt)
 }
 
-/// Variables to which an expression assigns, as in `i = 0`, `i += 2` or `i++`. What it assigns are numbers.
-fn assigned_in_expression(expression: &str) -> impl Iterator<Item = &str> {
+/// Variables to which an expression assigns, as in `i = 0`, `i += 2`, `i++`, `--i` or `a[0] = 1`. What it assigns are numbers.
+pub(crate) fn assigned_in_expression(expression: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut rest = expression;
+    let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = rest.find(is_part)?;
-            let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |length| start + length);
-            let token = &rest[start..end];
-            rest = &rest[end..];
-            let operator = rest.trim_start();
-            let plain = operator.trim_start_matches(['+', '-', '*', '/', '%', '<', '>', '&', '|', '^']);
-            let counts = operator.starts_with("++") || operator.starts_with("--");
-            let assigns = plain.starts_with('=') && !plain.starts_with("==");
-            if (counts || assigns) && variable_name(token) == Some(token) {
+            let start = at + expression[at..].find(is_part)?;
+            let end = expression[start..].find(|c| !is_part(c)).map_or(expression.len(), |it| start + it);
+            at = end;
+            let token = &expression[start..end];
+            let before = expression[..start].trim_end();
+            let counts_before = before.ends_with("++") || before.ends_with("--");
+            if (counts_before || is_assigned(&expression[end..])) && variable_name(token) == Some(token) {
                 return Some(token);
             }
         }
     })
+}
+
+/// Whether an expression assigns to the variable behind whose name this stands.
+fn is_assigned(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    match rest.strip_prefix('[') {
+        Some(key) => behind_key(key).is_none_or(begins_with_assignment),
+        None => begins_with_assignment(rest),
+    }
+}
+
+/// What follows the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
+/// square of their length.
+fn behind_key(key: &str) -> Option<&str> {
+    const FARTHEST: usize = 1024;
+    let mut open = 1_usize;
+    for (at, byte) in key.bytes().enumerate().take(FARTHEST) {
+        open = match byte {
+            b'[' => open + 1,
+            b']' => open - 1,
+            _ => open,
+        };
+        if open == 0 {
+            return Some(&key[at + 1..]);
+        }
+    }
+    None
+}
+
+fn begins_with_assignment(rest: &str) -> bool {
+    let operator = rest.trim_start();
+    let plain = operator.trim_start_matches(['+', '-', '*', '/', '%', '<', '>', '&', '|', '^']);
+    let counts = operator.starts_with("++") || operator.starts_with("--");
+    let compares = operator.len() - plain.len() == 1 && operator.starts_with(['<', '>']);
+    counts || plain.starts_with('=') && !plain.starts_with("==") && !compares
 }
 
 #[cfg(test)]
@@ -256,5 +289,23 @@ mod tests {
         check("x=1", "a[x]", false);
         check("x=1", "x$(ls)", false);
         check("_=1", "_", false);
+    }
+
+    #[test]
+    fn every_way_to_assign_in_an_expression_is_found() {
+        for (expression, expected) in [
+            ("x = 1", &["x"][..]),
+            ("x += y", &["x"]),
+            ("x <<= 1, y |= 2", &["x", "y"]),
+            ("x++ + --y", &["x", "y"]),
+            ("++ x", &["x"]),
+            ("a[b[0]] = c = 1", &["a", "c"]),
+            ("a[i = 0]", &["i"]),
+            ("x == 1 && y <= 2 && z >= 3 && w != 4", &[]),
+            ("x + 1", &[]),
+        ] {
+            let found: Vec<&str> = assigned_in_expression(expression).collect();
+            assert_eq!(found, expected, "{expression}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! What the crate promises, tested from outside.
 #![forbid(unsafe_code)]
 
+#[path = "it/assigning.rs"]
+mod assigning;
 #[path = "it/bounds.rs"]
 mod bounds;
 #[path = "it/evaluation.rs"]

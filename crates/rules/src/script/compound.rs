@@ -100,7 +100,10 @@ impl Parser<'_> {
         self.blanks();
         if !COMPOUND.contains(&self.peek_plain()) && self.peek() != Some(b'(') {
             self.at = start;
+            return;
         }
+        // It becomes an array of descriptors.
+        self.found.assigned.push((name.to_owned(), None));
     }
 
     /// A subshell, or an arithmetic command.

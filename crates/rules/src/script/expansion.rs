@@ -186,6 +186,7 @@ impl Parser<'_> {
         let is_pattern = self.shell == ShellKind::Zsh && flags.into_iter().any(|byte| byte == b'~');
         self.note_pattern(is_pattern);
         let assigned = self.assigned_name();
+        self.note_indirect_assignment();
         let mut default = WordBuilder::default();
         self.deeper(|parser| {
             parser.parameter_head(split)?;
@@ -274,11 +275,22 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `${name=value}` and `${name:=value}` set a variable.
+    /// `${name=value}` and `${name:=value}` set a variable, and so does `${name[key]:=value}`.
     fn assigned_name(&self) -> Option<String> {
         let name = variable_name(self.rest())?;
         let after = &self.rest()[name.len()..];
+        let after = after.strip_prefix('[').and_then(|key| key.split_once(']')).map_or(after, |it| it.1);
         (after.starts_with('=') || after.starts_with(":=")).then(|| name.to_owned())
+    }
+
+    /// `${!name:=value}` sets the variable that `name` names.
+    fn note_indirect_assignment(&mut self) {
+        let Some(name) = self.rest().strip_prefix('!').and_then(variable_name) else { return };
+        let after = &self.rest()[name.len() + 1..];
+        if after.starts_with('=') || after.starts_with(":=") {
+            let doubt = self.wrong("which variable is set is known only when it runs");
+            self.found.doubts.push(doubt);
+        }
     }
 
     fn parameter_body(&mut self, body: &mut WordBuilder, split: Split) -> Parse<()> {

@@ -140,6 +140,7 @@ impl Parser<'_> {
         const OPERATORS: [&str; 12] =
             ["&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">"];
         let start = self.at;
+        self.note_descriptor();
         self.at += self.rest().len() - self.after_descriptor().len();
         let operator = OPERATORS.into_iter().find(|operator| self.eat(operator));
         let Some(operator) = operator else { return Err(self.unexpected()) };
@@ -174,6 +175,13 @@ impl Parser<'_> {
         Ok(written)
     }
 
+    /// `{name}>` puts the number of a descriptor into a variable.
+    fn note_descriptor(&mut self) {
+        if let Some(name) = self.rest().strip_prefix('{').and_then(variable_name) {
+            self.found.assigned.push((name.to_owned(), Some(Word::literal("10"))));
+        }
+    }
+
     /// `<&-` is a whole operator to some shells, so that a command may follow it at once; to others it is not.
     fn closed_descriptor(&mut self) -> Parse<Option<String>> {
         let ends = self.peek().is_none_or(|byte| b" \t\n;&|()<>".contains(&byte));
@@ -198,9 +206,11 @@ fn hides_assignment(word: &Word) -> bool {
 
 fn is_harmless(operator: &str, target: &Word) -> bool {
     let Some(target) = target.text() else { return false };
-    let copies = operator.ends_with('&') && target.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    let descriptor = target.strip_prefix("/dev/fd/").unwrap_or_default();
-    let is_open = !descriptor.is_empty() && descriptor.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // `>&5-` moves a descriptor; `>& -5` and `>& 5-x` write files of these names.
+    let copies =
+        operator.ends_with('&') && (target == "-" || is_number(target.strip_suffix('-').unwrap_or(target)));
+    let is_open = target.strip_prefix("/dev/fd/").is_some_and(is_number);
     copies || is_open || matches!(target, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }
 

@@ -22,6 +22,8 @@ const SETTING: &[&str] = &[
     "integer",
     "float",
     "vared",
+    "wait",
+    "unset",
 ];
 
 /// Commands that change what later commands mean, or what the shell runs by itself.
@@ -202,22 +204,77 @@ fn callback(words: &[Word], look: &mut Look) {
 
 /// Variables that are set by their names.
 fn settings(name: &str, words: &[Word], look: &mut Look) {
-    let prints = name == "printf";
+    let named_only = ["printf", "wait"].contains(&name);
     for (place, word) in words.iter().enumerate().skip(1) {
-        if prints && !words[place - 1].is("-v") {
+        if named_behind_option(name, word, look) {
+            continue;
+        }
+        if named_only && !names_variable_next(name, &words[place - 1]) {
             continue;
         }
         match word.setting() {
             Some((variable, value)) => look.settings.push((variable.to_owned(), value)),
             None => match word.text() {
-                // `export PATH` changes nothing, but what `read PATH` leaves there is unknown.
-                Some(variable) if variables::effect_in_zsh(variable).is_some() && name != "export" => {
-                    look.settings.push((variable.to_owned(), Word::unknown(variable, Split::Never)));
-                }
-                Some(_) => {}
+                Some(variable) => set_to_unknown(name, variable, look),
                 None if word.beginning().starts_with('-') => {}
                 None => look.ask("which variable it sets is known only when it runs"),
             },
         }
+    }
+    if words.iter().any(|word| is_reference_option(name, word)) {
+        refers(words, look);
+    }
+}
+
+/// `export PATH` changes nothing, but what `read PATH` leaves there is unknown. Without `PATH`, programs are looked for where
+/// the shell stands; other variables may be removed.
+fn set_to_unknown(name: &str, variable: &str, look: &mut Look) {
+    let variable = variable.split('[').next().unwrap_or_default();
+    let changes = match name {
+        "export" => false,
+        "unset" => matches!(variable, "PATH" | "path"),
+        _ => variables::effect_in_zsh(variable).is_some(),
+    };
+    if changes {
+        look.settings.push((variable.to_owned(), Word::unknown(variable, Split::Never)));
+    }
+}
+
+/// Which option of a builtin takes the name of a variable.
+fn naming_option(name: &str) -> Option<char> {
+    match name {
+        "printf" => Some('v'),
+        "wait" => Some('p'),
+        "read" => Some('a'),
+        _ => None,
+    }
+}
+
+/// Whether a variable's name follows this word: it ends with the option that takes one.
+fn names_variable_next(name: &str, word: &Word) -> bool {
+    let text = word.text().unwrap_or_default();
+    text.starts_with('-') && naming_option(name).is_some_and(|letter| text.ends_with(letter))
+}
+
+/// A variable's name that is attached to its option, as in `printf -vPATH` or `read -raPATH`.
+fn named_behind_option(name: &str, word: &Word, look: &mut Look) -> bool {
+    let Some(letters) = word.text().and_then(|text| text.strip_prefix('-')) else { return false };
+    let attached = naming_option(name).and_then(|letter| letters.split_once(letter)).map(|it| it.1);
+    let Some(variable) = attached.filter(|variable| !variable.is_empty()) else { return false };
+    set_to_unknown(name, variable, look);
+    true
+}
+
+/// `declare -n` and its like make one variable another.
+fn is_reference_option(name: &str, word: &Word) -> bool {
+    ["declare", "typeset", "local"].contains(&name)
+        && word.beginning().starts_with('-')
+        && word.beginning().contains('n')
+}
+
+fn refers(words: &[Word], look: &mut Look) {
+    let targets = words.iter().filter_map(Word::setting).filter_map(|it| it.1.text().map(str::to_owned));
+    for target in targets.filter(|target| variables::effect_in_zsh(target).is_some()) {
+        look.settings.push((target.clone(), Word::unknown(&target, Split::Never)));
     }
 }

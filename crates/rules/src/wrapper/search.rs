@@ -80,6 +80,11 @@ fn xargs(given: &Given<'_>, look: &mut Look) {
                 };
                 replaced = Some(text.to_owned());
             }
+            // It puts a number into that variable.
+            Some(Step::Option(option, Some(name))) if option == "process-slot-var" => match name.text() {
+                Some(text) => look.settings.push((text.to_owned(), Word::unknown(text, Split::Never))),
+                None => look.ask("which variable it sets is known only when it runs"),
+            },
             Some(Step::Option(..)) => {}
             Some(Step::Operand(place)) => break Some(place),
         }
