@@ -49,6 +49,8 @@ struct Place {
     is_untouched: bool,
     /// Whether the command stands in the script itself, and is not carried by another.
     direct: bool,
+    /// The redirection of the command that carries this one.
+    writes: Option<String>,
 }
 
 /// What a script says of its commands' surroundings.
@@ -77,6 +79,7 @@ impl Place {
             scope: Scope::unknown(shell),
             is_untouched: true,
             direct: true,
+            writes: None,
         }
     }
 
@@ -216,7 +219,7 @@ impl<'r> Inquiry<'r> {
         self.assignments(simple, place);
         if !simple.words.is_empty() {
             let look = self.given(simple, place, None);
-            self.carry(&look, place);
+            self.carry(simple, &look, place);
         } else if let Some(redirection) = &simple.writes {
             self.unnamed(redirection, place, "it writes a file or opens a connection");
         }
@@ -227,7 +230,7 @@ impl<'r> Inquiry<'r> {
         self.assignments(simple, place);
         let look = self.given(simple, place, Some("a function of this script"));
         // Some shells prefer a builtin to a function of its name.
-        self.carry(&look, place);
+        self.carry(simple, &look, place);
     }
 
     fn assignments(&mut self, simple: &Simple, place: &Place) {
@@ -243,7 +246,7 @@ impl<'r> Inquiry<'r> {
         let given = Given {
             words: &simple.words,
             input: simple.input.as_ref(),
-            writes: simple.writes.as_deref(),
+            writes: simple.writes.as_deref().or(place.writes.as_deref()),
             shell: place.shell,
             direct: place.direct,
             arrays: place.scope.arrays,
@@ -272,13 +275,14 @@ impl<'r> Inquiry<'r> {
     }
 
     /// Everything that a command sets and carries.
-    fn carry(&mut self, look: &Look, place: &Place) {
+    fn carry(&mut self, simple: &Simple, look: &Look, place: &Place) {
         for (name, value) in &look.settings {
             self.setting(name, value, place);
         }
         let carrier = look.carrier.clone().unwrap_or_default();
         let mut inside = place.inside(&carrier);
         inside.is_untouched &= look.settings.is_empty();
+        inside.writes = simple.writes.clone().or(inside.writes);
         for carried in &look.carried {
             self.carried(carried, &inside);
         }
@@ -324,13 +328,14 @@ impl<'r> Inquiry<'r> {
     fn judge(&mut self, given: &Given<'_>, look: &Look, place: &Place) {
         let said = self.rules.say(&look.readings, look.harmless);
         let is_unrestricted = self.rules.allow_everything();
+        let needs_rule = self.rules.default_verdict() > Verdict::Allow;
         let floor = look.floors.iter().find(|floor| match floor.strength {
             Strength::Always => true,
             Strength::UnlessUnrestricted => !is_unrestricted,
-            Strength::UnlessNamed => !is_unrestricted && !said.named,
-            Strength::UnlessDefaultAllows => {
-                self.rules.default_verdict() > Verdict::Allow && !said.names_option
-            }
+            Strength::UnlessNamed => !is_unrestricted && said.words < 2,
+            Strength::UnlessDefaultAllows => needs_rule && !said.names_option && !said.may_write,
+            Strength::UnlessWords(words) => needs_rule && said.words < words,
+            Strength::UnlessWrites => needs_rule && !said.may_write,
         });
         let outcome = match floor {
             Some(floor) if said.verdict < Verdict::Ask => (Verdict::Ask, Reason::Doubt(floor.why.clone())),
@@ -387,15 +392,18 @@ impl<'r> Inquiry<'r> {
             ShellKind::Zsh => variables::effect_in_zsh(name),
             ShellKind::Bash | ShellKind::Posix => variables::effect(name),
         };
+        let text = format!("{name}={}", value.text().map_or_else(|| "…".to_owned(), shown));
+        if variables::opens_less(name, value) {
+            self.doubt(&text, place, "it gives less options by which it may write a file or run a command");
+        }
         let Some(effect) = effect else { return };
         if effect == Effect::Integer {
             return self.evaluation(value, place);
         }
         let is_harmless = effect == Effect::Command && variables::is_harmless(value);
-        if is_harmless || variables::is_plain_prompt(name, value) {
+        if is_harmless || variables::is_usual_value(name, value) {
             return;
         }
-        let text = format!("{name}={}", value.text().map_or_else(|| "…".to_owned(), shown));
         let why = match effect {
             Effect::Command => "it makes programs run a command",
             Effect::Code | Effect::Integer => "it changes what programs run",

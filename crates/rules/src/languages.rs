@@ -26,7 +26,10 @@ pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
         "sqlite3" => sqlite(text),
         "psql" => postgres(text),
         "mysql" | "mariadb" => runs_if(holds_any(text, &["system", "\\"])),
-        "wget" => runs_if(holds_any(text, &["askpass"])),
+        "wget" => wget_setting(text),
+        // `%output{file}` writes a file, and `@` reads the format from one.
+        "curl" if text.contains("%output") || text.starts_with('@') => Meaning::Writes,
+        "curl" => Meaning::Harmless,
         "apt" | "apt-get" | "apt-cache" => {
             runs_if(holds_any(text, &["invoke", "dir::", "bin::", "dpkg::pre", "dpkg::post"]))
         }
@@ -38,9 +41,21 @@ pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
     }
 }
 
+/// A setting of wget, as in `-e robots=off`: each of its options is one, so only a few are known to be harmless.
+fn wget_setting(text: &str) -> Meaning {
+    const HARMLESS: [&str; 8] =
+        ["robots", "tries", "timeout", "quiet", "verbose", "http_proxy", "https_proxy", "use_proxy"];
+    let key = text.split('=').next().unwrap_or_default().trim().replace('-', "_").to_ascii_lowercase();
+    match (HARMLESS.contains(&key.as_str()), key.contains("askpass")) {
+        (true, _) => Meaning::Harmless,
+        (false, true) => Meaning::Runs(None),
+        (false, false) => Meaning::Writes,
+    }
+}
+
 /// A setting of ssh, as in `-o ProxyCommand=…`.
 pub(crate) fn ssh_setting(text: &str) -> Meaning {
-    const RUNNING: [&str; 4] = ["pkcs11provider", "securitykeyprovider", "xauthlocation", "include"];
+    const RUNNING: [&str; 5] = ["pkcs11provider", "securitykeyprovider", "xauthlocation", "include", "match"];
     let (key, command) = text.split_once(['=', ' ']).unwrap_or((text, ""));
     let key = key.trim().to_ascii_lowercase();
     if key.ends_with("command") || RUNNING.contains(&key.as_str()) {

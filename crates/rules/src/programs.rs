@@ -5,6 +5,7 @@
 //! what matters, because the program has too many options or too many versions.
 
 mod arguments;
+mod git;
 mod table;
 mod tools;
 
@@ -21,6 +22,15 @@ pub(crate) struct Program {
     pub(crate) options: &'static str,
 }
 
+/// One row of the tables.
+const fn program(
+    names: &'static [&'static str],
+    (style, coverage): (Style, Coverage),
+    options: &'static str,
+) -> Program {
+    Program { names, style, coverage, options }
+}
+
 /// How a program reads its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -32,6 +42,8 @@ pub(crate) enum Style {
     Exact,
     /// Long options have one dash, as in `gcc -wrapper`.
     Dash,
+    /// As with GNU, and `--no-x` takes `--x` back.
+    Git,
 }
 
 /// Whether a table has all options.
@@ -79,7 +91,11 @@ pub(crate) enum Role {
 impl Program {
     /// The table of a program, by its file name, or of a subcommand, as in `git push`.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        table::PROGRAMS.iter().chain(tools::PROGRAMS).find(|program| program.names.contains(&name))
+        Self::all().find(|program| program.names.contains(&name))
+    }
+
+    fn all() -> impl Iterator<Item = &'static Self> {
+        table::PROGRAMS.iter().chain(tools::PROGRAMS).chain(git::PROGRAMS)
     }
 
     /// Its options.
@@ -90,6 +106,11 @@ impl Program {
     /// Whether some of its options run commands or read code.
     pub(crate) fn can_run(&self) -> bool {
         self.entries().any(|entry| !matches!(entry.role, Role::Plain | Role::Write))
+    }
+
+    /// Whether some of its options do anything of that kind, or write files.
+    pub(crate) fn can_harm(&self) -> bool {
+        self.entries().any(|entry| entry.role != Role::Plain)
     }
 }
 
@@ -140,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_entry_of_the_tables_is_well_formed() {
-        for program in table::PROGRAMS.iter().chain(tools::PROGRAMS) {
+        for program in Program::all() {
             let mut seen = Vec::new();
             for entry in program.entries() {
                 let names =

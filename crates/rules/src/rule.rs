@@ -14,6 +14,8 @@ pub struct Rule {
     /// For each word, what it may be. The first is the program.
     pub(crate) command: Vec<Vec<String>>,
     pub(crate) verdict: Verdict,
+    /// Whether it also allows to write files, by an option or a redirection.
+    pub(crate) writes: bool,
     pub(crate) why: Option<String>,
     /// Commands it must speak of.
     pub(crate) matches: Vec<String>,

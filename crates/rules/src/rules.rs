@@ -77,14 +77,16 @@ impl Rules {
         let mut said = self.layers.iter().map(|layer| layer.say(readings, harmless));
         let Some(mut strictest) = said.next() else { return Said::nothing(harmless) };
         for other in said {
-            let named = strictest.named && (other.named || other.silent);
+            let words = if other.silent { strictest.words } else { strictest.words.min(other.words) };
             let names_option = strictest.names_option && (other.names_option || other.silent);
+            let may_write = strictest.may_write && (other.may_write || other.silent);
             let spoken = |said: &Said| (said.verdict, matches!(said.reason, Reason::Rule(_)));
             if spoken(&other) > spoken(&strictest) {
                 strictest = other;
             }
-            strictest.named = named;
+            strictest.words = words;
             strictest.names_option = names_option;
+            strictest.may_write = may_write;
         }
         strictest
     }
@@ -129,8 +131,10 @@ impl Layer {
         let speaks = |rule: &Rule| readings.iter().any(|reading| rule.speaks_of(reading));
         let speaking: Vec<&(String, Rule)> = self.rules.iter().filter(|(_, rule)| speaks(rule)).collect();
         let allows = |rule: &Rule| rule.verdict == Verdict::Allow;
-        let named = speaking.iter().any(|(_, rule)| allows(rule) && rule.length() > 1);
-        let names_option = speaking.iter().any(|(_, rule)| allows(rule) && rule.names_option());
+        let allowing = || speaking.iter().map(|(_, rule)| rule).filter(|rule| allows(rule));
+        let words = allowing().map(Rule::length).max().unwrap_or_default();
+        let names_option = allowing().any(Rule::names_option);
+        let may_write = allowing().any(|rule| rule.writes);
         // Of rules that say the same, the first is named.
         let strictest = speaking.into_iter().rev().max_by_key(|(_, rule)| rule.verdict);
         let (verdict, reason) = match (strictest, harmless) {
@@ -138,7 +142,7 @@ impl Layer {
             (None, Some(why)) => (Verdict::Allow, Reason::Harmless(why)),
             (None, None) => (self.default, Reason::Default(self.said_by.clone())),
         };
-        Said { verdict, reason, named, names_option, silent: self.is_silent() }
+        Said { verdict, reason, words, names_option, may_write, silent: self.is_silent() }
     }
 }
 
@@ -146,16 +150,25 @@ impl Layer {
 pub(crate) struct Said {
     pub(crate) verdict: Verdict,
     pub(crate) reason: Reason,
-    /// Whether a rule allows it that names more than the program.
-    pub(crate) named: bool,
+    /// How many words the longest rule names that allows it.
+    pub(crate) words: usize,
     /// Whether a rule allows it that names an option.
     pub(crate) names_option: bool,
+    /// Whether a rule allows it to write files.
+    pub(crate) may_write: bool,
     silent: bool,
 }
 
 impl Said {
     fn nothing(harmless: Option<&'static str>) -> Self {
         let reason = harmless.map_or(Reason::Default(None), Reason::Harmless);
-        Self { verdict: Verdict::Allow, reason, named: false, names_option: false, silent: true }
+        Self {
+            verdict: Verdict::Allow,
+            reason,
+            words: 0,
+            names_option: false,
+            may_write: false,
+            silent: true,
+        }
     }
 }

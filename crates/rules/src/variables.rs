@@ -13,10 +13,22 @@ pub(crate) enum Effect {
     Integer,
 }
 
+/// Variables that name a compiler or another tool of builds.
+const BUILD_TOOLS: &[&str] =
+    &["AR", "AS", "CC", "CPP", "CXX", "FC", "LD", "LINKER", "NM", "OBJCOPY", "RANLIB", "STRIP"];
+
+/// Programs that they usually name.
+const USUAL_TOOLS: &[&str] = &[
+    "ar", "as", "c++", "cc", "clang", "clang++", "cpp", "g++", "gcc", "gfortran", "ld", "lld", "llvm-ar",
+    "mold", "nm", "objcopy", "ranlib", "strip", "tcc",
+];
+
 /// Variables whose value is a command.
 const COMMANDS: &[&str] = &[
+    "ACK_PAGER",
     "BAT_PAGER",
     "BROWSER",
+    "CCACHE_PREFIX",
     "CMAKE_CXX_COMPILER_LAUNCHER",
     "CMAKE_C_COMPILER_LAUNCHER",
     "CVS_RSH",
@@ -24,6 +36,7 @@ const COMMANDS: &[&str] = &[
     "DIFFPROG",
     "EDITOR",
     "FCEDIT",
+    "FZF_DEFAULT_COMMAND",
     "GIT_ASKPASS",
     "GIT_EDITOR",
     "GIT_EXTERNAL_DIFF",
@@ -42,7 +55,10 @@ const COMMANDS: &[&str] = &[
     "PAGER",
     "PERLDOC_PAGER",
     "PROMPT_COMMAND",
+    "PSQL_EDITOR",
+    "PSQL_PAGER",
     "READNULLCMD",
+    "RSYNC_CONNECT_PROG",
     "RSYNC_RSH",
     "RUSTC_WORKSPACE_WRAPPER",
     "RUSTC_WRAPPER",
@@ -58,21 +74,33 @@ const COMMANDS: &[&str] = &[
 
 /// Variables that decide which code is run.
 const CODE: &[&str] = &[
+    "ACKRC",
+    "ACK_OPTIONS",
+    "ANSIBLE_CONFIG",
+    "ANT_OPTS",
     "AWKLIBPATH",
     "AWKPATH",
+    "AWS_CONFIG_FILE",
     "BASHOPTS",
     "BASH_ALIASES",
     "BASH_CMDS",
     "BASH_ENV",
     "BASH_LOADABLES_PATH",
     "BASH_XTRACEFD",
+    "BAT_CONFIG_DIR",
+    "BAT_CONFIG_PATH",
+    "BAT_OPTS",
     "BUNDLE_GEMFILE",
     "CARGO_BUILD_RUSTC",
     "CARGO_BUILD_RUSTC_WRAPPER",
     "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_HOME",
+    "CCACHE_COMPILER",
+    "CCACHE_CONFIGPATH",
     "CLASSPATH",
     "COMPILER_PATH",
     "CURL_HOME",
+    "DOCKER_CONFIG",
     "DOTNET_STARTUP_HOOKS",
     "EMACSLOADPATH",
     "ENV",
@@ -81,21 +109,30 @@ const CODE: &[&str] = &[
     "EXECIGNORE",
     "EXINIT",
     "FPATH",
+    "FZF_DEFAULT_OPTS",
+    "FZF_DEFAULT_OPTS_FILE",
     "GCC_EXEC_PREFIX",
     "GCONV_PATH",
     "GEM_HOME",
     "GEM_PATH",
     "GIT_ALLOW_PROTOCOL",
+    "GIT_COMMON_DIR",
     "GIT_DIR",
     "GIT_EXEC_PATH",
     "GIT_TEMPLATE_DIR",
     "GNUMAKEFLAGS",
+    "GOENV",
     "GOFLAGS",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GRADLE_OPTS",
     "HOME",
     "IFS",
     "INPUTRC",
+    "JAVA_HOME",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
+    "KUBECONFIG",
     "LESSKEY",
     "LESSKEYIN",
     "LUA_CPATH",
@@ -104,6 +141,8 @@ const CODE: &[&str] = &[
     "MAILPATH",
     "MAKEFILES",
     "MAKEFLAGS",
+    "MANOPT",
+    "MAVEN_OPTS",
     "MYVIMRC",
     "NODE_OPTIONS",
     "NODE_PATH",
@@ -128,12 +167,19 @@ const CODE: &[&str] = &[
     "PS2",
     "PS3",
     "PS4",
+    "PSQLRC",
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
     "PYTHONBREAKPOINT",
+    "PYTHONEXECUTABLE",
     "PYTHONHOME",
     "PYTHONINSPECT",
     "PYTHONPATH",
+    "PYTHONPLATLIBDIR",
     "PYTHONSTARTUP",
     "PYTHONUSERBASE",
+    "PYTHONWARNINGS",
+    "RIPGREP_CONFIG_PATH",
     "RPROMPT",
     "RPS1",
     "RUBYLIB",
@@ -141,14 +187,20 @@ const CODE: &[&str] = &[
     "RUSTC",
     "RUSTDOC",
     "RUSTFLAGS",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
     "R_PROFILE",
     "R_PROFILE_USER",
+    "SBT_OPTS",
+    "SCREENRC",
     "SHELL",
     "SHELLOPTS",
     "SPROMPT",
     "SSH_SK_PROVIDER",
+    "SYSTEM_WGETRC",
     "TAR_OPTIONS",
     "TCLLIBPATH",
+    "TF_CLI_CONFIG_FILE",
     "VIM",
     "VIMINIT",
     "VIMRUNTIME",
@@ -156,6 +208,7 @@ const CODE: &[&str] = &[
     "XDG_CONFIG_DIRS",
     "XDG_CONFIG_HOME",
     "ZDOTDIR",
+    "ZIPOPT",
     "_JAVA_OPTIONS",
     "fpath",
     "path",
@@ -224,7 +277,7 @@ pub(crate) fn effect_in_zsh(name: &str) -> Option<Effect> {
 /// What setting this variable, or an element of it, means; `None` if it runs nothing.
 pub(crate) fn effect(name: &str) -> Option<Effect> {
     let name = name.split('[').next().unwrap_or_default();
-    if COMMANDS.contains(&name) {
+    if COMMANDS.contains(&name) || BUILD_TOOLS.contains(&name) {
         return Some(Effect::Command);
     }
     if INTEGERS.contains(&name) {
@@ -234,20 +287,28 @@ pub(crate) fn effect(name: &str) -> Option<Effect> {
     runs_code.then_some(Effect::Code)
 }
 
+/// Variables that name a file which programs write.
+const OUTPUTS: &[&str] = &[
+    "GIT_INDEX_FILE",
+    "HISTFILE",
+    "LESSHISTFILE",
+    "MYSQL_HISTFILE",
+    "NODE_REPL_HISTORY",
+    "PSQL_HISTORY",
+    "PYTHONPYCACHEPREFIX",
+    "PYTHON_HISTORY",
+    "SQLITE_HISTORY",
+    "SSLKEYLOGFILE",
+];
+
 /// Whether a variable makes programs write to the file that it names.
 pub(crate) fn names_output(name: &str) -> bool {
-    name.starts_with("GIT_TRACE") || name == "SSLKEYLOGFILE"
+    name.starts_with("GIT_TRACE") || OUTPUTS.contains(&name)
 }
 
 /// Whether a value only switches something on or off.
 pub(crate) fn is_switch(value: &str) -> bool {
-    matches!(value, "" | "0" | "1" | "2" | "true" | "false")
-}
-
-/// Whether a prompt is plain text: only what it substitutes could run.
-pub(crate) fn is_plain_prompt(name: &str, value: &Word) -> bool {
-    matches!(name, "PS1" | "PS2" | "PS3" | "PS4")
-        && value.text().is_some_and(|value| !value.contains(['$', '`']))
+    matches!(value, "" | "0" | "1" | "2" | "true" | "false" | "-" | "/dev/null")
 }
 
 /// Whether setting this variable makes programs run others, or other code than their names say.
@@ -258,4 +319,33 @@ pub fn changes_what_runs(name: &str) -> bool {
 /// Whether a command in a variable does nothing.
 pub(crate) fn is_harmless(value: &Word) -> bool {
     value.text().is_some_and(|value| HARMLESS.contains(&value))
+}
+
+/// Whether a variable that can change what runs does not do so with this value.
+pub(crate) fn is_usual_value(name: &str, value: &Word) -> bool {
+    let is_version = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte));
+    let is_tool =
+        |value: &str| USUAL_TOOLS.iter().any(|tool| value.strip_prefix(tool).is_some_and(is_version));
+    value.text().is_some_and(|value| match name {
+        // Only what a prompt substitutes could run.
+        "PS1" | "PS2" | "PS3" | "PS4" => !value.contains(['$', '`']),
+        // A name is one of the toolchains that are installed; a path may be anything.
+        "GOTOOLCHAIN" | "RUSTUP_TOOLCHAIN" => !value.contains('/'),
+        // Categories of warnings with a dot are imported.
+        "PYTHONWARNINGS" => !value.contains('.'),
+        _ => BUILD_TOOLS.contains(&name) && is_tool(value),
+    })
+}
+
+/// Whether a variable holds options for less, of which some write files or read commands, and others than switches may be among
+/// them.
+pub(crate) fn opens_less(name: &str, value: &Word) -> bool {
+    let is_plain = |value: &str| {
+        value.split(' ').all(|option| {
+            let letters = option.trim_start_matches('-');
+            option.len() - letters.len() < 2
+                && letters.bytes().all(|byte| b"aAceEfFgGiIJKLmMnNqQrRsSuUwWX".contains(&byte))
+        })
+    };
+    matches!(name, "LESS" | "SYSTEMD_LESS") && !value.text().is_some_and(is_plain)
 }

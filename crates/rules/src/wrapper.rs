@@ -10,6 +10,7 @@ mod interpreters;
 mod options;
 mod prefixes;
 mod remote;
+mod runners;
 mod search;
 mod shells;
 mod tables;
@@ -82,8 +83,12 @@ pub(crate) enum Strength {
     UnlessUnrestricted,
     /// Unless a rule allows the command by more than the program's name.
     UnlessNamed,
-    /// Where commands need a rule, and the one that allows this names no option.
+    /// Where commands need a rule, and the one that allows this neither names an option nor lets it write.
     UnlessDefaultAllows,
+    /// Where commands need a rule, and the one that allows this names fewer words.
+    UnlessWords(usize),
+    /// Where commands need a rule, and the one that allows this does not let it write.
+    UnlessWrites,
 }
 
 /// Looks at a command.
@@ -96,11 +101,15 @@ pub(crate) fn look(given: &Given<'_>) -> Look {
     if given.words[0].text().is_none() {
         look.ask("where the program lies is known only when it runs");
     }
+    if given.writes.is_some() {
+        look.ask_at_least(Strength::UnlessWrites, "it writes a file or opens a connection");
+    }
     builtins::look(&name, given, &mut look);
     prefixes::look(&name, given, &mut look);
     shells::look(&name, given, &mut look);
     search::look(&name, given, &mut look);
     remote::look(&name, given, &mut look);
+    runners::look(&name, given, &mut look);
     interpreters::look(&name, given, &mut look);
     git::look(&name, given, &mut look);
     tables::look(&name, given, &mut look);
@@ -149,9 +158,13 @@ impl Look {
         }
     }
 
-    /// It adds nothing to what it carries, if it is the program that it seems to be.
+    /// It adds nothing to what it carries, if it is the program that it seems to be. A redirection is a matter of the command
+    /// that it carries; a script may hold none, and then the carrier itself has made the file.
     fn is_transparent(&mut self, given: &Given<'_>) {
-        if given.words[0].text().is_some_and(is_usual_program) && given.writes.is_none() {
+        let carries_command = matches!(self.carried[..], [Carried::Command(_)]);
+        let is_usual = given.words[0].text().is_some_and(is_usual_program);
+        if is_usual && (given.writes.is_none() || carries_command) {
+            self.floors.retain(|floor| floor.strength != Strength::UnlessWrites);
             self.harmless = Some("only what it runs counts");
         }
     }

@@ -15,6 +15,8 @@ mod files;
 mod guide;
 #[path = "it/layers.rs"]
 mod layers;
+#[path = "it/listed.rs"]
+mod listed;
 #[path = "it/options.rs"]
 mod options;
 #[path = "it/oracle.rs"]

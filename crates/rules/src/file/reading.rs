@@ -13,7 +13,7 @@ const LARGEST: usize = 1 << 20;
 const MOST_RULES: usize = 1000;
 
 const FILE_KEYS: [&str; 3] = ["default", "trust_projects", "rule"];
-const RULE_KEYS: [&str; 5] = ["command", "verdict", "why", "matches", "except"];
+const RULE_KEYS: [&str; 6] = ["command", "verdict", "writes", "why", "matches", "except"];
 
 /// Reads everything, and collects what is wrong.
 pub(super) fn read(text: &str, name: &str) -> Result<RulesFile, Vec<Fault>> {
@@ -38,13 +38,8 @@ impl Reader<'_> {
     fn file(&mut self, table: &dyn TableLike, name: &str) -> RulesFile {
         self.check_keys(table, &FILE_KEYS);
         let default = table.get("default").and_then(|item| self.verdict("default", item));
-        let trust_projects = table.get("trust_projects").is_some_and(|item| match item.as_bool() {
-            Some(trusts) => trusts,
-            None => {
-                self.fault(item.span(), "`trust_projects` is `true` or `false`");
-                false
-            }
-        });
+        let trust_projects =
+            table.get("trust_projects").is_some_and(|item| self.switch("trust_projects", item));
         let rules = table.get("rule").map(|item| self.rules(item)).unwrap_or_default();
         RulesFile { name: name.to_owned(), default, trust_projects, rules }
     }
@@ -78,10 +73,27 @@ impl Reader<'_> {
                 None
             }
         };
+        let writes = table.get("writes").is_some_and(|item| self.writes(item, verdict));
         let why = table.get("why").and_then(|item| self.text(item, "`why` is a text in quotes"));
         let matches = self.examples(table.get("matches"), "matches");
         let except = self.examples(table.get("except"), "except");
-        Some(Rule { command: command?, verdict: verdict?, why, matches, except, line })
+        Some(Rule { command: command?, verdict: verdict?, writes, why, matches, except, line })
+    }
+
+    /// Whether a rule also lets its commands write files. That says something only where it allows them.
+    fn writes(&mut self, item: &Item, verdict: Option<Verdict>) -> bool {
+        let writes = self.switch("writes", item);
+        if writes && verdict.is_some_and(|verdict| verdict > Verdict::Allow) {
+            self.fault(item.span(), "`writes` belongs in a rule with `verdict = \"allow\"`");
+        }
+        writes
+    }
+
+    fn switch(&mut self, key: &str, item: &Item) -> bool {
+        if item.as_bool().is_none() {
+            self.fault(item.span(), &format!("`{key}` is `true` or `false`"));
+        }
+        item.as_bool().unwrap_or_default()
     }
 
     fn command(&mut self, item: &Item) -> Option<Vec<Vec<String>>> {

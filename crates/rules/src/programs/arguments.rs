@@ -100,12 +100,22 @@ impl Reader<'_> {
         };
         // Of several that it may be, all count.
         let meant: Vec<Entry> = if exact.is_empty() { shortened() } else { exact };
+        if meant.is_empty() && self.takes_back(&name) {
+            return;
+        }
         if meant.is_empty() {
             self.unknown(&format!("--{name}"));
         }
         let takes_next = attached.is_none() && meant.iter().any(|entry| entry.takes == Takes::Value);
         let value = if takes_next { self.next() } else { attached };
         self.found.options.extend(meant.into_iter().map(|entry| Found { entry, value: value.clone() }));
+    }
+
+    /// Whether this is `no-x` and there is an option `x`.
+    fn takes_back(&self, name: &str) -> bool {
+        let option = name.strip_prefix("no-").filter(|option| !option.is_empty());
+        let is_there = |option| self.program.entries().any(|entry| entry.begins_with(option));
+        self.program.style == Style::Git && option.is_some_and(is_there)
     }
 
     fn dash(&mut self, word: &Word) {

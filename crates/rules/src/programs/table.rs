@@ -2,15 +2,7 @@
 
 use super::Coverage::{Complete, Partial};
 use super::Style::{Dash, Exact, Gnu, Tar};
-use super::{Coverage, Program, Style};
-
-const fn program(
-    names: &'static [&'static str],
-    (style, coverage): (Style, Coverage),
-    options: &'static str,
-) -> Program {
-    Program { names, style, coverage, options }
-}
+use super::{Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program(
@@ -141,9 +133,66 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         &["less"],
         (Gnu, Partial),
-        "k,lesskey-file:=ask lesskey-src:=ask lesskey-content:=ask o,log-file:=write O:=write",
+        "k,lesskey-file:=ask lesskey-src:=ask lesskey-content:=ask o,log-file:=write O,LOG-FILE:=write p,pattern: t,tag: \
+         T,tag-file: x,tabs: y,max-forw-scroll: z,window: b,buffers: h,max-back-scroll: j,jump-target: P,prompt: D,color: \
+         rscroll: shift:",
     ),
-    program(&["man"], (Gnu, Partial), "P,pager:=run H,html?=run B,browser:=run C,config-file:=file"),
+    // Its prompt becomes options of the pager.
+    program(
+        &["man"],
+        (Gnu, Partial),
+        "P,pager:=run r,prompt:=ask H,html?=run B,browser:=run C,config-file:=file M,manpath: m,systems: L,locale: S,s,sections: \
+         e,extension: E,encoding: R,recode: p,preprocessor: T,troff-device?",
+    ),
+    program(
+        &["file"],
+        (Gnu, Complete),
+        "C,compile=write m,magic-file: f,files-from: F,separator: e,exclude: exclude-quiet: P,parameter: b,brief \
+         c,checking-printout d,debug E extension h,no-dereference i,mime mime-type mime-encoding k,keep-going l,list \
+         L,dereference n,no-buffer N,no-pad 0,print0 p,preserve-date r,raw apple s,special-files S,no-sandbox v,version \
+         z,uncompress Z,uncompress-noreport help",
+    ),
+    program(
+        &["uniq", "guniq"],
+        (Gnu, Complete),
+        "c,count d,repeated D all-repeated? f,skip-fields: group? i,ignore-case \
+         s,skip-chars: u,unique z,zero-terminated w,check-chars: help version 0 1 2 3 4 5 6 7 8 9",
+    ),
+    program(
+        &["shuf", "gshuf"],
+        (Gnu, Complete),
+        "o,output:=write e,echo i,input-range: n,head-count: random-source: r,repeat z,zero-terminated help version",
+    ),
+    program(
+        &["date", "gdate"],
+        (Gnu, Complete),
+        "s,set:=write d,date: debug f,file: I,iso-8601? resolution R,rfc-email rfc-822 rfc-3339: r,reference: \
+         u,utc,universal,uct help version",
+    ),
+    program(
+        &["xxd"],
+        (Dash, Partial),
+        "c: cols: g: groupsize: l: len: n: name: o: s: seek: R: a b C e E i p ps plain r u d v t",
+    ),
+    program(
+        &["tree"],
+        (Exact, Partial),
+        "o:=write R=write L: P: I: H: T: a d f l x s h p u g D i n C F q N Q v t c U r J X filelimit: charset: timefmt: \
+         sort? gitfile: infofile: fromfile fromtabfile dirsfirst noreport prune du si",
+    ),
+    program(&["diff3"], (Gnu, Partial), "diff-program:=run L,label:"),
+    program(
+        &["sdiff"],
+        (Gnu, Partial),
+        "o,output:=write diff-program:=run I,ignore-matching-lines: w,width:",
+    ),
+    program(
+        &["xmllint"],
+        (Dash, Partial),
+        "output:=write o:=write shell=ask xpath: schema: relaxng: dtdvalid: encode: path:",
+    ),
+    program(&["yq"], (Exact, Partial), "i,in-place,inplace=write s,split-exp:=write w: f: p: o: I: r e n"),
+    program(&["nm", "ar", "ranlib", "strip", "objcopy", "ld"], (Gnu, Partial), "plugin:=ask"),
     program(&["dc"], (Gnu, Partial), "e,expression:=text f,file:=file"),
     program(&["zip"], (Exact, Partial), "TT:=run unzip-command:=run b: x: i: n: P: t: tt: O:"),
 ];

@@ -2,8 +2,8 @@
 //! that git does not bring may be an alias for anything.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, joined, tables};
-use crate::programs::Role;
+use super::{Carried, Given, Look, Strength, joined, tables};
+use crate::programs::{Arguments, Program, Role};
 use crate::rule::Reading;
 use crate::script::{self, ShellKind};
 use crate::variables;
@@ -30,6 +30,36 @@ const SUBCOMMANDS: &str = " add am annotate apply archive bisect blame branch bu
     sparse-checkout stage stash status stripspace submodule switch symbolic-ref tag unpack-file unpack-objects \
     update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag \
     version whatchanged worktree write-tree ";
+
+/// Subcommands that run programs which the configuration names, serve others, or write a file wherever they are told to. A rule
+/// that allows git by its name alone does not cover them.
+const REACHING: &[(&str, &str)] = &[
+    ("bugreport", "it writes a file"),
+    ("checkout-index", "it writes files"),
+    ("citool", "it starts a program with windows"),
+    ("credential", "it runs the helpers that keep passwords"),
+    ("credential-cache", "it keeps passwords in a process of its own"),
+    ("credential-store", "it keeps passwords in a file"),
+    ("daemon", "it serves repositories"),
+    ("diagnose", "it writes a file"),
+    ("difftool", "it runs the program that the configuration names"),
+    ("fast-import", "its input can write files"),
+    ("gui", "it starts a program with windows"),
+    ("hook", "it runs hooks"),
+    ("index-pack", "it writes a file"),
+    ("instaweb", "it starts a web server"),
+    ("mailinfo", "it writes files"),
+    ("mailsplit", "it writes files"),
+    ("mergetool", "it runs the program that the configuration names"),
+    ("p4", "it runs another program"),
+    ("quiltimport", "it runs another program"),
+    ("receive-pack", "it serves a repository"),
+    ("send-email", "it runs another program"),
+    ("shell", "it runs commands that it is given"),
+    ("unpack-file", "it writes a file"),
+    ("upload-archive", "it serves a repository"),
+    ("upload-pack", "it serves a repository"),
+];
 
 /// Settings that run nothing, by their beginnings.
 const HARMLESS_SETTINGS: &[&str] = &[
@@ -93,6 +123,18 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "stash.",
     "rerere.",
     "clone.",
+];
+
+/// Settings that run a command or write a file although they begin like harmless ones, by their ends.
+const HARMFUL_SETTINGS: &[&str] = &[
+    "hook",
+    "hookspath",
+    ".cookiefile",
+    ".savecookies",
+    ".outputdirectory",
+    "command",
+    ".cmd",
+    ".mergeoptions",
 ];
 
 /// Settings whose value is a command; empty or a program that does nothing, they are harmless.
@@ -163,7 +205,8 @@ fn setting(key: &str, value: &Word, look: &mut Look) {
     if let Some(alias) = key.strip_prefix("alias.") {
         return self::alias(alias, value, look);
     }
-    if HARMLESS_SETTINGS.iter().any(|known| key.starts_with(known)) {
+    let is_harmful = HARMFUL_SETTINGS.iter().any(|known| key.ends_with(known));
+    if !is_harmful && HARMLESS_SETTINGS.iter().any(|known| key.starts_with(known)) {
         return;
     }
     let is_command = COMMAND_SETTINGS.iter().any(|known| key.starts_with(known));
@@ -211,15 +254,27 @@ fn subcommand_of(words: &[Word], place: usize, look: &mut Look) {
     if !SUBCOMMANDS.contains(&format!(" {subcommand} ")) {
         look.ask_unless_named("this is no subcommand of git itself; it may be an alias for anything");
     }
+    if let Some((_, why)) = REACHING.iter().find(|(name, _)| *name == subcommand) {
+        look.ask_at_least(Strength::UnlessWords(2), *why);
+    }
     match subcommand {
-        "config" => config(arguments, look),
+        "config" => config(words, place, look),
         "bisect" => after("run", arguments, look),
         "submodule" => foreach(arguments, look),
         "for-each-repo" => look.ask("it runs git in other places"),
         "filter-branch" => look.ask("its filters are scripts"),
+        "merge-index" => merge_index(words, place, look),
+        "maintenance" => reaches("start", arguments, ("it makes the system run git later", look)),
+        "bundle" => reaches("create", arguments, ("it writes a file", look)),
+        "remote-ext" | "remote-fd" | "sh-i18n--envsubst" | "web--browse" => {
+            look.ask("it runs the command that it is given");
+        }
         _ => {}
     }
-    let found = tables::look_at_subcommand(&format!("git {subcommand}"), words, place, look);
+    let found = options_of(subcommand, words, place, look);
+    if !writes_to_output(subcommand, &found, arguments) {
+        look.ask_at_least(Strength::UnlessWords(2), "it writes files");
+    }
     for setting in found.options.iter().filter(|found| found.entry.role == Role::Text) {
         match setting.value.as_ref().and_then(Word::setting) {
             Some((key, value)) => self::setting(key, &value, look),
@@ -229,6 +284,42 @@ fn subcommand_of(words: &[Word], place: usize, look: &mut Look) {
     if arguments.iter().any(|word| word.beginning().starts_with("ext::")) {
         look.ask("an address that begins with `ext::` runs a command");
     }
+}
+
+/// The options of a subcommand, by its table. Some subcommands have subcommands with tables of their own.
+fn options_of(subcommand: &str, words: &[Word], place: usize, look: &mut Look) -> Arguments {
+    let nested = words.get(place + 1).and_then(Word::text).map(|nested| format!("git {subcommand} {nested}"));
+    match nested.filter(|nested| Program::named(nested).is_some()) {
+        Some(nested) => tables::look_at_subcommand(&nested, words, place + 1, look),
+        None => tables::look_at_subcommand(&format!("git {subcommand}"), words, place, look),
+    }
+}
+
+/// Whether a subcommand that usually writes files was told to write to its output.
+fn writes_to_output(subcommand: &str, found: &Arguments, arguments: &[Word]) -> bool {
+    let has = |name: &str| arguments.iter().any(|word| word.is(name));
+    match subcommand {
+        "format-patch" => found.options.iter().any(|found| found.entry.is_named("stdout")),
+        "merge-file" => has("-p") || has("--stdout"),
+        "pack-objects" => has("--stdout"),
+        _ => true,
+    }
+}
+
+/// A subcommand of a subcommand that a rule has to name.
+fn reaches(nested: &str, arguments: &[Word], (why, look): (&str, &mut Look)) {
+    let is_reading = |word: &Word| word.text().is_some_and(|text| !text.starts_with('-') && text != nested);
+    if !arguments.first().is_some_and(is_reading) && !arguments.is_empty() {
+        look.ask_at_least(Strength::UnlessWords(3), why);
+    }
+}
+
+/// `git merge-index [-o] [-q] program …` runs the program for every file.
+fn merge_index(words: &[Word], place: usize, look: &mut Look) {
+    let mut command = words[place + 1..].iter().skip_while(|word| word.is("-o") || word.is("-q"));
+    let Some(program) = command.next() else { return };
+    let words = vec![program.clone(), Word::unknown("…", Split::Words)];
+    look.carry("git merge-index", Carried::Command(words));
 }
 
 fn after(word: &str, arguments: &[Word], look: &mut Look) {
@@ -246,18 +337,49 @@ fn foreach(arguments: &[Word], look: &mut Look) {
     }
 }
 
-/// `git config KEY VALUE` and `git config set KEY VALUE`.
-fn config(arguments: &[Word], look: &mut Look) {
+/// `git config KEY VALUE` and `git config set KEY VALUE`. Options stand before the first operand.
+fn config(words: &[Word], place: usize, look: &mut Look) {
+    const SPEC: Spec = Spec {
+        shorts: "f:lez",
+        longs: "global system local worktree file: blob: get get-all get-regexp get-urlmatch get-color get-colorbool \
+                replace-all add unset unset-all rename-section remove-section list edit type: bool int bool-or-int \
+                bool-or-str path expiry-date null name-only includes no-includes show-origin show-scope show-names default: \
+                comment: fixed-value all regexp value: url: append help",
+    };
     const READING: [&str; 9] =
-        ["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get", "list", "--unset"];
-    if arguments.iter().any(|word| word.text().is_some_and(|text| READING.contains(&text))) {
-        return;
+        ["get", "get-all", "get-regexp", "get-urlmatch", "get-color", "get-colorbool", "list", "l", "help"];
+    const NESTED: [&str; 7] = ["list", "get", "set", "unset", "rename-section", "remove-section", "edit"];
+    let mut walk = Walk::new(&words[place..]);
+    let (mut reads, mut in_file, mut nested) = (false, false, false);
+    let operands = loop {
+        match walk.next(SPEC) {
+            None => break &words[..0],
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, _)) => {
+                reads |= READING.contains(&option.as_str());
+                in_file |= matches!(option.as_str(), "f" | "file");
+            }
+            Some(Step::Operand(first)) => {
+                let word = &words[place + first];
+                let is_nested = word.text().is_some_and(|text| NESTED.contains(&text));
+                if nested || !is_nested {
+                    break &words[place + first..];
+                }
+                nested = true;
+                reads |= word.is("get") || word.is("list");
+            }
+        }
+    };
+    if walk.doubtful && !reads {
+        look.ask("which of its settings is changed is known only when it runs");
     }
-    let mut operands = arguments.iter().filter(|word| !word.beginning().starts_with('-'));
-    let key = operands.find(|word| word.text().is_none_or(|text| text.contains('.') && !text.contains('/')));
-    match (key.map(Word::text), operands.next()) {
-        (Some(Some(key)), Some(value)) => setting(key, value, look),
-        (Some(None), _) => look.ask("which of its settings is changed is known only when it runs"),
-        _ => {}
+    let (Some(key), false) = (operands.first(), reads) else { return };
+    if in_file {
+        look.ask_at_least(Strength::UnlessDefaultAllows, "its option `--file` writes a file");
+    }
+    match (key.text(), operands.get(1)) {
+        (Some(key), Some(value)) => setting(key, value, look),
+        (Some(_), None) => {}
+        (None, _) => look.ask("which of its settings is changed is known only when it runs"),
     }
 }

@@ -1,7 +1,7 @@
 //! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, head, joined};
+use super::{Carried, Given, Look, Strength, head, joined};
 use crate::script::{self, ShellKind};
 use crate::word::Word;
 
@@ -203,7 +203,17 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         }
         "windlass" => of_windlass(given, look),
         "cmake" if given.words.iter().any(|word| word.is("-E")) => vague(name, given.words, look),
-        _ if VAGUE.contains(&name) => vague(name, given.words, look),
+        _ if VAGUE.contains(&name) => {
+            vague(name, given.words, look);
+            let is_command = |word: &Word| !word.beginning().starts_with('-');
+            let runs = given.words.iter().skip(1).any(is_command);
+            // `ip` runs commands in other networks only, or those of a file.
+            let is_exempt =
+                name == "ip" && !given.words.iter().any(|word| word.is("exec") || may_be_batch(word));
+            if runs && !is_exempt {
+                look.ask_at_least(Strength::UnlessWords(2), "it may run another program");
+            }
+        }
         _ => {}
     }
 }
@@ -285,6 +295,10 @@ fn carrying_option(
         _ => {}
     }
     false
+}
+
+fn may_be_batch(word: &Word) -> bool {
+    word.text().is_none_or(|text| text.starts_with("-b") || text.starts_with("--b"))
 }
 
 fn splits(word: &Word) -> bool {

@@ -2,7 +2,7 @@
 
 use super::builtins::is_made_up;
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, head, joined};
+use super::{Carried, Given, Look, Strength, head, joined};
 use crate::languages::{self, Meaning};
 use crate::script::ShellKind;
 use crate::word::Word;
@@ -40,6 +40,9 @@ fn ssh(words: &[Word], look: &mut Look) {
                 match (option.as_str(), value) {
                     ("o", value) => ssh_setting(value.as_ref(), look),
                     ("I", _) => look.ask("its option `-I` loads code"),
+                    ("E", _) => {
+                        look.ask_at_least(Strength::UnlessDefaultAllows, "its option `-E` writes a file");
+                    }
                     ("F", value) if value.as_ref().and_then(Word::text).is_none_or(is_made_up) => {
                         look.ask("what it reads its settings from is known only when it runs");
                     }

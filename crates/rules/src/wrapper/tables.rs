@@ -31,11 +31,14 @@ pub(super) fn look_at_subcommand(name: &str, words: &[Word], place: usize, look:
 
 fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look) {
     if program.coverage == Coverage::Complete {
+        // Where it can only write files, an option that is not known does no more.
+        let strength =
+            if program.can_run() { Strength::UnlessUnrestricted } else { Strength::UnlessDefaultAllows };
         for option in &arguments.unknown {
-            look.ask_at_least(Strength::UnlessUnrestricted, format!("its option `{option}` is not known"));
+            look.ask_at_least(strength, format!("its option `{option}` is not known"));
         }
     }
-    let matters = program.coverage == Coverage::Complete && program.can_run() || name == "find";
+    let matters = program.coverage == Coverage::Complete && program.can_harm() || name == "find";
     if matters && !arguments.vague.is_empty() {
         let why = "one of its arguments may turn out to be an option that runs a command or writes a file";
         look.ask_at_least(Strength::UnlessDefaultAllows, why);
@@ -73,7 +76,12 @@ fn option((name, style): (&str, Style), found: &Found, look: &mut Look) {
         Role::File if value().is("inplace") => {
             look.ask_at_least(Strength::UnlessDefaultAllows, "it writes into the files that it reads");
         }
-        Role::File => {}
+        // A makefile that is named is as good as the one that is found.
+        Role::File if matches!(name, "make" | "gmake") => {}
+        Role::File => {
+            let why = format!("its option `{spelled}` reads commands or options from a file");
+            look.ask_at_least(Strength::UnlessDefaultAllows, why);
+        }
         Role::Write => {
             look.ask_at_least(Strength::UnlessDefaultAllows, format!("its option `{spelled}` writes a file"));
         }
@@ -149,15 +157,29 @@ fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Loo
         {
             look.ask_at_least(Strength::UnlessUnrestricted, "it reads options from a file");
         }
-        "less"
-            if words
-                .iter()
-                .any(|word| word.beginning().starts_with('+') && word.texts().any(|it| it.contains('!'))) =>
-        {
+        "less" if words.iter().any(|word| word.beginning().starts_with('+') && !only_moves(word)) => {
             look.ask("it begins with a command that it is given");
+        }
+        // The second file is the one that they write.
+        "uniq" | "guniq" | "xxd"
+            if words.len() > 1 || words.iter().any(|word| word.split() != Split::Never) =>
+        {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "its second file is written");
+        }
+        "date" | "gdate" if words.iter().any(|word| !word.beginning().starts_with('+')) => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "it sets the clock");
         }
         _ => {}
     }
+}
+
+/// Whether a first command of less only moves to a line, the end or a match: `+10`, `+G`, `+F`, `+/text`.
+fn only_moves(word: &Word) -> bool {
+    let Some(command) = word.text().map(|text| &text[1..]) else { return false };
+    let number = command.trim_end_matches(['g', 'G', '%']);
+    number.bytes().all(|byte| byte.is_ascii_digit())
+        || command == "F"
+        || command.starts_with(['/', '?']) && !command.contains('\n')
 }
 
 /// `NAME=value` for make: some of its variables are programs that it runs.

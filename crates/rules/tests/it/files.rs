@@ -85,6 +85,14 @@ fn values_of_the_wrong_kind_are_told_with_what_to_write() {
         "[[rule]]\ncommand = [\"x\"]\nverdict = \"ask\"\nmatches = \"x\"",
         &["line 4: `matches` is a list of commands, such as `matches = [\"git push origin main\"]`"],
     );
+    check(
+        "[[rule]]\ncommand = [\"x\"]\nverdict = \"allow\"\nwrites = 1",
+        &["line 4: `writes` is `true` or `false`"],
+    );
+    check(
+        "[[rule]]\ncommand = [\"x\"]\nverdict = \"ask\"\nwrites = true",
+        &["line 4: `writes` belongs in a rule with `verdict = \"allow\"`"],
+    );
     check("rule = 1", &["line 1: rules are written as tables that begin with a line `[[rule]]`"]);
     check("trust_projects = \"yes\"", &["line 1: `trust_projects` is `true` or `false`"]);
 }

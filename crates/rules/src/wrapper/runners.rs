@@ -1,0 +1,96 @@
+//! Programs with a subcommand that runs other programs: `docker run`, `npm exec`, `cargo run`. Which of the words behind it are the
+//! command is not known, so each that may be one is held against the rules; and a rule that allows such a program by its name alone
+//! does not cover these subcommands.
+
+use super::{Carried, Given, Look, Strength, head};
+use crate::word::Word;
+
+/// Programs, and which of their subcommands run others. Without any, all of their words may be a command.
+const RUNNERS: &[(&[&str], &[&str])] = &[
+    (&["npx", "pnpx", "bunx", "uvx", "chronic", "eatmydata", "caffeinate", "ldd"], &[]),
+    (&["cargo"], &["run", "r"]),
+    (
+        &["npm", "pnpm", "yarn", "bun"],
+        &[
+            "exec",
+            "x",
+            "run",
+            "run-script",
+            "rum",
+            "urn",
+            "start",
+            "stop",
+            "restart",
+            "test",
+            "t",
+            "tst",
+            "dlx",
+            "create",
+            "init",
+            "explore",
+            "node",
+        ],
+    ),
+    (&["deno"], &["run", "task", "x", "eval", "test", "bench"]),
+    (
+        &["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba"],
+        &["run", "tool", "shell"],
+    ),
+    (&["pipx"], &["run", "runpip"]),
+    (&["bundle", "rbenv", "pyenv", "nodenv", "direnv"], &["exec"]),
+    (&["mise", "asdf"], &["exec", "x", "run", "r"]),
+    (&["rustup"], &["run"]),
+    (&["go"], &["run", "generate", "tool"]),
+    (&["dotnet"], &["run", "exec", "tool", "watch", "script"]),
+    (&["docker", "podman", "nerdctl"], &["run", "exec", "create", "compose", "container"]),
+    (&["docker-compose", "podman-compose"], &["run", "exec"]),
+    (&["kubectl", "oc"], &["exec", "run", "debug", "attach", "plugin"]),
+    (&["nix"], &["run", "develop", "shell"]),
+    (&["apptainer", "singularity"], &["run", "exec", "shell"]),
+    (&["flatpak", "snap", "heroku", "op", "doppler"], &["run"]),
+    (&["lxc", "incus", "aws-vault"], &["exec"]),
+    (&["vagrant"], &["ssh"]),
+    (&["machinectl"], &["shell"]),
+    (&["systemctl"], &["edit"]),
+];
+
+/// Subcommands of cargo itself. Another one is a program `cargo-…` on the path.
+const OF_CARGO: &str = " add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init \
+    install locate-project login logout metadata miri new owner package pkgid publish r read-manifest remove report rm run rustc \
+    rustdoc search t test tree uninstall update vendor verify-project version yank ";
+
+/// How many words behind the subcommand are looked at.
+const MOST: usize = 48;
+
+pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
+    let Some((_, subcommands)) = RUNNERS.iter().find(|(names, _)| names.contains(&name)) else { return };
+    let words = given.words;
+    if subcommands.is_empty() {
+        return may_run(name, (words, 0), look);
+    }
+    let is_running = |word: &Word| subcommands.iter().any(|subcommand| word.is(subcommand));
+    if let Some(place) = words.iter().skip(1).take(MOST).position(is_running) {
+        return may_run(&format!("{name} {}", words[place + 1].source()), (words, place + 1), look);
+    }
+    let subcommand = words.iter().skip(1).find(|word| !word.beginning().starts_with(['-', '+']));
+    let is_known = |text: &str| name != "cargo" || OF_CARGO.contains(&format!(" {text} "));
+    if subcommand.is_some_and(|word| !word.text().is_some_and(is_known)) {
+        look.ask_at_least(Strength::UnlessWords(2), "its subcommand may run another program");
+    }
+}
+
+/// Whatever stands behind a word may be a command.
+fn may_run(carrier: &str, (words, place): (&[Word], usize), look: &mut Look) {
+    let mut runs = place > 0;
+    for at in (place + 1..words.len()).take(MOST) {
+        let Some(text) = words[at].text() else { continue };
+        if text.is_empty() || text.starts_with('-') {
+            continue;
+        }
+        runs = true;
+        look.carry(carrier, Carried::Perhaps(head(&words[at..])));
+    }
+    if runs || words[place + 1..].iter().any(|word| word.text().is_none()) {
+        look.ask_at_least(Strength::UnlessWords(2), "it may run another program");
+    }
+}
