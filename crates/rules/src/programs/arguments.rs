@@ -84,6 +84,7 @@ impl Reader<'_> {
             Some(name) => Some((name.to_owned(), None)),
             None => {
                 self.unknown(word.source());
+                self.found.vague.push(self.at - 1);
                 None
             }
         }
@@ -152,6 +153,7 @@ impl Reader<'_> {
                 return;
             }
             let Some(letter) = rest.beginning().chars().next() else {
+                self.found.vague.push(self.at - 1);
                 return self.unknown(letters.source());
             };
             let pair = rest.beginning().get(..2).unwrap_or_default();

@@ -52,7 +52,15 @@ fn ssh(words: &[Word], look: &mut Look) {
             Some(Step::Operand(place)) if host => {
                 return look.carry("ssh", Carried::Script(joined(&words[place..]), ShellKind::Posix));
             }
-            Some(Step::Operand(_)) => host = true,
+            Some(Step::Operand(place)) => {
+                host = true;
+                if words[place].text().is_none() && words[place].beginning().is_empty() {
+                    look.ask_at_least(
+                        Strength::UnlessDefaultAllows,
+                        "its host may be an option that runs a command",
+                    );
+                }
+            }
         }
     }
     if walk.doubtful || host && !without_command {

@@ -1,7 +1,7 @@
 //! Programs that run a command for every thing they find or read: `find`, `fd`, `xargs`, `parallel`.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, head, joined};
+use super::{Carried, Given, Look, Strength, head, joined};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
@@ -58,6 +58,13 @@ fn fd(words: &[Word], look: &mut Look) {
     }
     if words.iter().any(|word| word.split() == Split::Words) {
         look.ask("which command it runs is known only when it runs");
+    }
+    let before = words.iter().skip(1).take_while(|word| !word.is("--"));
+    if before.into_iter().any(|word| word.text().is_none() && matches!(word.beginning(), "" | "-" | "--")) {
+        look.ask_at_least(
+            Strength::UnlessDefaultAllows,
+            "one of its arguments may be an option that runs a command",
+        );
     }
 }
 

@@ -10,6 +10,9 @@ use crate::word::{Split, Word};
 /// Programs whose first operand is a script, unless options give them one.
 const SCRIPT_FIRST: [&str; 6] = ["sed", "gsed", "awk", "gawk", "mawk", "nawk"];
 
+/// Programs that run the code of a project anyway. A word that may turn out to be an option adds nothing to that.
+const RUNS_PROJECTS: [&str; 8] = ["cargo", "npm", "npx", "pnpm", "go", "rake", "pip", "pip3"];
+
 const CODE: &str = "it runs code of another language that is not looked at";
 const INPUT: &str = "it reads commands from its input";
 
@@ -38,8 +41,7 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
             look.ask_at_least(strength, format!("its option `{option}` is not known"));
         }
     }
-    let matters = program.coverage == Coverage::Complete && program.can_harm() || name == "find";
-    if matters && !arguments.vague.is_empty() {
+    if program.can_harm() && !RUNS_PROJECTS.contains(&name) && !arguments.vague.is_empty() {
         let why = "one of its arguments may turn out to be an option that runs a command or writes a file";
         look.ask_at_least(Strength::UnlessDefaultAllows, why);
     }

@@ -480,6 +480,40 @@ fn a_listed_program_is_asked_about_where_it_would_run_another() {
 }
 
 #[test]
+fn a_word_that_may_turn_out_to_be_such_an_option_is_asked_about() {
+    none_is_allowed(&[
+        "rg \"$x\" y",
+        "rg --\"$x\" y",
+        "rg -\"$x\" y",
+        "rg --pre=\"$x\" y",
+        "ls | xargs rg y",
+        "ls | xargs less",
+        "ls | xargs uniq",
+        "ls | xargs git log",
+        "ls | xargs fd y",
+        "ls | xargs -I{} rg {} y",
+        "fd \"$x\"",
+        "fd --\"$x\"",
+        "ssh \"$x\" ls",
+        "curl \"$x\"",
+        "tree \"$x\"",
+        "git diff \"$x\"",
+        "find . -exec less {} +",
+    ]);
+    all_are_allowed(&[
+        "rg -- \"$x\" y",
+        "rg -e \"$x\" ./y",
+        "cat \"$x\" | grep \"$y\"",
+        "tree ./\"$x\"",
+        "fd -- \"$x\"",
+        "git diff -- \"$x\"",
+        "git log -n \"$n\" --since=\"$x\"",
+        "sort -- \"$x\"; ls | xargs sort --",
+        "curl \"https://example.com/$x\"",
+    ]);
+}
+
+#[test]
 fn ordinary_uses_of_listed_programs_are_allowed() {
     all_are_allowed(&[
         "cat x | grep -n y | head -5 | sort -u | uniq -c",
