@@ -237,7 +237,7 @@ fn is_assigned(rest: &str) -> bool {
 /// What follows the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
 /// square of their length.
 fn behind_key(key: &str) -> Option<&str> {
-    const FARTHEST: usize = 1024;
+    const FARTHEST: usize = 256;
     let mut open = 1_usize;
     for (at, byte) in key.bytes().enumerate().take(FARTHEST) {
         open = match byte {

@@ -166,7 +166,7 @@ impl Parser<'_> {
             "<<<" => self.give_input(owner, target.clone()),
             _ => {}
         }
-        let writes = operator.contains('>') && !is_harmless(operator, &target);
+        let writes = operator.contains('>') && !is_harmless(operator, &target, self.shell);
         let connects = matches!(operator, "<" | "<>") && may_connect(&target);
         let written = (writes || connects).then(|| self.text[start..self.at].to_owned());
         if let (Some(written), Some(owner)) = (&written, owner) {
@@ -204,12 +204,12 @@ fn hides_assignment(word: &Word) -> bool {
         || word.plain().is_none() && source.contains("]=") && source.contains('[')
 }
 
-fn is_harmless(operator: &str, target: &Word) -> bool {
+fn is_harmless(operator: &str, target: &Word, shell: ShellKind) -> bool {
     let Some(target) = target.text() else { return false };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // `>&5-` moves a descriptor; `>& -5` and `>& 5-x` write files of these names.
-    let copies =
-        operator.ends_with('&') && (target == "-" || is_number(target.strip_suffix('-').unwrap_or(target)));
+    // In bash `>&5-` moves a descriptor; in zsh it writes a file of that name, as `>& -5` and `>& 5-x` do everywhere.
+    let moved = target.strip_suffix('-').filter(|_| shell == ShellKind::Bash);
+    let copies = operator.ends_with('&') && (target == "-" || is_number(moved.unwrap_or(target)));
     let is_open = target.strip_prefix("/dev/fd/").is_some_and(is_number);
     copies || is_open || matches!(target, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }

@@ -20,6 +20,8 @@ use std::process::{Command, Stdio};
 use windlass_rules::{Judgement, Reason, Rules, RulesFile, ShellKind, Verdict};
 
 const SCRIPTS: usize = 2500;
+/// How many of them `sh` runs, too.
+const SCRIPTS_OF_SH: usize = 500;
 
 /// Programs that only log that they ran.
 const STUBS: [&str; 3] = ["cmd", "prog", "tool"];
@@ -38,7 +40,7 @@ const NUMBERED: [&str; 4] = ["1", "10", "63", "60"];
 /// The file that is in every directory.
 const CONTENT: &str = "b\na\na\n";
 
-/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own.
+/// Reads scripts from its input, each ended by a NUL, and runs each in a subshell of its own, or in the shell that it is given.
 const DRIVER: &str = r#"
 ulimit -t 60
 n=0
@@ -47,7 +49,7 @@ while IFS= read -r -d '' script; do
         cd "$ORACLE/work/$n" || exit
         export ORACLE_LOG="$ORACLE/log/$n"
         unset n
-        eval "$script"
+        if [[ $1 ]]; then "$1" -c "$script"; else eval "$script"; fi
         wait
     ) </dev/null >/dev/null 2>&1
     n=$((n + 1))
@@ -78,6 +80,7 @@ impl Drop for Scratch {
 
 /// The rules that scripts are judged by.
 struct Policies {
+    shell: ShellKind,
     /// Nothing is allowed but what is harmless by itself.
     nothing: Rules,
     /// The real programs are allowed by their names, and nothing else.
@@ -89,24 +92,25 @@ struct Policies {
 #[test]
 fn no_script_that_runs_a_program_or_writes_a_file_is_judged_harmless() {
     let scripts = scripts::generate(SCRIPTS);
-    let observed = observe(&scripts);
-    let policies = Policies::new();
-    let mut wrong: Vec<String> = scripts
-        .iter()
-        .zip(&observed)
-        .flat_map(|(script, observed)| policies.disagreements(script, observed))
-        .collect();
-    wrong.sort_by_key(String::len);
-    let shown = wrong[..wrong.len().min(40)].join("\n");
-    assert!(wrong.is_empty(), "{} of {SCRIPTS}:\n{shown}", wrong.len());
+    let observed = observe(&scripts, "");
+    let policies = Policies::new(ShellKind::Bash);
+    policies.agree(&scripts, &observed);
     assert_kinds(&scripts, &observed, &policies);
+}
+
+#[test]
+fn sh_agrees_whichever_shell_it_is() {
+    let scripts = scripts::generate(SCRIPTS_OF_SH);
+    let observed = observe(&scripts, "sh");
+    Policies::new(ShellKind::Posix).agree(&scripts, &observed);
+    assert!(observed.iter().any(|observed| !observed.ran.is_empty()), "no script ran a program");
 }
 
 /// The generator must not degenerate: scripts of every kind are there in numbers.
 fn assert_kinds(scripts: &[String], observed: &[Observed], policies: &Policies) {
     let allowed = |rules: &Rules| {
         let is_allowed =
-            |script: &&String| rules.judge_script(script, ShellKind::Bash).verdict == Verdict::Allow;
+            |script: &&String| rules.judge_script(script, policies.shell).verdict == Verdict::Allow;
         scripts.iter().filter(is_allowed).count()
     };
     let did = |what: fn(&Observed) -> bool| observed.iter().filter(|observed| what(observed)).count();
@@ -123,14 +127,25 @@ fn assert_kinds(scripts: &[String], observed: &[Observed], policies: &Policies) 
 }
 
 impl Policies {
-    fn new() -> Self {
+    fn new(shell: ShellKind) -> Self {
         let names = LISTED.map(|name| format!("{name:?}")).join(", ");
         let rule = format!("[[rule]]\ncommand = [[{names}]]\nverdict = \"allow\"");
         Self {
+            shell,
             nothing: rules("default = \"forbid\""),
             listed: rules(&format!("default = \"forbid\"\n{rule}")),
             all_but_one: rules("[[rule]]\ncommand = [\"cmd\"]\nverdict = \"forbid\""),
         }
+    }
+
+    #[track_caller]
+    fn agree(&self, scripts: &[String], observed: &[Observed]) {
+        let each = scripts.iter().zip(observed);
+        let mut wrong: Vec<String> =
+            each.flat_map(|(script, observed)| self.disagreements(script, observed)).collect();
+        wrong.sort_by_key(String::len);
+        let shown = wrong[..wrong.len().min(40)].join("\n");
+        assert!(wrong.is_empty(), "{} of {}:\n{shown}", wrong.len(), scripts.len());
     }
 
     /// What a script did although it was judged not to.
@@ -138,12 +153,12 @@ impl Policies {
         let mut wrong = Vec::new();
         let did_nothing = observed.ran.is_empty() && !observed.hijacked && !observed.wrote;
         for (name, rules) in [("harmless", &self.nothing), ("allowed by the list", &self.listed)] {
-            let verdict = rules.judge_script(script, ShellKind::Bash).verdict;
+            let verdict = rules.judge_script(script, self.shell).verdict;
             if verdict == Verdict::Allow && !did_nothing {
                 wrong.push(format!("judged {name}, {observed}: {script}"));
             }
         }
-        let lax = self.all_but_one.judge_script(script, ShellKind::Bash);
+        let lax = self.all_but_one.judge_script(script, self.shell);
         let forbidden = observed.hijacked || observed.ran.iter().any(|name| name == "cmd");
         if forbidden && lax.verdict == Verdict::Allow {
             wrong.push(format!("allowed, {observed}: {script}"));
@@ -176,8 +191,10 @@ fn is_found(name: &str, judgement: &Judgement) -> bool {
     })
 }
 
-fn observe(scripts: &[String]) -> Vec<Observed> {
-    let scratch = Scratch(std::env::temp_dir().join(format!("windlass-rules-oracle-{}", std::process::id())));
+/// Runs scripts in bash itself, or in a shell that it starts.
+fn observe(scripts: &[String], shell: &str) -> Vec<Observed> {
+    let name = format!("windlass-rules-oracle-{shell}-{}", std::process::id());
+    let scratch = Scratch(std::env::temp_dir().join(name));
     let root = &scratch.0;
     for directory in ["bin", "hijack", "log", "work"] {
         fs::create_dir_all(root.join(directory)).expect("the scratch directory is ours");
@@ -190,7 +207,7 @@ fn observe(scripts: &[String]) -> Vec<Observed> {
         make_stub(&root.join("hijack").join(name), HIJACKING_STUB);
     }
     let mut bash = Command::new("bash")
-        .args(["--norc", "--noprofile", "-c", DRIVER])
+        .args(["--norc", "--noprofile", "-c", DRIVER, "oracle", shell])
         .env_clear()
         .env("PATH", root.join("bin"))
         .env("ORACLE", root)

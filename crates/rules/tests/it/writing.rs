@@ -97,6 +97,15 @@ fn what_writes_a_file_needs_a_rule() {
 }
 
 #[test]
+fn zsh_writes_a_file_where_bash_moves_a_descriptor() {
+    let rules = Rules::of(RulesFile::parse("default = \"forbid\"", "rules.toml").expect("it is well formed"));
+    for (shell, allowed) in [(ShellKind::Bash, true), (ShellKind::Zsh, false), (ShellKind::Posix, false)] {
+        let judgement = rules.judge_script(": 3>&1-", shell);
+        assert_eq!(judgement.verdict == Verdict::Allow, allowed, "{shell:?}: {:#?}", judgement.parts);
+    }
+}
+
+#[test]
 fn what_writes_nowhere_needs_none() {
     let harmless = [
         ": > /dev/null",
