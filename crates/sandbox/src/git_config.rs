@@ -1,9 +1,11 @@
 //! The paths that a git configuration makes git obey: files that it includes, and programs and hooks that it runs. Pure; any
 //! text can be read.
 
+use std::fmt;
+
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
+pub(crate) struct Setting {
     /// Lower case.
     section: String,
     /// As it is written; empty: none.
@@ -18,7 +20,7 @@ struct Setting {
 pub(crate) struct Named {
     /// Further configuration. Relative paths begin at the directory of the file.
     pub(crate) included: Vec<String>,
-    /// Directories of hooks. Relative paths begin at the top of the work tree.
+    /// Directories of hooks, and of templates for them. Relative paths begin at the top of the work tree.
     pub(crate) hooks: Vec<String>,
     /// Words of commands that git runs at the top of the work tree: some may be paths of scripts.
     pub(crate) words: Vec<String>,
@@ -34,12 +36,74 @@ pub(crate) fn named(text: &str) -> Named {
         match (section.as_str(), key.as_str()) {
             ("include" | "includeif", "path") => named.included.push(value.clone()),
             ("core", "worktree") => named.work_tree = Some(value.clone()),
-            ("core", "hookspath") => named.hooks.push(value.clone()),
+            ("core", "hookspath") => {
+                named.hooks.push(value.clone());
+                // husky's hooks in `.husky/_` run the files beside that directory.
+                named.hooks.extend(value.strip_suffix("/_").map(str::to_owned));
+            }
+            ("init", "templatedir") => named.hooks.push(value.clone()),
             _ if runs_programs(&setting) => named.words.extend(words(value)),
             _ => {}
         }
     }
     named
+}
+
+/// The settings that make git run a program, or obey a file that could.
+pub(crate) fn orders(text: &str) -> Vec<Setting> {
+    settings(text).into_iter().filter(is_order).collect()
+}
+
+fn is_order(setting: &Setting) -> bool {
+    let Setting { section, subsection, key, value } = setting;
+    match (section.as_str(), key.as_str()) {
+        ("include" | "includeif", "path") => true,
+        ("core", "hookspath") | ("init", "templatedir") => value != "/dev/null",
+        // An address `ext::…` is a command; git refuses it unless it is told otherwise.
+        ("protocol", "allow") => ["", "ext"].contains(&subsection.as_str()) && value != "never",
+        _ => runs_programs(setting) && !is_harmless(value),
+    }
+}
+
+/// Values that programs and tests often set: switches, and programs of the system that run nothing further.
+fn is_harmless(value: &str) -> bool {
+    const VALUES: [&str; 17] = [
+        "",
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "0",
+        "1",
+        ":",
+        "cat",
+        "less",
+        "/dev/null",
+        "store",
+        "cache",
+        "gpg",
+        "gpg2",
+    ];
+    const LFS: [&str; 5] = [
+        "git-lfs clean -- %f",
+        "git-lfs smudge -- %f",
+        "git-lfs smudge --skip -- %f",
+        "git-lfs filter-process",
+        "git-lfs filter-process --skip",
+    ];
+    VALUES.contains(&value) || LFS.contains(&value)
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { section, subsection, key, .. } = self;
+        match subsection.is_empty() {
+            true => write!(f, "{section}.{key}"),
+            false => write!(f, "{section}.{subsection}.{key}"),
+        }
+    }
 }
 
 /// Whether git runs the value as a program, or may.
@@ -67,19 +131,59 @@ fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool 
         "sendemail" => ["smtpserver", "tocmd", "cccmd", "headercmd", "sendmailcmd"].contains(&key.as_str()),
         "guitool" => key == "cmd",
         "tar" => key == "command",
+        "hook" => key == "command",
+        "imap" => key == "tunnel",
+        "svn" | "svn-remote" => key == "authors-prog",
+        "instaweb" => ["httpd", "browser"].contains(&key.as_str()),
         "lfs" => ["path", "clean", "smudge"].contains(&key.as_str()),
         _ => false,
     }
 }
 
-/// The words of a command that can be paths of files in the work tree.
-fn words(value: &str) -> impl Iterator<Item = String> + '_ {
+/// The words of a command that can be paths of files in the work tree, at the top of which git runs it.
+fn words(value: &str) -> Vec<String> {
+    let value = expanded(value);
     let separates = |character: char| character.is_whitespace() || "'\"();&|<>`!$".contains(character);
     let is_path = |word: &&str| !word.is_empty() && !word.starts_with('-');
-    value.split(separates).filter(is_path).map(str::to_owned)
+    // A quotation mark is around a word, or around a command (`sh -c 'tools/x'`), or within a word (`"$PWD"/tools/x`).
+    let unquoted = value.replace(['"', '\''], "");
+    let mut words: Vec<String> = Vec::new();
+    for word in value.split(separates).chain(unquoted.split(separates)).filter(is_path) {
+        if !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+    }
+    words
+}
+
+/// A command with the usual ways to name the work tree, the repository and the home directory as paths.
+fn expanded(value: &str) -> String {
+    const WAYS: [(&str, &str); 18] = [
+        ("$(git rev-parse --show-toplevel)", "."),
+        ("`git rev-parse --show-toplevel`", "."),
+        ("$(pwd)", "."),
+        ("`pwd`", "."),
+        ("${PWD}", "."),
+        ("$PWD", "."),
+        ("${GIT_WORK_TREE}", "."),
+        ("$GIT_WORK_TREE", "."),
+        ("$(git rev-parse --git-common-dir)", ".git"),
+        ("$(git rev-parse --git-dir)", ".git"),
+        ("`git rev-parse --git-common-dir`", ".git"),
+        ("`git rev-parse --git-dir`", ".git"),
+        ("${GIT_COMMON_DIR}", ".git"),
+        ("$GIT_COMMON_DIR", ".git"),
+        ("${GIT_DIR}", ".git"),
+        ("$GIT_DIR", ".git"),
+        ("${HOME}", "~"),
+        ("$HOME", "~"),
+    ];
+    WAYS.iter().fold(value.to_owned(), |value, (way, path)| value.replace(way, path))
 }
 
 fn settings(text: &str) -> Vec<Setting> {
+    // As git reads it: a backslash before either end of a line continues the line.
+    let text = text.replace("\r\n", "\n");
     let mut found = Vec::new();
     let (mut section, mut subsection) = (String::new(), String::new());
     let mut characters = text.chars().peekable();
@@ -177,6 +281,40 @@ mod tests {
         check("[core]\n fsmonitor = ./watch -v\n bare = false\n", &[], &["./watch"]);
         check("[alias]\n st = status\n x = !tools/x\n", &[], &["tools/x"]);
         check("[remote \"origin\"]\n url = ./x\n", &[], &[]);
+        check("[core]\nhooksPath = .husky/_\n[init]\ntemplateDir = t\n", &[], &[".husky/_", ".husky", "t"]);
+    }
+
+    #[test]
+    fn scripts_that_are_named_through_variables_are_found() {
+        let check = |command: &str, path: &str| {
+            let found = words(command);
+            assert!(found.iter().any(|word| word == path), "{command}: {found:?}");
+        };
+        check("\"$PWD\"/tools/x %f", "./tools/x");
+        check("\"${PWD}/tools/x\" %f", "./tools/x");
+        check("\"$(git rev-parse --show-toplevel)\"/tools/x", "./tools/x");
+        check("!f() { `git rev-parse --show-toplevel`/tools/x; }; f", "./tools/x");
+        check("\"$GIT_DIR\"/x", ".git/x");
+        check("$HOME/bin/x", "~/bin/x");
+        check("sh -c 'tools/x --clean'", "tools/x");
+    }
+
+    #[test]
+    fn settings_that_run_programs_are_orders() {
+        let check = |text: &str, expected: &[&str]| {
+            let found: Vec<String> = orders(text).iter().map(Setting::to_string).collect();
+            assert_eq!(found, strings(expected), "{text}");
+        };
+        check("[core]\n\tbare = false\n\tfsmonitor = true\n\tpager = cat\n\thooksPath = /dev/null\n", &[]);
+        check("[core]\n\tfsmonitor = ./x\n\thooksPath = true\n", &["core.fsmonitor", "core.hookspath"]);
+        check("[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = x\n", &["filter.lfs.smudge"]);
+        check("[include]\n\tpath = /dev/null\n", &["include.path"]);
+        check(
+            "[protocol \"file\"]\nallow = always\n[protocol \"ext\"]\nallow = user\n",
+            &["protocol.ext.allow"],
+        );
+        check("[remote \"origin\"]\n\turl = ./x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", &[]);
+        check("[core]\r\n\ta = \"x\\\r\n[user]\"\r\n\tfsmonitor = ./x\r\n", &["core.fsmonitor"]);
     }
 
     #[test]
@@ -201,6 +339,36 @@ mod tests {
         };
         let found: Vec<String> = settings(text).into_iter().map(shown).collect();
         assert_eq!(found, expected);
+    }
+
+    /// What git makes of a text: names and values; nothing, if it refuses the text.
+    fn read_by_git(file: &std::path::Path) -> Vec<String> {
+        let output = Command::new("git").args(["config", "--null", "--list", "--file"]).arg(file).output();
+        let output = output.expect("git runs");
+        if !output.status.success() {
+            return Vec::new();
+        }
+        String::from_utf8(output.stdout).unwrap().split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+        /// One that is overlooked would run.
+        #[test]
+        fn no_setting_that_git_finds_is_overlooked(
+            text in "(\\[core\\]|\\[user\\]|\\[a \"b\"\\]|fsmonitor|x|=|\"|\\\\|#|;|\r| |\n|\r\n|\n){0,24}",
+        ) {
+            let scratch = Scratch::new("git-config-any");
+            let file = scratch.path().join("config");
+            std::fs::write(&file, &text).unwrap();
+            let found: Vec<String> =
+                settings(&text).iter().map(|it| it.to_string().trim_start_matches('.').to_owned()).collect();
+            for line in read_by_git(&file) {
+                let name = line.split('\n').next().unwrap_or_default().to_owned();
+                prop_assert!(found.contains(&name), "{name} in {text:?}: {found:?}");
+            }
+        }
     }
 
     proptest! {

@@ -7,6 +7,7 @@
 
 mod caller;
 mod deed;
+mod draft;
 mod ground;
 mod judge;
 mod memory;

@@ -30,7 +30,7 @@ const REPOSITORY: &str = ".git";
 pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 /// Where repositories within a repository are kept.
-const INNER: [&str; 2] = ["modules", "worktrees"];
+pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
 /// Directories of a repository in which there are no others.
 const OWN: [&str; 9] =
@@ -303,18 +303,30 @@ impl Protection<'_> {
             self.named_by(work_tree, &hooks, configuration);
         }
         for word in named.words {
-            // A word with a slash is a path; another one may be an argument, unless there is such a file.
-            if word.contains('/') || self.files.kind(&work_tree.join(&word)) == Some(Kind::File) {
+            // A word with a slash is a path; another one may be an argument, unless there is such a file. A directory is no
+            // program: `cd src/` must not keep commands from writing there.
+            let path = self.named_path(work_tree, &word);
+            let kind = path.and_then(|path| self.files.kind(&self.files.real(&path).unwrap_or(path)));
+            let is_obeyed = match kind {
+                Some(Kind::Directory) => false,
+                Some(_) => true,
+                None => word.contains('/') && !word.ends_with('/'),
+            };
+            if is_obeyed {
                 self.named_by(work_tree, &word, configuration);
             }
         }
     }
 
+    fn named_path(&self, from: &Path, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            Some(below) => Some(self.home?.join(below)),
+            None => Some(from.join(path)),
+        }
+    }
+
     fn named_by(&mut self, from: &Path, path: &str, configuration: &Path) -> Option<PathBuf> {
-        let path = match path.strip_prefix("~/") {
-            Some(below) => self.home?.join(below),
-            None => from.join(path),
-        };
+        let path = self.named_path(from, path)?;
         let origin = format!("git obeys it: {}", configuration.display());
         let end = self.keep_to(Way::of(&path, self.files), &origin)?;
         self.keep_as_it_is(end.clone(), origin);

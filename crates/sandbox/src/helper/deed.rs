@@ -12,6 +12,7 @@ pub(super) use self::opening::{Opened, Opening, Patience, What};
 pub(super) use self::socket::{Peer, Request, SocketCall};
 
 use super::caller::Caller;
+use super::draft::DraftOpening;
 use super::place::{Entry, Seen};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -45,6 +46,11 @@ pub(super) enum Deed {
         seen: Seen,
         bytes: Vec<u8>,
     },
+    /// The same as another deed, after files were replaced by copies of what was judged.
+    AfterCopies {
+        copies: Vec<JudgedCopy>,
+        deed: Box<Deed>,
+    },
     Link {
         from: Seen,
         to: Entry,
@@ -54,7 +60,16 @@ pub(super) enum Deed {
         how: Change,
     },
     Open(Opening),
+    Draft(DraftOpening),
     Socket(SocketCall),
+}
+
+/// A file, and the bytes of it that were judged.
+#[derive(Debug)]
+pub(super) struct JudgedCopy {
+    pub(super) entry: Entry,
+    pub(super) seen: Seen,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// What comes under a new name.
@@ -82,6 +97,16 @@ impl Deed {
         match self {
             Self::Open(opening) => opening.perform(caller, patience),
             Self::Socket(call) => call.perform(caller, patience),
+            Self::Draft(opening) => {
+                let (file, heirs, draft) = opening.perform(caller)?;
+                Ok(Opened::Draft(file, heirs, Box::new(draft)))
+            }
+            Self::AfterCopies { copies, deed } => {
+                caller.act(|| {
+                    copies.iter().try_for_each(|copy| put_copy(&copy.entry, &copy.seen, &copy.bytes))
+                })?;
+                deed.perform(caller, patience)
+            }
             Self::Change { how: Change::Length(length), .. }
                 if caller.longest_file()?.is_some_and(|longest| *length > longest) =>
             {
@@ -103,14 +128,20 @@ impl Deed {
                 linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
             }
             Self::Change { seen, how } => change(seen, how),
-            Self::Open(_) | Self::Socket(_) => Ok(()),
+            Self::Open(_) | Self::Draft(_) | Self::Socket(_) | Self::AfterCopies { .. } => Ok(()),
         }
     }
 }
 
-/// Mode and times stay those of the file that is moved: git compares the time of an index with those of the files in it.
 fn replace(from: &Entry, to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
-    const COPY: &str = "index.windlass-copy";
+    put_copy(to, seen, bytes)?;
+    unlinkat(from.directory.hold(), &from.given, AtFlags::empty())
+}
+
+/// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it is a copy
+/// of: git compares the time of an index with those of the files in it.
+pub(super) fn put_copy(to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
+    const COPY: &str = ".windlass-copy";
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // One that was left by a supervisor that was killed is nobody's any more.
@@ -120,13 +151,10 @@ fn replace(from: &Entry, to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Er
         .and_then(|()| fchmod(&copy, Mode::from_raw_mode(seen.about.st_mode)))
         .and_then(|()| futimens(&copy, &seen.times()))
         .and_then(|()| renameat(directory, COPY, directory, &to.given));
-    match written {
-        Ok(()) => unlinkat(from.directory.hold(), &from.given, AtFlags::empty()),
-        Err(errno) => {
-            let _ = unlinkat(directory, COPY, AtFlags::empty());
-            Err(errno)
-        }
+    if written.is_err() {
+        let _ = unlinkat(directory, COPY, AtFlags::empty());
     }
+    written
 }
 
 fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {

@@ -6,12 +6,14 @@
 //! carried out with what was judged. A call about a path that cannot be made out is refused: nobody has a reason to hide one.
 
 mod folded;
+mod git_dirs;
 mod network;
 mod opened;
 mod repositories;
 mod terminals;
 
 pub(super) use self::folded::FoldedRules;
+pub(super) use self::git_dirs::judged_configuration;
 pub(super) use self::repositories::ReadIndexes;
 pub(super) use self::terminals::OwnTerminals;
 
@@ -76,6 +78,7 @@ impl Judge<'_> {
     pub(super) fn answer(&self, notice: &Notice) -> Answer {
         let Some(told) = meaning(notice.number) else { return Answer::Fail(Errno::NOSYS) };
         match self.judged(notice, told) {
+            Ok(Answer::CarryOut(deed)) => self.without_git_programs(*deed),
             Ok(answer) => answer,
             Err(Missing::Hidden) => self.hidden(told.operation),
             // The kernel can read memory that we cannot, for example pages that can be written only.
@@ -277,6 +280,9 @@ impl Judge<'_> {
             return Some(refused_birth(operation, entry, unborn));
         }
         let path = entry.path();
+        if operation == Operation::Remove && self.is_inner_directory(&path) {
+            return Some(Answer::Fail(Errno::BUSY));
+        }
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path && self.stays(ruling));
         let is_moved = operation == Operation::Rename && self.order_in_older_repository(&path).is_some();
         if fixed || is_moved || self.sealed_in_place(&path).is_some() {
@@ -284,6 +290,15 @@ impl Judge<'_> {
         } else {
             self.kept_entry(operation, entry)
         }
+    }
+
+    /// Whether it is where a repository keeps worktrees or submodules. `git worktree remove` tries to remove that directory every
+    /// time, in case it is empty, and goes on without: that is no denial.
+    fn is_inner_directory(&self, path: &Path) -> bool {
+        let is_of_plan = |git_dir: &Path| self.order.repositories.iter().any(|it| it.git_dir == git_dir);
+        protect::INNER.iter().any(|inner| path.ends_with(inner))
+            && path.parent().is_some_and(is_of_plan)
+            && self.order.rulings.iter().any(|ruling| ruling.path == path && ruling.pinned)
     }
 
     /// Whether a place with a ruling must stay where it is. A rule that lets a file be written in a writable place says nothing

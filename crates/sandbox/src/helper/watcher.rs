@@ -11,6 +11,7 @@ use self::waiting::{Wait, Waiters};
 use super::at;
 use super::caller::Caller;
 use super::deed::{Deed, Opened, Patience};
+use super::draft::{Draft, MOST_DRAFTS};
 use super::judge::{Answer, FoldedRules, Judge, OwnTerminals, ReadIndexes};
 use super::socket_owners::{Namespaces, SocketOwners};
 use super::{Links, World};
@@ -150,6 +151,8 @@ struct Watch<'a> {
     /// How much was refused after that.
     beyond: Beyond,
     waiters: Waiters,
+    /// Files that are being written, by their watches.
+    drafts: Vec<(i32, Draft)>,
 }
 
 /// What was refused and is not listed.
@@ -205,6 +208,7 @@ impl<'a> Watch<'a> {
             told: HashMap::new(),
             beyond: Beyond::default(),
             waiters: Waiters::default(),
+            drafts: Vec::new(),
         }
     }
 
@@ -224,7 +228,7 @@ impl<'a> Watch<'a> {
             if asked.contains(PollFlags::IN) {
                 self.answer();
             } else if asked.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-                return;
+                return self.settle_drafts();
             }
             if born {
                 self.look_at_births();
@@ -234,6 +238,7 @@ impl<'a> Watch<'a> {
 
     fn answer(&mut self) {
         let Ok(Some(notice)) = self.listener.next() else { return };
+        self.settle_drafts();
         for _ in 0..MOST_JUDGEMENTS {
             match self.judge.answer(&notice) {
                 Answer::GoOn => return self.listener.go_on(&notice),
@@ -268,6 +273,12 @@ impl<'a> Watch<'a> {
                     self.listener.refuse(notice, errno);
                 }
             }
+            (Ok((_, Opened::Draft(file, heirs, draft))), _) => {
+                let given = self.keep_draft(*draft).and_then(|()| self.listener.give(notice, file, heirs));
+                if let Err(errno) = given {
+                    self.listener.refuse(notice, errno);
+                }
+            }
             (Ok((caller, Opened::Later)), deed) => {
                 self.waiters.send(&Wait { listener: &self.listener, notice, caller: &caller, deed: &deed });
             }
@@ -276,6 +287,21 @@ impl<'a> Watch<'a> {
             (Err(errno), _) => self.listener.refuse(notice, errno),
         }
         Carried::Out
+    }
+
+    fn keep_draft(&mut self, draft: Draft) -> Result<(), Errno> {
+        let births = self.births.as_ref().filter(|_| self.drafts.len() < MOST_DRAFTS).ok_or(Errno::MFILE)?;
+        let watch = inotify::add_watch(births, draft.link(), inotify::WatchFlags::CLOSE_WRITE)?;
+        self.drafts.push((watch, draft));
+        Ok(())
+    }
+
+    /// Lets what was written to drafts count.
+    fn settle_drafts(&mut self) {
+        let refused: Vec<Denial> = self.drafts.iter_mut().filter_map(|(_, draft)| draft.settle()).collect();
+        for denial in refused {
+            self.tell(denial);
+        }
     }
 
     /// Tells the runtime, before the caller knows: when the command has ended, everything was told. Of what happens again
@@ -308,8 +334,9 @@ impl<'a> Watch<'a> {
         let Some(births) = &self.births else { return };
         let mut space = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(births, &mut space);
-        let mut born = Vec::new();
+        let (mut born, mut closed) = (Vec::new(), Vec::new());
         while let Ok(event) = reader.next() {
+            closed.push(event.wd());
             let Some(place) = self.cradles.get(&event.wd()) else { continue };
             let directory = &self.judge.order.unborn[*place].directory;
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())).unwrap_or_default();
@@ -325,6 +352,8 @@ impl<'a> Watch<'a> {
                 times: 1,
             }));
         }
+        self.settle_drafts();
+        self.drafts.retain(|(watch, _)| !closed.contains(watch));
         for denial in born {
             self.tell(denial);
         }

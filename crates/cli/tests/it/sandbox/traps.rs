@@ -1,6 +1,9 @@
 //! Traps: a confined command leaves something behind, and then the user does what users do, without a sandbox. Nothing that the
 //! command left may run then.
 
+mod repositories;
+mod scripts;
+
 use std::process::Output;
 
 use super::stage::{Owner, Stage};
@@ -212,16 +215,36 @@ impl Trap {
 
 #[test]
 fn nothing_that_a_command_leaves_behind_runs_when_the_user_goes_on() {
-    check(&Stage::new("traps", Owner::Myself));
+    check(&Stage::new("traps", Owner::Myself), TRAPS);
 }
 
 #[test]
 fn nothing_that_a_command_of_an_ordinary_user_leaves_behind_runs_when_the_user_goes_on() {
-    check(&Stage::new("traps-user", Owner::ordinary()));
+    check(&Stage::new("traps-user", Owner::ordinary()), TRAPS);
 }
 
-fn check(stage: &Stage) {
-    for trap in TRAPS {
+#[test]
+fn no_repository_that_a_command_makes_runs_programs_for_the_user() {
+    check(&Stage::new("trap-repositories", Owner::Myself), repositories::TRAPS);
+}
+
+#[test]
+fn no_repository_that_a_command_of_an_ordinary_user_makes_runs_programs_for_the_user() {
+    check(&Stage::new("trap-repositories-user", Owner::ordinary()), repositories::TRAPS);
+}
+
+#[test]
+fn no_command_changes_scripts_that_the_configuration_of_git_names() {
+    check(&Stage::new("trap-scripts", Owner::Myself), scripts::TRAPS);
+}
+
+#[test]
+fn no_command_of_an_ordinary_user_changes_scripts_that_the_configuration_of_git_names() {
+    check(&Stage::new("trap-scripts-user", Owner::ordinary()), scripts::TRAPS);
+}
+
+fn check(stage: &Stage, traps: &[Trap]) {
+    for trap in traps {
         for layers in ["all", "landlock"] {
             assert!(!trap.springs(stage, Some(layers)), "{} ({layers})", trap.name);
         }

@@ -59,9 +59,24 @@ const SHAPES: &[Shape] = &[
         workspace: "",
         rules: &[],
         command: "cd below; echo x > x; git add x; git commit -q -m inside; ! git config a.b c 2>/dev/null; cd ..; \
-                  git clone -q below clone; git -C clone config a.b c; touch clone/.git/hooks/post-commit; rm -rf gone",
+                  git clone -q below clone; git -C clone config a.b c; rm -rf gone; ! touch clone/.git/hooks/post-commit; \
+                  ! git -C clone config core.editor ./x; git -C clone worktree add -q ../linked; \
+                  git init -q --bare bare; git -C clone push -q ../bare HEAD; cp -r bare copy; \
+                  cp -r clone clone2; git -C clone2 status; git -C clone config core.hooksPath /dev/null; \
+                  mv clone/.git x; mv x clone/.git; git -C clone gc -q",
         remark: "",
-        check: "test \"$(git -C below log -1 --format=%s)\" = inside; test -e clone/.git/hooks/post-commit; ! test -e gone",
+        check: "test \"$(git -C below log -1 --format=%s)\" = inside; test \"$(git -C clone config a.b)\" = c; ! test -e gone; \
+                test \"$(git -C linked log -1 --format=%s)\" = inside; git -C copy log > /dev/null",
+    },
+    Shape {
+        name: "a directory whose repositories a rule leaves to the command",
+        before: "mkdir own",
+        workspace: "",
+        rules: &["--writable", "own"],
+        command: "git init -q own/a; touch own/a/.git/hooks/post-commit; git -C own/a config core.editor ./x; \
+                  git init -q b; ! touch b/.git/hooks/post-commit",
+        remark: "",
+        check: "test -e own/a/.git/hooks/post-commit",
     },
     Shape {
         name: "a rule that names a protected file",
@@ -194,6 +209,22 @@ fn a_sandbox_without_namespaces_says_so() {
     assert!(said.contains("this sandbox works without namespaces"), "{said}");
     let output = scene.confined("", &[], "true");
     assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// Git tries to remove the directory that all worktrees have in common, and ignores that it stays.
+#[test]
+fn removing_a_worktree_is_reported_without_denials() {
+    both("removed", |scene, layers| {
+        for before in ["git worktree add -q other", "mkdir .git/worktrees"] {
+            scene.plainly(&format!("git init -q -b main; git commit -q --allow-empty -m first; {before}"));
+            let script = "git worktree add -q tree; git worktree remove tree; ! test -e tree";
+            let output = scene.confined("", &["--sandbox-layers", layers], script);
+            assert!(output.status.success(), "{layers}: {output:?}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!said.contains("refused"), "{layers}: {said}");
+            scene.clear();
+        }
+    });
 }
 
 /// It cannot write where the one outside keeps its records.

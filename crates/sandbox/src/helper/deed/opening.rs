@@ -2,6 +2,7 @@
 //! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
 
 use crate::helper::caller::Caller;
+use crate::helper::draft::Draft;
 use crate::helper::place::{Entry, Seen};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, open, openat};
@@ -45,6 +46,8 @@ pub(in crate::helper) enum Opened {
     Count(usize),
     /// This file, for these.
     File(OwnedFd, Heirs),
+    /// This file, which is judged when it is written.
+    Draft(OwnedFd, Heirs, Box<Draft>),
     /// It would have to be waited for.
     Later,
 }

@@ -10,7 +10,7 @@ use crate::denial::{Denial, Operation};
 use crate::git_index::Index;
 use crate::helper::deed::Deed;
 use crate::helper::place::{Entry, Seen};
-use crate::protect::{ORDERS, Repository};
+use crate::protect::{INNER, ORDERS, Repository};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, StatxFlags, fstat, open, statx};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -109,9 +109,14 @@ impl Judge<'_> {
             .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
     }
 
-    /// The same in a repository below the workspace that was there before the runtime. One that commands made is theirs.
+    /// The same in a repository below the workspace that was there before the runtime. In one that commands made since, and in
+    /// the repositories within it, they change what runs no program (`git_dirs`).
     pub(super) fn order_in_older_repository(&self, path: &Path) -> Option<String> {
         let Some(git_dir) = self.nested_order(path) else { return self.step_of_older_sequence(path) };
+        let first = path.strip_prefix(git_dir).ok().and_then(|rest| rest.iter().next());
+        if first.is_some_and(|first| INNER.iter().any(|inner| first.eq_ignore_ascii_case(inner))) {
+            return None;
+        }
         self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
     }
 
@@ -137,10 +142,10 @@ impl Judge<'_> {
     fn nested_order<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let git_dir = path.ancestors().find(|above| is_repository_name(above.file_name()))?;
         let rest = path.strip_prefix(git_dir).ok()?;
-        let is_order = rest.iter().next().is_none_or(|first| {
-            let inner = ["modules", "worktrees"];
-            ORDERS.iter().chain(&inner).any(|order| first.eq_ignore_ascii_case(order))
-        });
+        let is_order = rest
+            .iter()
+            .next()
+            .is_none_or(|first| ORDERS.iter().chain(&INNER).any(|order| first.eq_ignore_ascii_case(order)));
         let is_of_plan = self.order.repositories.iter().any(|repository| repository.git_dir == git_dir);
         (is_order && !is_of_plan).then_some(git_dir)
     }

@@ -1,0 +1,117 @@
+//! Files that a caller writes in place although only judged content may come there, such as a repository's configuration.
+//!
+//! Most programs replace a configuration by renaming, but `cp`, `tar` and some libraries open it and write. Nothing tells what is
+//! written to an open file, so the caller gets another file, a *draft* without a name. Whenever the supervisor is asked
+//! something, and when the draft is closed, its content is judged, and the file itself becomes a copy of it. A program that reads
+//! the file again at once, without asking for anything in between, may still find the content before.
+
+use super::caller::Caller;
+use super::deed::put_copy;
+use super::judge::judged_configuration;
+use super::place::{Entry, Seen};
+use crate::denial::Denial;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fchmod, fstat, open, openat, statat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, copy};
+use windlass_sys::lockdown::notice::Heirs;
+
+/// More than any command writes at a time.
+pub(super) const MOST_DRAFTS: usize = 64;
+
+/// An open that is answered with a draft.
+#[derive(Debug)]
+pub(super) struct DraftOpening {
+    pub(super) entry: Entry,
+    /// As the caller gave them.
+    pub(super) flags: OFlags,
+    pub(super) mode: Mode,
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(super) struct Draft {
+    content: OwnedFd,
+    entry: Entry,
+    caller: Caller,
+    /// The file in whose place the content goes. Once there is another, the draft counts no more.
+    replaced: (u64, u64),
+    judged: Option<Stamp>,
+}
+
+/// Size, mode, and time of the last change.
+type Stamp = (i64, u32, i64, i64);
+
+impl DraftOpening {
+    /// As the caller would open the file: it is made if need be, and what its mode forbids stays forbidden.
+    pub(super) fn perform(&self, caller: &Caller) -> Result<(OwnedFd, Heirs, Draft), Errno> {
+        let (file, content, about) = caller.act(|| self.open())?;
+        let heirs = if self.flags.contains(OFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+        let draft = Draft {
+            content,
+            entry: self.entry.clone(),
+            caller: *caller,
+            replaced: (about.st_dev, about.st_ino),
+            judged: None,
+        };
+        Ok((file, heirs, draft))
+    }
+
+    fn open(&self) -> Result<(OwnedFd, OwnedFd, Stat), Errno> {
+        const NAME: &str = ".windlass-draft";
+        let (directory, name) = (self.entry.directory.hold(), &self.entry.given);
+        let asked = self.flags & (OFlags::CREATE | OFlags::EXCL);
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let original = openat(directory, name, flags | asked, self.mode)?;
+        let about = fstat(&original)?;
+        // One that was left by a supervisor that was killed is nobody's any more.
+        let _ = unlinkat(directory, NAME, AtFlags::empty());
+        let owned = Mode::RUSR | Mode::WUSR;
+        let draft = openat(directory, NAME, flags | OFlags::CREATE | OFlags::EXCL, owned)?;
+        unlinkat(directory, NAME, AtFlags::empty())?;
+        let (mut original, mut draft) = (File::from(original), File::from(draft));
+        if !self.flags.contains(OFlags::TRUNC) {
+            let copied = copy(&mut original, &mut draft).and_then(|_| draft.seek(SeekFrom::Start(0)));
+            copied.map_err(|_| Errno::IO)?;
+        }
+        let link = Seen::of(draft.into()).map_err(|_| Errno::IO)?;
+        let given = self.flags - (OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW);
+        let file = open(link.link(), given | OFlags::CLOEXEC, Mode::empty())?;
+        let content = open(link.link(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        fchmod(&file, Mode::from_raw_mode(about.st_mode))?;
+        Ok((file, content, about))
+    }
+}
+
+impl Draft {
+    /// By this path the supervisor itself reaches the draft.
+    pub(super) fn link(&self) -> String {
+        format!("/proc/self/fd/{}", self.content.as_raw_fd())
+    }
+
+    /// Judges what was written since the last time, and lets it count or answers with why it must not.
+    pub(super) fn settle(&mut self) -> Option<Denial> {
+        let about = fstat(&self.content).ok()?;
+        let stamp = (about.st_size, about.st_mode, about.st_ctime, about.st_ctime_nsec as i64);
+        let is_there = statat(self.entry.directory.hold(), &self.entry.name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|now| (now.st_dev, now.st_ino) == self.replaced);
+        if self.judged == Some(stamp) || !is_there {
+            return None;
+        }
+        self.judged = Some(stamp);
+        let seen = Seen::of(self.content.try_clone().ok()?).ok()?;
+        match judged_configuration(&seen, &self.entry) {
+            Ok(bytes) => {
+                // A disk that is full leaves the file as it was.
+                let put = self.caller.act(|| put_copy(&self.entry, &seen, &bytes));
+                let now = statat(self.entry.directory.hold(), &self.entry.name, AtFlags::SYMLINK_NOFOLLOW);
+                if let (Ok(()), Ok(now)) = (put, now) {
+                    self.replaced = (now.st_dev, now.st_ino);
+                }
+                None
+            }
+            Err(denial) => Some(denial),
+        }
+    }
+}
