@@ -227,6 +227,21 @@ fn removing_a_worktree_is_reported_without_denials() {
     });
 }
 
+/// `cp` and shells write in place: what is harmless counts, and the rest is reported and does not appear. Making `between` has the
+/// supervisor judge what was written before it.
+#[test]
+fn a_configuration_that_is_written_in_place_is_judged_by_its_content() {
+    both("drafts", |scene, layers| {
+        let script = "git init -q a; printf '[x]\\ny = z\\n' >> a/.git/config; : > between; git -C a config x.y; \
+                      printf '[core]\\nfsmonitor = ./evil\\n' >> a/.git/config; : > between; \
+                      git -C a config core.fsmonitor || echo none";
+        let output = scene.confined("", &["--sandbox-layers", layers], script);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "z\nnone\n", "{layers}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("refused: write") && said.contains("core.fsmonitor"), "{layers}: {said}");
+    });
+}
+
 /// It cannot write where the one outside keeps its records.
 #[test]
 fn a_second_windlass_inside_has_a_state_directory_of_its_own() {
