@@ -387,6 +387,13 @@ fn add_refused_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
     for (number, user) in [(n::SETPRIORITY, 2), (n::IOPRIO_SET, 3)] {
         rules.push(Rule::when(number, [Test::Is { argument: 0, value: user }], Verdict::Fail(Errno::PERM)));
     }
+    for command in FILE_SYSTEM_COMMANDS {
+        rules.push(Rule::when(
+            n::IOCTL,
+            [Test::Is { argument: 1, value: command }],
+            Verdict::Fail(Errno::PERM),
+        ));
+    }
     // A process that cannot be looked into cannot be judged either.
     const DUMPABLE: u32 = 4;
     let hides = [Test::Is { argument: 0, value: DUMPABLE }, Test::Is { argument: 1, value: 0 }];
@@ -450,6 +457,19 @@ const ATTRIBUTES: [u32; 7] =
     [0x4008_6602, 0x401c_5820, 0x4008_7602, 0x4008_6604, 0x4080_6685, 0x800c_6613, 0x4008_941a];
 const SET_LEASE: u32 = 1024;
 const SET_DELEGATION: u32 = 1040;
+/// Commands of file systems that change a file or a volume which is only open for reading; a read-only mount would refuse them:
+/// removing, marking and choosing volumes of btrfs, attributes of FAT, and how ext4 stores a file.
+const FILE_SYSTEM_COMMANDS: [u32; 9] = [
+    0x5000_940f,
+    0x5000_943f,
+    0xc0c8_9425,
+    0xc0c0_9425,
+    0x4008_941a,
+    0x4008_9413,
+    0x4004_7211,
+    0x6609,
+    0x660c,
+];
 /// Making volumes within a volume of btrfs and bcachefs: directories whose names are in memory, and nobody would be asked.
 const SUBVOLUMES: [u32; 5] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418, 0x4020_bc10];
 

@@ -24,6 +24,7 @@ use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -254,6 +255,11 @@ fn lock(
 ) -> Result<(), Failure> {
     if let (Some(watcher), Some(mark)) = (watcher, order.mark) {
         mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
+    }
+    if !order.namespaces {
+        // The kernel writes a core dump into the working directory itself, and asks no supervisor.
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        setrlimit(Resource::Core, none).map_err(at(Stage::Privileges))?;
     }
     privilege::gain_nothing().map_err(at(Stage::Privileges))?;
     privilege::keep_only(privileges(order.world())).map_err(at(Stage::Privileges))?;

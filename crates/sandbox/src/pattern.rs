@@ -2,6 +2,8 @@
 //! either, `**` for any number of directories, and a backslash before a character that means itself. A pattern without any of
 //! these is a plain path. Names of files are bytes and need not be text.
 
+use crate::disk::Disk;
+use crate::way::Way;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,8 +15,8 @@ pub struct Pattern {
     text: String,
     /// The path, where it is one and no pattern. It may be no text.
     plain: Option<PathBuf>,
-    /// Links in the path were resolved when the rule was made, so one that is there now was put there since.
-    is_resolved: bool,
+    /// The directories of the links that were resolved when the rule was made. A link in the path was put there since.
+    resolved: Option<Vec<PathBuf>>,
 }
 
 /// One name of a pattern.
@@ -54,12 +56,12 @@ const LONGEST: usize = 4096;
 impl Pattern {
     /// A pattern as it was written. `~/` is the home directory.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), plain: None, is_resolved: false }
+        Self { text: text.into(), plain: None, resolved: None }
     }
 
     /// Exactly this path, whatever characters are in it.
     pub fn plain(path: &Path) -> Self {
-        Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), is_resolved: false }
+        Self { text: path.to_string_lossy().into_owned(), plain: Some(path.to_owned()), resolved: None }
     }
 
     /// The same place for good: where it is a path with something at it, links in the path are resolved now, and the rule has no
@@ -67,14 +69,18 @@ impl Pattern {
     #[must_use]
     pub fn resolved(self, workspace: &Path, home: Option<&Path>) -> Self {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
-        match path.and_then(|(path, _)| std::fs::canonicalize(path).ok()) {
-            Some(real) => Self { text: self.text, plain: Some(real), is_resolved: true },
+        let way = path.map(|(path, _)| Way::of(&path, &Disk::default())).filter(Way::leads_somewhere);
+        match way {
+            Some(way) => {
+                Self { resolved: Some(way.link_directories()), plain: Some(way.end), text: self.text }
+            }
             None => self,
         }
     }
 
-    pub(crate) fn is_resolved(&self) -> bool {
-        self.is_resolved
+    /// The directories of the links that were resolved when the rule was made, if they were.
+    pub(crate) fn resolved_links(&self) -> Option<&[PathBuf]> {
+        self.resolved.as_deref()
     }
 
     /// Whether it can match anything at all.

@@ -80,6 +80,11 @@ impl Way {
         self.passed.iter().filter_map(|passed| passed.parent()).any(by)
     }
 
+    /// The directories of the links that it goes through.
+    pub(crate) fn link_directories(&self) -> Vec<PathBuf> {
+        self.passed.iter().filter_map(|passed| passed.parent()).map(Path::to_owned).collect()
+    }
+
     /// What must neither come nor go, so that the path leads where it does: links, and what is missing.
     pub(crate) fn kept(&self, origin: &str) -> Vec<Unborn> {
         let kept = |directory: &Path, path: PathBuf| Unborn {

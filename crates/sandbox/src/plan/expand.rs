@@ -49,7 +49,7 @@ pub(super) fn add_rules(
             ));
             continue;
         }
-        if rule.place.is_resolved() && way.is_led(|_| true) {
+        if rule.place.resolved_links().is_some() && way.is_led(|_| true) {
             unborn.extend(way.kept(&origin));
             remarks.push(format!(
                 "`{}` has been replaced by a link, so the rule about it has no effect; remove the link",
@@ -78,8 +78,10 @@ pub(super) fn add_rules(
                 continue;
             }
             let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
-            if may_open && way.is_led(|_| true) {
-                found.push((way, Ruling::new("", rule.access, origin.clone())));
+            let links =
+                rule.place.resolved_links().map_or_else(|| way.link_directories(), <[PathBuf]>::to_vec);
+            if may_open && !links.is_empty() {
+                found.push(Found { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
                 continue;
             }
             unborn.extend(way.kept(&origin));
@@ -89,34 +91,38 @@ pub(super) fn add_rules(
             }
         }
     }
-    for (way, ruling) in found {
-        if ruling.access == Access::Write && is_anybodys(&way, rulings) {
-            remarks.push(format!(
-                "`{}` leads through a link that commands can make, so it makes nothing writable; name {} itself",
-                ruling.origin,
-                way.end.display()
-            ));
-        }
-        add_found(way, ruling, rulings, &mut unborn);
+    for found in found {
+        remarks.extend(found.add(rulings, &mut unborn));
     }
     Ok(Ruled { unborn, remarks })
 }
 
-/// Whether commands can make one of the links that a way goes through.
-fn is_anybodys(way: &Way, rulings: &Rulings) -> bool {
-    way.is_led(|directory| is_writable(rulings, directory))
+/// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make nothing
+/// writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
+struct Found {
+    way: Way,
+    /// Where the links are.
+    links: Vec<PathBuf>,
+    ruling: Ruling,
 }
 
-/// A place behind a link. Whoever works here can make such links, and they must open nothing: they make nothing writable,
-/// and nothing readable for being kept from writing. So it must be known by now what else was ruled.
-fn add_found(way: Way, ruling: Ruling, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) {
-    let is_anybodys = is_anybodys(&way, rulings);
-    if is_anybodys && ruling.access == Access::Write {
-        return;
-    }
-    unborn.extend(way.kept(&ruling.origin));
-    if way.leads_somewhere() && (!is_anybodys || is_writable(rulings, &way.end)) {
-        rulings.push(Ruling { path: way.end, ..ruling });
+impl Found {
+    /// Answers with why the rule has no effect, where a person named the place.
+    fn add(self, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) -> Option<String> {
+        let Self { way, links, ruling } = self;
+        let by_commands = links.iter().any(|directory| is_writable(rulings, directory));
+        if by_commands && ruling.access == Access::Write {
+            return Some(format!(
+                "`{}` leads through a link that commands can make, so it makes nothing writable; name {} instead",
+                ruling.origin,
+                way.end.display()
+            ));
+        }
+        unborn.extend(way.kept(&ruling.origin));
+        if way.leads_somewhere() && (!by_commands || is_writable(rulings, &way.end)) {
+            rulings.push(Ruling { path: way.end, ..ruling });
+        }
+        None
     }
 }
 
