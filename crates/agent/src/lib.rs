@@ -29,7 +29,7 @@ pub use crew::{ApprovalMode, Crew, Manners, Role, TeamLimits, Voice};
 pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
 pub use history::{Entry, Origin};
 pub use patching::run_patch_helper;
-pub use record::{RecordError, Thread, ThreadFacts, Threads};
+pub use record::{Holder, RecordError, Thread, ThreadFacts, Threads};
 pub use speaker::{Asked, Speaker, Speech, Spoken};
 pub use team::{Beginning, Status, Team};
 pub use thread::ThreadId;

@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -132,10 +132,14 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// Somebody else has it open.
-    #[error("thread {id} is being worked on by another program")]
+    #[error("thread {id} is being worked on by another program: {} is locked by {holder}", path.display())]
     Busy {
         /// The name.
         id: String,
+        /// Its file.
+        path: PathBuf,
+        /// The process that has locked it.
+        holder: Holder,
     },
     /// The disk says no.
     #[error("{}: {source}", path.display())]
@@ -238,6 +242,36 @@ impl Threads {
     }
 }
 
+/// The process that has locked a file, as far as the kernel tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder(Option<u32>);
+
+impl Holder {
+    /// Looks a lock up. The kernel lists each with the process that took it and the inode that it is on:
+    /// `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`.
+    fn of(file: &File) -> Self {
+        let listed = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+        let inode = file.metadata().map(|about| format!(":{}", about.ino())).unwrap_or_default();
+        let holder = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [_, "FLOCK", _, _, pid, on, ..] if on.ends_with(&inode) => pid.parse().ok(),
+                _ => None,
+            }
+        };
+        Self(listed.lines().find_map(holder))
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(pid) => write!(f, "process {pid}"),
+            None => f.write_str("a process that the kernel does not name"),
+        }
+    }
+}
+
 /// A thread's file, open for more.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -251,7 +285,10 @@ impl Record {
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         match rustix::fs::flock(&file, lock) {
             Ok(()) => Ok(Self { file, path }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(RecordError::Busy { id: id.to_owned() }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let holder = Holder::of(&file);
+                Err(RecordError::Busy { id: id.to_owned(), path, holder })
+            }
             Err(errno) => Err(RecordError::Io { path, source: errno.into() }),
         }
     }
@@ -441,7 +478,10 @@ mod tests {
     fn two_programs_do_not_write_one_thread() {
         let scratch = Scratch::new("record");
         let (threads, id, record) = begun(&scratch);
-        assert!(matches!(threads.resume(&id), Err(RecordError::Busy { .. })));
+        let error = threads.resume(&id).unwrap_err().to_string();
+        let file = threads.path(&id).display().to_string();
+        let holder = format!("{file} is locked by process {}", std::process::id());
+        assert!(error.ends_with(&holder), "{error}");
         drop(record);
         threads.resume(&id).unwrap();
         let other = ThreadId::new(SystemTime::now());

@@ -163,7 +163,7 @@ impl Store {
         created.map_err(|source| OpenStore::Create { path: root.to_path_buf(), source })?;
         let store = Self::reading(root, limits);
         let counter = store.counter_path();
-        ids::open_counter(&counter).map_err(|source| OpenStore::Write { path: counter, source })?;
+        ids::prepare(&counter).map_err(|source| OpenStore::Write { path: counter, source })?;
         Ok(store)
     }
 

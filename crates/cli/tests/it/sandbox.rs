@@ -9,6 +9,7 @@ mod attempts;
 mod confinement;
 mod exhaustion;
 mod later;
+mod locks;
 mod replaced;
 mod runtime;
 mod stage;

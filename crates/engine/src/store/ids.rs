@@ -1,21 +1,25 @@
 //! Ids that are never reused, however many processes claim them at once.
 //!
-//! One file holds the first unclaimed id and is changed under `flock`, which the kernel lets go when its holder dies. A
-//! process claims blocks that grow as it starts more sessions, so a single command wastes nothing and a busy server
-//! rarely touches the file. Ids of a block that were not used are lost, which is what "never reused" costs.
+//! The counter is a directory with one entry, whose name is the first unclaimed id. A process claims ids by renaming that entry:
+//! of several processes that try, exactly one succeeds. A lock would do the same, but every process that can read a file can lock
+//! it, a confined command too, and would then keep every Windlass of its user from starting anything.
+//!
+//! A process claims blocks that grow as it starts more sessions, so a single command wastes nothing and a busy server
+//! rarely touches the counter. Ids of a block that were not used are lost, which is what "never reused" costs.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, CWD, FlockOperation, RenameFlags, access, flock};
 use rustix::io::Errno;
 
-use super::FILE_MODE;
 use super::files::{OwnFile, own_files};
 use super::ledger;
+use super::{DIRECTORY_MODE, FILE_MODE};
 use crate::SessionId;
 
 /// The counter's name in the state directory.
@@ -25,8 +29,11 @@ pub(super) const COUNTER: &str = "next";
 const FIRST: u64 = 1001;
 const LARGEST_BLOCK: u64 = 64;
 
-/// A padded number and a newline: always the same length, so a new number leaves nothing of the old one.
-const COUNTER_LEN: usize = 21;
+/// Each failed try is a claim of another process that succeeded.
+const MOST_TRIES: usize = 10_000;
+
+/// Longer than any number in a file.
+const LONGEST: u64 = 64;
 
 /// Claimed ids that are still to be given out: blocks of 1, 1, 2, 4 and so on.
 #[derive(Debug, Default)]
@@ -84,45 +91,124 @@ impl Block {
     }
 }
 
-/// Opens the counter, empty if it is new.
-pub(super) fn open_counter(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(path)
+/// Makes sure that ids can be claimed: the counter is there, and this process may change it.
+pub(super) fn prepare(counter: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(DIRECTORY_MODE).create(counter) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok(access(counter, Access::WRITE_OK).map_err(io::Error::from)?)
+        }
+        made => made,
+    }
 }
 
-/// Takes `size` ids; the lock ends with the file.
+/// Takes `size` ids.
 fn claim(counter: &Path, root: &Path, size: u64) -> io::Result<u64> {
-    let file = open_counter(counter)?;
-    lock(&file)?;
-    let first = match read(&file)? {
-        Some(next) => next,
-        None => first_unused(root)?,
-    };
-    file.write_all_at(format!("{:020}\n", first + size).as_bytes(), 0)?;
-    Ok(first)
-}
-
-fn lock(file: &File) -> io::Result<()> {
-    loop {
-        match flock(file, FlockOperation::LockExclusive) {
-            Err(Errno::INTR) => {}
-            other => return other.map_err(io::Error::from),
+    for _ in 0..MOST_TRIES {
+        let Some(next) = read(counter)? else {
+            begin(counter, root)?;
+            continue;
+        };
+        match fs::rename(counter.join(next.to_string()), counter.join((next + size).to_string())) {
+            Ok(()) => return Ok(next),
+            // Another process claimed these ids first.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "other processes claim ids all the time"))
 }
 
-/// The number in the counter; `None` if it is new or damaged.
-fn read(file: &File) -> io::Result<Option<u64>> {
-    let mut text = [0; COUNTER_LEN];
-    match file.read_exact_at(&mut text, 0) {
-        Ok(()) => Ok(number(&text)),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
+/// The number in the counter; `None` if it is new, damaged, or the file of an older Windlass. A reader can miss the entry while
+/// another process renames it; that is found out in [`begin`].
+fn read(counter: &Path) -> io::Result<Option<u64>> {
+    let entries = match fs::read_dir(counter) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut newest = None;
+    for entry in entries {
+        newest = newest.max(entry?.file_name().to_str().and_then(number));
+    }
+    Ok(newest)
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|next| (FIRST..=u64::MAX - LARGEST_BLOCK).contains(next))
+}
+
+/// Puts a new counter in place. A directory is renamed over another one only where that is empty, so of two processes that
+/// begin at once one fails, and a counter that is in use stays.
+fn begin(counter: &Path, root: &Path) -> io::Result<()> {
+    let older = OlderCounter::take(counter)?;
+    let used = older.as_ref().and_then(OlderCounter::number);
+    let first = used.max(Some(first_unused(root)?)).unwrap_or(FIRST);
+    if older.is_none() {
+        remove_damaged(counter)?;
+    }
+    // Process ids are not unique: state directories are shared between containers.
+    let unique = RandomState::new().build_hasher().finish();
+    let new = root.join(format!("{COUNTER}.{unique:016x}"));
+    DirBuilder::new().mode(DIRECTORY_MODE).create(&new)?;
+    let mut entry = OpenOptions::new();
+    entry.write(true).create_new(true).mode(FILE_MODE).open(new.join(first.to_string()))?;
+    let put = match &older {
+        Some(_) => rustix::fs::renameat_with(CWD, &new, CWD, counter, RenameFlags::EXCHANGE),
+        None => rustix::fs::rename(&new, counter),
+    };
+    // Either the new counter, or the older one that it replaced.
+    let _ = fs::remove_dir_all(&new).or_else(|_| fs::remove_file(&new));
+    match put {
+        Ok(()) => Ok(()),
+        // There is a counter by now.
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 
-fn number(text: &[u8; COUNTER_LEN]) -> Option<u64> {
-    let digits = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
-    digits.parse().ok().filter(|next| *next >= FIRST)
+/// Entries that are no numbers would keep the counter from being replaced for ever.
+fn remove_damaged(counter: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(counter) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_str().and_then(number).is_none() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The counter of an older Windlass: a file with a number in it, which is changed under `flock`. Only the process that holds
+/// its lock replaces it.
+struct OlderCounter(File);
+
+impl OlderCounter {
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        match fs::symlink_metadata(path) {
+            Ok(about) if about.is_file() => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return Ok(None),
+        }
+        let file = File::open(path)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let busy = "another process keeps it locked; `fuser` names that process";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, busy));
+        }
+        // It may have been replaced before it was locked.
+        let is_in_place = fs::symlink_metadata(path)?.ino() == file.metadata()?.ino();
+        Ok(is_in_place.then_some(Self(file)))
+    }
+
+    fn number(&self) -> Option<u64> {
+        let mut text = String::new();
+        (&self.0).take(LONGEST).read_to_string(&mut text).ok()?;
+        number(text.strip_suffix('\n')?)
+    }
 }
 
 /// Where to begin without a counter: after every session that left a file.

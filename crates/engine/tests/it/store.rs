@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs::{self, File, FileTimes, OpenOptions};
+use std::fs::{self, File, FileTimes};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
@@ -418,12 +418,47 @@ fn a_lost_or_damaged_counter_does_not_bring_ids_back() {
     let store = open(&scratch);
     store.begin(&start(SessionId::new(1500))).unwrap();
     fs::write(scratch.path().join("1600-0000000000000000.out"), "x").unwrap();
-    for damage in ["", "garbage", "00000000000000000000\n", "99999999999999999999\n"] {
-        fs::write(scratch.path().join("next"), damage).unwrap();
-        assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1601), "{damage}");
+    let counter = scratch.path().join("next");
+    for damage in [&[][..], &["garbage"], &["0"], &["99999999999999999999", "1000"]] {
+        fs::remove_dir_all(&counter).unwrap();
+        fs::create_dir(&counter).unwrap();
+        damage.iter().for_each(|name| fs::write(counter.join(name), "").unwrap());
+        assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1601), "{damage:?}");
     }
-    fs::remove_file(scratch.path().join("next")).unwrap();
+    fs::remove_dir_all(&counter).unwrap();
     assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1601));
+}
+
+#[test]
+fn the_counter_of_an_older_windlass_goes_on() {
+    let scratch = Scratch::new("engine");
+    let counter = scratch.path().join("next");
+    for (older, expected) in
+        [("00000000000000002000\n", 2000), ("", 1001), ("garbage", 1001), ("99999999999999999999\n", 1001)]
+    {
+        fs::write(&counter, older).unwrap();
+        let store = open(&scratch);
+        assert_eq!(store.claim_id().unwrap(), SessionId::new(expected), "{older:?}");
+        assert_eq!(store.claim_id().unwrap(), SessionId::new(expected + 1), "{older:?}");
+        assert_eq!(scratch.names(), ["next"]);
+        fs::remove_dir_all(&counter).unwrap();
+    }
+}
+
+/// Every process that can read a file can lock it.
+#[test]
+fn a_lock_on_any_file_of_the_state_directory_keeps_no_id_back() {
+    let scratch = Scratch::new("engine");
+    open(&scratch).claim_id().unwrap();
+    let counter = scratch.path().join("next");
+    let entry = fs::read_dir(&counter).unwrap().next().unwrap().unwrap().path();
+    let held = [scratch.path().to_owned(), counter, entry].map(|path| {
+        let file = File::open(path).unwrap();
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        file
+    });
+    assert_eq!(open(&scratch).claim_id().unwrap(), SessionId::new(1002));
+    drop(held);
 }
 
 // ---- pruning ----
@@ -491,7 +526,7 @@ fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
     }
     assert_eq!(store.prune(|_| false).unwrap().strays, 0);
     for name in scratch.names() {
-        let file = OpenOptions::new().write(true).open(scratch.path().join(name)).unwrap();
+        let file = File::open(scratch.path().join(name)).unwrap();
         let two_hours_ago = SystemTime::now() - Duration::from_secs(7200);
         file.set_times(FileTimes::new().set_modified(two_hours_ago)).unwrap();
     }
@@ -523,7 +558,8 @@ fn the_directory_and_its_files_belong_to_their_owner_alone() {
     finished(&store, 1001);
     store.claim_id().unwrap();
     for entry in fs::read_dir(&root).unwrap() {
-        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
 }
 
