@@ -55,6 +55,8 @@ pub struct Skill {
     pub path: PathBuf,
     /// Whether it came from the project.
     pub scope: SkillScope,
+    /// The directory that its file must lie in, whatever links lead to it: the project's root. The user's links go anywhere.
+    within: Option<PathBuf>,
 }
 
 /// Whose skill it is.
@@ -84,9 +86,11 @@ pub fn find(places: &Places, project: &Project) -> Skills {
     let mut search = Search::default();
     if project.is_trusted() {
         for directory in project.existing(SKILLS).iter().rev() {
+            search.within = Some(project.root.clone());
             search.place(directory, SkillScope::Project);
         }
     }
+    search.within = None;
     for directory in user_places(places) {
         search.place(&directory, SkillScope::User);
     }
@@ -148,7 +152,11 @@ impl Skill {
     /// The message that brings the whole skill into the conversation.
     pub fn inject(&self) -> Result<String, SkillFault> {
         let fault = |message: String| SkillFault { path: self.path.clone(), line: None, message };
-        let text = small_file::text(&self.path, LARGEST_BODY).map_err(|error| fault(error.to_string()))?;
+        let text = match &self.within {
+            Some(root) => small_file::text_below(root, &self.path, LARGEST_BODY),
+            None => small_file::text(&self.path, LARGEST_BODY),
+        };
+        let text = text.map_err(|error| fault(error.to_string()))?;
         let text = text.ok_or_else(|| fault("the file is gone".to_owned()))?;
         let body = front_matter::body(&text).trim();
         let (name, path) = (escape(&self.name), escape(&self.path.to_string_lossy()));
@@ -175,6 +183,8 @@ struct Search {
     found: Skills,
     names: BTreeMap<String, PathBuf>,
     folders: usize,
+    /// Where the files of the present place must lie.
+    within: Option<PathBuf>,
 }
 
 impl Search {
@@ -207,10 +217,16 @@ impl Search {
     }
 
     fn skill(&mut self, path: PathBuf, scope: SkillScope) {
-        match front(&path) {
+        match front(&path, self.within.as_deref()) {
             Err(fault) => self.found.faults.push(fault),
             Ok(FrontMatter { name, description }) => {
-                let skill = Skill { name: name.clone(), description, path: path.clone(), scope };
+                let skill = Skill {
+                    name: name.clone(),
+                    description,
+                    path: path.clone(),
+                    scope,
+                    within: self.within.clone(),
+                };
                 match self.names.insert(name.clone(), path) {
                     None => self.found.skills.push(skill),
                     Some(first) => {
@@ -223,10 +239,13 @@ impl Search {
     }
 }
 
-fn front(path: &Path) -> Result<FrontMatter, SkillFault> {
+fn front(path: &Path, within: Option<&Path>) -> Result<FrontMatter, SkillFault> {
     let fault = |line, message| SkillFault { path: path.to_owned(), line, message };
-    let beginning =
-        small_file::beginning(path, LARGEST_FRONT).map_err(|error| fault(None, error.to_string()))?;
+    let beginning = match within {
+        Some(root) => small_file::beginning_below(root, path, LARGEST_FRONT),
+        None => small_file::beginning(path, LARGEST_FRONT),
+    };
+    let beginning = beginning.map_err(|error| fault(None, error.to_string()))?;
     let bytes = beginning.map(|beginning| beginning.bytes).unwrap_or_default();
     // The body may be cut in the middle of a letter; the front matter before it is not.
     let text = match std::str::from_utf8(&bytes) {

@@ -51,12 +51,20 @@ fn read(file: File, most: usize) -> io::Result<Beginning> {
 
 /// A whole text of at most `most` bytes; `None` if there is no such file.
 pub(crate) fn text(path: &Path, most: usize) -> io::Result<Option<String>> {
-    let Some(beginning) = beginning(path, most)? else { return Ok(None) };
+    beginning(path, most)?.map(|beginning| whole(beginning, most)).transpose()
+}
+
+/// The same of a file that lies below this directory, whatever links lead to it.
+pub(crate) fn text_below(root: &Path, path: &Path, most: usize) -> io::Result<Option<String>> {
+    beginning_below(root, path, most)?.map(|beginning| whole(beginning, most)).transpose()
+}
+
+fn whole(beginning: Beginning, most: usize) -> io::Result<String> {
     let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
     if beginning.cut {
         return Err(refused(format!("it has more than {most} bytes")));
     }
-    String::from_utf8(beginning.bytes).map(Some).map_err(|_| refused("it is not UTF-8".to_owned()))
+    String::from_utf8(beginning.bytes).map_err(|_| refused("it is not UTF-8".to_owned()))
 }
 
 /// Whether nothing is there: neither the file nor, perhaps, the directory.

@@ -110,3 +110,31 @@ fn links_in_a_circle_end() {
     let skills = found(&world);
     assert_eq!(names(&skills), ["b"]);
 }
+
+/// A repository could otherwise have any file of the user's sent to the model.
+#[test]
+fn a_skill_of_a_project_that_is_a_link_out_of_it_does_not_count() {
+    let world = World::new("outside");
+    world.trust();
+    skill(&world, "elsewhere/folder", "folder", "x");
+    skill(&world, "project/.agents/skills/own", "own", "x");
+    let skills = world.folder("project/.agents/skills");
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(world.root().join(target), skills.join(name)).unwrap();
+    };
+    link("elsewhere/folder", "folder");
+    world.folder("project/.agents/skills/file");
+    link("elsewhere/folder/SKILL.md", "file/SKILL.md");
+    // One that stays in the project counts, and one that leaves it later is not read.
+    world.folder("project/.agents/skills/late");
+    skill(&world, "project/docs/late", "late", "x");
+    link("project/docs/late/SKILL.md", "late/SKILL.md");
+    let found = found(&world);
+    assert_eq!(names(&found), ["late", "own"]);
+    assert_eq!(found.faults.len(), 2, "{:?}", found.faults);
+    assert!(found.faults.iter().all(|fault| fault.message.contains("link out of the project")));
+    std::fs::remove_file(skills.join("late/SKILL.md")).unwrap();
+    link("elsewhere/folder/SKILL.md", "late/SKILL.md");
+    let error = found.get("late").unwrap().inject().unwrap_err().to_string();
+    assert!(error.contains("link out of the project"), "{error}");
+}
