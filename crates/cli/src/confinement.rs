@@ -16,13 +16,24 @@ use crate::commands::confine;
 use crate::config::{Config, STATE_DIRECTORY};
 use crate::failure::Usage;
 
+/// Said where the kernel does not list unix sockets.
+pub(crate) const NO_UNIX_SOCKETS: &str =
+    "confined commands connect to none: this kernel does not tell whose a socket is (no unix_diag)";
+
 /// What an engine needs for confined commands; nothing is done before the first.
 pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
+    grounds_with(layers, config, Vec::new())
+}
+
+/// The same, where further files are run outside of the sandbox.
+pub(crate) fn grounds_with(layers: LayersName, config: &Config, programs: Vec<PathBuf>) -> Arc<Grounds> {
     let means = match layers {
         LayersName::All => Means::All,
         LayersName::Landlock => Means::LandlockAlone,
     };
-    Arc::new(Grounds::new(confine::program(), means, own_files(config)))
+    let mut own_files = own_files(config);
+    own_files.configuration.extend(programs);
+    Arc::new(Grounds::new(confine::program(), means, own_files))
 }
 
 /// What this program, and the shells of whoever runs it, obey.

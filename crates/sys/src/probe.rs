@@ -1,5 +1,7 @@
 //! What the kernel offers, where only a system call of its own can tell.
 
+use crate::lockdown::unix_sockets::UnixSockets;
+
 /// The version of Landlock's interface, if the kernel has Landlock and it is switched on.
 pub fn landlock_version() -> Option<u32> {
     const VERSION: libc::c_uint = 1;
@@ -8,6 +10,11 @@ pub fn landlock_version() -> Option<u32> {
     let answer =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION) };
     u32::try_from(answer).ok()
+}
+
+/// Whether the kernel lists unix sockets (`CONFIG_UNIX_DIAG`).
+pub fn lists_unix_sockets() -> bool {
+    UnixSockets::of_this_namespace().and_then(|sockets| sockets.list()).is_ok()
 }
 
 /// Whether the kernel filters system calls.

@@ -12,6 +12,7 @@ mod notify;
 mod outcome;
 mod passphrase;
 mod portable;
+mod programs;
 mod proxies;
 mod settings;
 mod terminal;

@@ -24,7 +24,13 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             let grounds = confinement::grounds(words.sandbox_layers, config);
             let surroundings = confinement::surroundings(directory, config);
             let plan = plan_for(&confined, &surroundings, &grounds)?;
-            Explanation(&plan).to_string()
+            let unlisted = !windlass_sys::probe::lists_unix_sockets();
+            let but = if unlisted {
+                format!("but       unix sockets: {}\n", confinement::NO_UNIX_SOCKETS)
+            } else {
+                String::new()
+            };
+            format!("{}{but}", Explanation(&plan))
         }
         open => format!(
             "policy    {}\nnothing is enforced: the command may do all that its user may\n",

@@ -46,7 +46,7 @@ impl Workshop {
         let settings = &configured.loaded.settings;
         context::tell_left_out(configured);
         let (model, client) = model::client(settings, config)?;
-        let engine = tools::engine(config, options.sandbox_layers)?;
+        let engine = tools::engine(configured, config, options.sandbox_layers)?;
         let surroundings =
             Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
         let foreign = foreign(surroundings, tools::servers(configured, config)).await?;

@@ -18,6 +18,7 @@ use windlass_tools::{
 
 use super::certificates;
 use super::context::Configured;
+use super::programs;
 use super::proxies::Proxies;
 use super::web::Web;
 use crate::args::LayersName;
@@ -30,13 +31,13 @@ use crate::{confinement, rules_files};
 const GRACE: Duration = Duration::from_millis(200);
 
 /// The engine that all agents of a team share.
-pub(super) fn engine(config: &Config, layers: LayersName) -> Result<Engine> {
+pub(super) fn engine(configured: &Configured, config: &Config, layers: LayersName) -> Result<Engine> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     Ok(Engine::new(EngineOptions {
         store,
         guard: Guard::Program(guardian::program),
-        grounds: Some(confinement::grounds(layers, config)),
+        grounds: Some(confinement::grounds_with(layers, config, programs::of(configured, config))),
         ahead: Ahead::OneHelper,
         patience: Patience { grace: GRACE, ..Patience::default() },
         ..EngineOptions::default()

@@ -11,7 +11,14 @@ use crate::config::Config;
 use crate::confinement;
 
 pub(super) fn checks(config: &Config) -> Vec<Check> {
-    vec![sandbox(config), user_namespaces(), landlock(), seccomp(), cgroup()]
+    vec![
+        sandbox(config),
+        user_namespaces(),
+        landlock(),
+        seccomp(),
+        unix_sockets(probe::lists_unix_sockets()),
+        cgroup(),
+    ]
 }
 
 /// What a confined command would be kept by.
@@ -69,6 +76,16 @@ fn landlock() -> Check {
     }
 }
 
+/// Without the list the supervisor cannot tell whose a socket is, and refuses them all.
+fn unix_sockets(are_listed: bool) -> Check {
+    const NAME: &str = "unix sockets";
+    match are_listed {
+        true => Check::ok(NAME, "confined commands connect to those of their own runtime"),
+        false => Check::note(NAME, confinement::NO_UNIX_SOCKETS)
+            .advise("load the module unix_diag, or use a kernel with CONFIG_UNIX_DIAG"),
+    }
+}
+
 fn seccomp() -> Check {
     match kernel_file("/proc/sys/kernel/seccomp/actions_avail") {
         Some(actions) if actions.contains("user_notif") => {
@@ -109,4 +126,16 @@ fn cgroup_mount() -> Option<PathBuf> {
     let mounts = kernel_file("/proc/self/mountinfo")?;
     let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
     line.split(' ').nth(4).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_lists_no_unix_sockets_is_said() {
+        let said = format!("{:?}", unix_sockets(false));
+        assert!(said.contains("connect to none") && said.contains("unix_diag"), "{said}");
+        assert!(!format!("{:?}", unix_sockets(true)).contains("connect to none"));
+    }
 }

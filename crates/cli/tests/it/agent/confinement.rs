@@ -30,6 +30,23 @@ fn a_write_beyond_the_project_is_denied_and_the_model_is_told() {
     }
 }
 
+/// It would run outside of the sandbox at the next start.
+#[test]
+fn the_program_of_an_mcp_server_in_the_project_cannot_be_written() {
+    let replace = "echo evil > tools/server.py; echo evil > e; mv e tools/server.py; rm -f tools/server.py; \
+                   mv tools old; echo evil > tools/start; echo data > tools/data";
+    let mut stage = Stage::playing(vec![always(exec(replace)), always(say("tried"))])
+        .with("mcp_servers.own.command = \"tools/start\"")
+        .with("mcp_servers.own.args = [\"tools/server.py\", \"tools/data\"]");
+    stage.write("work/tools/server.py", "the user's\n");
+    stage.write("work/tools/data", "");
+    stage.run(&["go"]).well();
+    assert_eq!(stage.read("work/tools/server.py"), "the user's\n");
+    assert_eq!(stage.read("work/tools/data"), "data\n");
+    assert!(!stage.work().join("tools/start").exists());
+    stage.finish();
+}
+
 #[test]
 fn nothing_at_all_is_written_where_everything_is_only_to_be_read() {
     let mut stage = Stage::playing(vec![

@@ -1,0 +1,85 @@
+//! Programs that the agent starts outside of the sandbox: MCP servers and `notify`. One that lies in the workspace could be
+//! rewritten by a command and would run unconfined at the next start, so commands cannot write it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use windlass_settings::McpTransport;
+
+use super::context::Configured;
+use crate::config::Config;
+
+/// Extensions of files that an interpreter runs.
+const SCRIPTS: [&str; 14] =
+    ["cjs", "cts", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx"];
+
+/// The files of all of them, as far as the settings name them.
+pub(super) fn of(configured: &Configured, config: &Config) -> Vec<PathBuf> {
+    let settings = &configured.loaded.settings;
+    let search = config.variable("PATH").unwrap_or_default();
+    let mut found = named(&settings.notify, &configured.directory, search);
+    for server in settings.mcp_servers.values().filter(|server| server.enabled) {
+        if let McpTransport::Stdio { command, args, cwd, .. } = &server.transport {
+            let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
+            let directory =
+                cwd.as_ref().map_or(configured.directory.clone(), |cwd| configured.directory.join(cwd));
+            found.extend(named(&words, &directory, search));
+        }
+    }
+    found
+}
+
+/// The program of a command line, and the scripts among its arguments. Other arguments are data, which commands may write.
+fn named(words: &[String], directory: &Path, search: &OsStr) -> Vec<PathBuf> {
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let program = match program.contains('/') {
+        true => Some(directory.join(program)),
+        // A relative directory of the search path begins where the server runs.
+        false => std::env::split_paths(search)
+            .map(|path| directory.join(path).join(program))
+            .find(|it| it.is_file()),
+    };
+    let scripts = arguments.iter().map(|argument| directory.join(argument)).filter(|path| is_script(path));
+    program.into_iter().chain(scripts).collect()
+}
+
+fn is_script(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let is_called_one = path.extension().and_then(OsStr::to_str).is_some_and(|it| SCRIPTS.contains(&it));
+    is_called_one || begins_as_script(path)
+}
+
+fn begins_as_script(path: &Path) -> bool {
+    let mut beginning = [0; 2];
+    File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok() && beginning == *b"#!"
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_testkit::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn programs_and_scripts_are_found_and_data_is_not() {
+        let scratch = Scratch::new("programs");
+        let root = scratch.path();
+        std::fs::create_dir(root.join("bin")).unwrap();
+        for (name, text) in [("bin/tool", ""), ("server.py", ""), ("run", "#!/bin/sh\n"), ("data.db", "x")] {
+            std::fs::write(root.join(name), text).unwrap();
+        }
+        let check = |words: &[&str], expected: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            let found = named(&words, root, OsStr::new("bin:/nowhere"));
+            assert_eq!(found, expected.iter().map(|name| root.join(name)).collect::<Vec<_>>(), "{words:?}");
+        };
+        check(&["./server", "x"], &["./server"]);
+        check(&["tool", "server.py", "run", "data.db", ".", "--flag"], &["bin/tool", "server.py", "run"]);
+        check(&["missing"], &[]);
+        check(&[], &[]);
+    }
+}
