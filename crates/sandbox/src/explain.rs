@@ -1,5 +1,6 @@
 //! A plan in words, for people who want to know what would be enforced before they rely on it.
 
+use crate::obeyed_names::OBEYED_ANYWHERE;
 use crate::plan::{Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use std::fmt;
@@ -44,6 +45,15 @@ impl fmt::Display for Explanation<'_> {
         }
         for unborn in &plan.unborn {
             line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
+        }
+        if plan.has(Layer::Supervisor) && plan.rulings.iter().any(|ruling| ruling.access == Access::Write) {
+            let names = OBEYED_ANYWHERE.join(", ");
+            line(
+                "unchanged",
+                &format!(
+                    "{names}  [at the top of writable places and in directories that were there before; supervisor]"
+                ),
+            )?;
         }
         for socket in &plan.sockets {
             line("hidden", &format!("{}  [a socket of others; namespaces]", socket.display()))?;

@@ -12,6 +12,7 @@ mod git_index;
 mod ground;
 pub mod helper;
 mod machine;
+mod obeyed_names;
 mod order;
 mod pattern;
 mod plan;

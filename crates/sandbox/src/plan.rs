@@ -231,6 +231,9 @@ pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ru
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
 
+/// The origin of rulings about temporary directories.
+pub(crate) const TEMPORARY: &str = "workspace-write: the temporary directory";
+
 fn add_writable_places(
     confined: &Confined,
     surroundings: &Surroundings,
@@ -254,10 +257,10 @@ fn add_writable_places(
         }
     };
     if confined.temporary.common {
-        add(Path::new("/tmp"), "workspace-write: the temporary directory");
+        add(Path::new("/tmp"), TEMPORARY);
     }
     if let Some(own) = surroundings.temporary.as_deref().filter(|_| confined.temporary.own) {
-        add(own, "workspace-write: the temporary directory");
+        add(own, TEMPORARY);
     }
     add(&surroundings.workspace, "workspace-write: the workspace");
     let workspace = Way::of(&surroundings.workspace, files).end;

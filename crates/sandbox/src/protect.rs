@@ -5,7 +5,8 @@
 use crate::files::{Files, Kind};
 use crate::git_config;
 use crate::ground::OwnFiles;
-use crate::plan::{Ruling, Rulings, Surroundings, ruling_at};
+use crate::obeyed_names::{OBEYED_IN_HOME, ObeyedName};
+use crate::plan::{Ruling, Rulings, Surroundings, TEMPORARY, ruling_at};
 use crate::policy::Access;
 use crate::way::Way;
 use std::collections::HashMap;
@@ -91,11 +92,15 @@ pub(crate) fn add_own_files(
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Vec<Unborn> {
-    const ORIGIN: &str = "windlass and your shells obey it";
+    const ORIGIN: &str = "windlass or other programs of yours obey it";
     let OwnFiles { program, configuration, startup, .. } = &surroundings.own_files;
     let mut ways: Vec<Way> = configuration.iter().map(|path| Way::of(path, files)).collect();
     for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
         ways.extend(OwnFiles::STARTUP.map(|name| Way::to(name, &directory.end, files)));
+        // Elsewhere a command reaches none of these, unless a link leads into its workspace: that file is then its work.
+        if rulings.access_at(&directory.end) == Some(Access::Write) {
+            ways.extend(OBEYED_IN_HOME.map(|name| Way::of(&directory.end.join(name), files)));
+        }
     }
     // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
     let workspace = Way::of(&surroundings.workspace, files).end;
@@ -125,7 +130,23 @@ pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> 
     let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
     let below = path.strip_prefix(&ruling.path).ok()?;
     let is_ours = |name: &OsStr| name.eq_ignore_ascii_case(CONFIGURATION);
-    below.iter().any(is_ours).then(|| format!("protected: {CONFIGURATION} at any depth"))
+    if below.iter().any(is_ours) {
+        return Some(format!("protected: {CONFIGURATION} at any depth"));
+    }
+    // Commands that find their home unwritable often take the temporary directory for one.
+    let is_place = |found: &ObeyedName| found.directory == ruling.path && ruling.origin != TEMPORARY;
+    ObeyedName::in_path(path, &ruling.path).filter(is_place).map(|found| obeyed(found.name))
+}
+
+/// The directory in which a path in a writable place has a name that other programs obey there.
+pub(crate) fn obeyed_by_name(rulings: &[Ruling], path: &Path) -> Option<ObeyedName> {
+    let ruling = ruling_at(rulings, path).filter(|ruling| ruling.access == Access::Write)?;
+    ObeyedName::in_path(path, &ruling.path).filter(|found| found.directory != ruling.path)
+}
+
+/// Why a path with such a name stays as it is.
+pub(crate) fn obeyed(name: &str) -> String {
+    format!("protected: programs of yours obey {name}")
 }
 
 /// A directory that may be made, and will be writable then: what is protected in it must not come with it.

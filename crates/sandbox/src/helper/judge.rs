@@ -216,7 +216,7 @@ impl Judge<'_> {
             Operation::Rename => self.sealed_in_place(path).is_some(),
             _ => self.sealed(path).is_some(),
         };
-        (is_sealed || self.order_in_older_repository(path).is_some()).then(|| self.refused(operation, path))
+        (is_sealed || self.obeyed_in_older(path).is_some()).then(|| self.refused(operation, path))
     }
 
     /// Why a path in a writable place must stay as it is, although no ruling is about it.
@@ -246,7 +246,7 @@ impl Judge<'_> {
     /// Why nothing changes in a directory.
     fn kept_entry(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
         let directory = &entry.directory;
-        // What git obeys in a repository below the workspace may go, with the repository.
+        // What is obeyed in a repository or directory below the workspace may go, with all that is around it.
         let is_kept = match operation {
             Operation::Remove => self.is_kept_for_good(directory),
             _ => self.is_kept(directory),
@@ -284,7 +284,7 @@ impl Judge<'_> {
             return Some(Answer::Fail(Errno::BUSY));
         }
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path && self.stays(ruling));
-        let is_moved = operation == Operation::Rename && self.order_in_older_repository(&path).is_some();
+        let is_moved = operation == Operation::Rename && self.obeyed_in_older(&path).is_some();
         if fixed || is_moved || self.sealed_in_place(&path).is_some() {
             Some(self.refused(operation, &path))
         } else {
@@ -382,14 +382,14 @@ impl Judge<'_> {
         !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
     }
 
-    /// The same, and what git obeys in repositories that were there before the runtime.
+    /// The same, and what other programs obey in repositories and directories that were there before the runtime.
     fn is_kept(&self, seen: &Seen) -> bool {
         self.is_kept_for_good(seen) || self.is_obeyed(seen)
     }
 
-    /// Whether something must stay as it is because windlass or git obeys it.
+    /// Whether something must stay as it is because windlass, git or another program of the user obeys it.
     fn is_obeyed(&self, seen: &Seen) -> bool {
-        let is_sealed = |path| self.sealed(path).or_else(|| self.order_in_older_repository(path)).is_some();
+        let is_sealed = |path| self.sealed(path).or_else(|| self.obeyed_in_older(path)).is_some();
         seen.path.is_absolute() && !is_git_dir(seen) && is_sealed(&seen.path)
     }
 
@@ -401,7 +401,7 @@ impl Judge<'_> {
 
     fn refused(&self, operation: Operation, path: &Path) -> Answer {
         let ruling = self.ruling_at(path);
-        let sealed = self.sealed(path).or_else(|| self.order_in_older_repository(path));
+        let sealed = self.sealed(path).or_else(|| self.obeyed_in_older(path));
         let rule = sealed.or_else(|| ruling.map(|ruling| ruling.origin.clone()));
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();

@@ -202,9 +202,16 @@ fn a_writable_place_that_is_missing_is_left_out_with_a_remark() {
 
 #[test]
 fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
-    let lines = ["/w/", "/h/.bashrc", "/h/.profile -> /h/dot/profile", "/h/dot/profile", "/h/bin/windlass"];
+    let lines = [
+        "/w/",
+        "/h/.bashrc",
+        "/h/.profile -> /h/dot/profile",
+        "/h/dot/profile",
+        "/h/tools/windlass",
+        "/h/bin/x",
+    ];
     let own_files = OwnFiles {
-        program: Some("/h/bin/windlass".into()),
+        program: Some("/h/tools/windlass".into()),
         configuration: vec!["/h/.config/windlass".into()],
         startup: vec!["/h".into()],
         state_inside: None,
@@ -212,16 +219,18 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
     let surroundings = Surroundings { own_files, ..surroundings() };
     let home = write().with(Pattern::new("/h"), Write);
     let made = plan(&home, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
-    let kept = ["/h/.bashrc", "/h/dot/profile", "/h/bin/windlass"];
+    let kept = ["/h/.bashrc", "/h/dot/profile", "/h/tools/windlass", "/h/bin/x"];
     check(&made, &kept.map(|path| (path, Read)));
-    check(&made, &[("/h/bin/other", Write)]);
-    for path in ["/h/.profile", "/h/.bash_profile", "/h/.zshenv", "/h/.config/windlass"] {
+    check(&made, &[("/h/tools/other", Write)]);
+    for path in
+        ["/h/.profile", "/h/.bash_profile", "/h/.zshenv", "/h/.config/windlass", "/h/.ssh", "/h/.config/nvim"]
+    {
         assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
     }
     // A rule that names the file itself is the exception.
     let named = home.with(Pattern::new("/h/.bashrc"), Write);
     let made = plan(&named, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
-    check(&made, &[("/h/.bashrc", Write), ("/h/bin/windlass", Read)]);
+    check(&made, &[("/h/.bashrc", Write), ("/h/tools/windlass", Read)]);
     // A program that was built in the workspace may be built again.
     let own_files = OwnFiles { program: Some("/w/target/windlass".into()), ..OwnFiles::default() };
     let surroundings = Surroundings { own_files, ..surroundings };

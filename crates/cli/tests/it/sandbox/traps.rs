@@ -166,6 +166,37 @@ const TRAPS: &[Trap] = &[
         after: "cat ~/.bash_profile ~/.bashrc ~/.profile ~/.zshenv | sh",
     },
     Trap {
+        name: "what editors and agents obey, at the top of the workspace",
+        before: "mkdir .vscode; touch .vscode/tasks.json",
+        rules: &[],
+        command: "echo \"$EVIL\" > e; mkdir -p .idea .claude .cursor; for file in .vscode/tasks.json .vscode/settings.json .idea/x \
+                  .mcp.json .claude/settings.json .cursor/mcp.json .vimrc .ripgreprc; do cp e $file; done; \
+                  mkdir v; cp e v/tasks.json; mv .vscode old; rm -rf .vscode; mv v .vscode; ln -s v .idea; mv e .MCP.json",
+        after: "cat .vscode/* .idea/* .mcp.json .MCP.json .claude/* .cursor/* .vimrc .ripgreprc | sh",
+    },
+    Trap {
+        name: "what editors and agents obey, in directories that were there before",
+        before: "mkdir -p src/.vscode lib/deep; touch src/.vscode/tasks.json lib/.mcp.json",
+        rules: &[],
+        command: "echo \"$EVIL\" > e; cp e src/.vscode/tasks.json; cp e src/.vscode/settings.json; cp e lib/.mcp.json; \
+                  mv e lib/deep/.mcp.json; mkdir v; echo \"$EVIL\" > v/tasks.json; mv src/.vscode x; rm -rf src/.vscode; \
+                  mv v src/.vscode; ln -s \"$PWD\"/v lib/deep/.idea",
+        after: "cat src/.vscode/* lib/.mcp.json lib/deep/.mcp.json lib/deep/.idea/* | sh",
+    },
+    Trap {
+        name: "what programs of the user obey in a home that can be written",
+        before: "mkdir -p ~/.ssh ~/.config/nvim ~/.local/bin; touch ~/.ssh/config ~/.npmrc",
+        rules: &["--writable", "~"],
+        command: "echo \"$EVIL\" > ~/f; for file in .ssh/config .ssh/rc .vimrc .npmrc .gitconfig .tmux.conf .mcp.json .claude.json \
+                  .config/nvim/init.vim .config/systemd/user/x.service .config/autostart/x.desktop .config/fish/config.fish \
+                  .local/bin/ls .cargo/config.toml .config/git/config; \
+                  do mkdir -p $(dirname ~/$file); cp ~/f ~/$file; done; \
+                  mkdir -p ~/f.d/user ~/f.d/systemd/user; cp ~/f ~/f.d/systemd/user/y.service; mv ~/.ssh ~/.s; mv ~/f.d ~/.ssh; \
+                  mv ~/.config ~/.c; mv ~/f.d ~/.config",
+        after: "cd ~; cat .ssh/* .vimrc .npmrc .gitconfig .tmux.conf .mcp.json .claude.json .config/nvim/* .config/systemd/user/* \
+                .config/autostart/* .config/fish/* .local/bin/* .cargo/config.toml .config/git/config | sh",
+    },
+    Trap {
         name: "the configuration of windlass in a home that can be written",
         before: "mkdir -p \"$HOME/.config/windlass\"; touch \"$HOME/.config/windlass/rules.toml\"",
         rules: &["--writable", "~"],
@@ -206,7 +237,8 @@ impl Trap {
         let sprung = std::fs::remove_file(&evidence).is_ok();
         let cleaned = plainly(
             "chmod -R u+rwx .; find . -mindepth 1 -delete; \
-             cd ~ && rm -rf .bashrc .bash_profile .profile .zshenv f .config",
+             cd ~ && find . -mindepth 1 -maxdepth 1 ! -name state ! -name .cargo ! -name .npm ! -name .cache -exec rm -rf {} +; \
+             rm -f ~/.cargo/config.toml",
         );
         assert!(cleaned.status.success(), "{}: {cleaned:?}", self.name);
         sprung

@@ -106,6 +106,27 @@ const SHAPES: &[Shape] = &[
         check: "test \"$(git config a.b)\" = c",
     },
     Shape {
+        name: "clones, packages and homes of tests bring files that editors and shells obey",
+        before: "git init -q .; mkdir -p older/.vscode; touch older/.vscode/settings.json older/.mcp.json",
+        workspace: "",
+        rules: &[],
+        command: "mkdir -p node_modules/p/.vscode; echo x > node_modules/p/.vscode/settings.json; git init -q clone; \
+                  mkdir clone/.idea; echo x > clone/.mcp.json; mv clone/.mcp.json clone/.idea/; \
+                  mkdir home; HOME=$PWD/home git config --global a.b c; echo x > home/.bashrc; mv home home2; \
+                  HOME=/tmp git config --global a.b c; rm -f /tmp/.gitconfig; rm -rf older; echo x > .envrc; echo x > .npmrc",
+        remark: "",
+        check: "test -e clone/.idea/.mcp.json; test -e home2/.gitconfig; ! test -e older",
+    },
+    Shape {
+        name: "a rule that names a directory that editors obey",
+        before: "mkdir .vscode",
+        workspace: "",
+        rules: &["--writable", ".vscode"],
+        command: "echo x > .vscode/settings.json; ! mkdir .idea 2>/dev/null",
+        remark: "programs of yours obey .idea",
+        check: "test -e .vscode/settings.json",
+    },
+    Shape {
         name: "a writable root that is missing",
         before: "mkdir work",
         workspace: "work",

@@ -10,7 +10,7 @@ use crate::denial::{Denial, Operation};
 use crate::git_index::Index;
 use crate::helper::deed::Deed;
 use crate::helper::place::{Entry, Seen};
-use crate::protect::{INNER, ORDERS, Repository};
+use crate::protect::{self, INNER, ORDERS, Repository};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, StatxFlags, fstat, open, statx};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -109,9 +109,21 @@ impl Judge<'_> {
             .then(|| format!("protected: git runs programs of the repository at {}", work_tree.display()))
     }
 
-    /// The same in a repository below the workspace that was there before the runtime. In one that commands made since, and in
-    /// the repositories within it, they change what runs no program (`git_dirs`).
-    pub(super) fn order_in_older_repository(&self, path: &Path) -> Option<String> {
+    /// Why a path must stay as it is for what is around it, which was there before the runtime: a repository below the workspace, or
+    /// a directory in which other programs obey such a name. Those that commands made are theirs: clones and packages bring
+    /// settings of editors with them. So are those that commands removed before they made them again.
+    pub(super) fn obeyed_in_older(&self, path: &Path) -> Option<String> {
+        self.order_in_older_repository(path).or_else(|| self.name_in_older_directory(path))
+    }
+
+    fn name_in_older_directory(&self, path: &Path) -> Option<String> {
+        let found = protect::obeyed_by_name(&self.order.rulings, path)?;
+        self.is_older(&found.directory)?.then(|| protect::obeyed(found.name))
+    }
+
+    /// What git obeys in a repository below the workspace. In one that commands made since, and in the repositories within it, they
+    /// change what runs no program (`git_dirs`).
+    fn order_in_older_repository(&self, path: &Path) -> Option<String> {
         let Some(git_dir) = self.nested_order(path) else { return self.step_of_older_sequence(path) };
         let first = path.strip_prefix(git_dir).ok().and_then(|rest| rest.iter().next());
         if first.is_some_and(|first| INNER.iter().any(|inner| first.eq_ignore_ascii_case(inner))) {
