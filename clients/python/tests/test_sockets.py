@@ -18,7 +18,7 @@ EXPECTED = "".join(f"line {number}\n" for number in range(LINES)).encode()
 class SocketTest(ServerTest):
     async def test_a_websocket_asks_for_its_token(self) -> None:
         secret = os.path.join(self.folder, "token")
-        with open(secret, "w") as file:
+        with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
             file.write("correct-horse-battery-staple")
         async with self.server("ws://127.0.0.1:0", "--ws-token-file", secret) as url:
             with self.assertRaisesRegex(ServerError, "401"):

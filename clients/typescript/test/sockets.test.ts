@@ -18,7 +18,7 @@ const FREE_PORT = "ws://127.0.0.1:0";
 test("a websocket asks for its token", async (t) => {
   const place = folder(t);
   const token = "correct-horse-battery-staple";
-  writeFileSync(`${place}/token`, token);
+  writeFileSync(`${place}/token`, token, { mode: 0o600 });
   const url = await serve(t, place, FREE_PORT, "--ws-token-file", `${place}/token`);
   await assert.rejects(connectTo(t, url), /401/);
   const client = await connectTo(t, url, { token });

@@ -176,7 +176,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE_UNKNOWN)]
     pub(crate) server: Option<Endpoint>,
 
-    /// Show the server the token in this file [default: what WINDLASS_TOKEN holds]
+    /// Show the server the token in this file, which others must not be able to read [default: what WINDLASS_TOKEN holds]
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
 

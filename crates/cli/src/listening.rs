@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use windlass_server::gate::{Access, Gate, Perimeter, Reach, ServerTls, SignedTokens, Token, TokenDigest};
+use windlass_server::gate::{Access, Gate, Perimeter, Reach, ServerTls, SignedTokens, TokenDigest};
 use windlass_server::listen::{Listen, Listener};
-use zeroize::Zeroizing;
 
 use crate::args::{AuthName, ListenWords, TlsWords};
 use crate::failure::Usage;
+use crate::secret_file::{self, Secret};
 
 /// Takes the place that was asked for, or this one.
 pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Listener> {
@@ -56,8 +56,9 @@ pub(crate) fn reach(allow_remote: bool, words: &TlsWords) -> Reach {
 /// The certificate and the key in their files.
 pub(crate) fn certificate(words: &TlsWords) -> Result<Option<ServerTls>> {
     let (Some(certificate), Some(key)) = (&words.tls_cert, &words.tls_key) else { return Ok(None) };
-    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    let tls = ServerTls::from_pem(&read(certificate)?, &read(key)?);
+    let chain = std::fs::read(certificate);
+    let chain = chain.with_context(|| format!("cannot read {}", certificate.display()))?;
+    let tls = ServerTls::from_pem(&chain, &secret_file::read(key, Secret::PrivateKey)?);
     let files = || format!("cannot encrypt with {} and {}", certificate.display(), key.display());
     tls.map(Some).with_context(files)
 }
@@ -76,10 +77,7 @@ fn access(words: &ListenWords) -> Result<Access> {
         return signed(words, path);
     }
     let access = if let Some(path) = &words.ws_token_file {
-        let text = std::fs::read_to_string(path).map(Zeroizing::new);
-        let text = text.with_context(|| format!("cannot read the token in {}", path.display()))?;
-        let token = Token::chosen(&text);
-        Access::Token(token.with_context(|| format!("{} holds no token", path.display()))?)
+        Access::Token(secret_file::token(path)?)
     } else if let Some(hex) = &words.ws_token_sha256 {
         let digest = TokenDigest::from_hex(hex).map_err(|error| Usage(format!("--ws-token-sha256: {error}")));
         Access::Digest(digest?)
@@ -98,8 +96,7 @@ fn access(words: &ListenWords) -> Result<Access> {
 }
 
 fn signed(words: &ListenWords, path: &Path) -> Result<Access> {
-    let secret = std::fs::read(path).map(Zeroizing::new);
-    let secret = secret.with_context(|| format!("cannot read the secret in {}", path.display()))?;
+    let secret = secret_file::read(path, Secret::SigningSecret)?;
     let tokens = SignedTokens::new(&secret);
     let mut tokens = tokens.with_context(|| format!("the secret in {} keeps nothing", path.display()))?;
     tokens.issuer.clone_from(&words.ws_issuer);

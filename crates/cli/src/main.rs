@@ -11,8 +11,8 @@ mod listening;
 mod printing;
 mod report;
 mod rules_files;
+mod secret_file;
 mod sessions;
-mod token_file;
 mod toolbox;
 
 use std::future::Future;

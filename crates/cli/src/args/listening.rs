@@ -21,7 +21,7 @@ pub(crate) struct ListenWords {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) ws_auth: Option<AuthName>,
 
-    /// Ask for the token in this file, as `Authorization: Bearer TOKEN`
+    /// Ask for the token in this file, as `Authorization: Bearer TOKEN`; others must not be able to read the file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ws_token_sha256", "ws_shared_secret_file"])]
     pub(crate) ws_token_file: Option<PathBuf>,
 
@@ -72,7 +72,7 @@ pub(crate) struct TlsWords {
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
-    /// The private key (PEM) of that certificate
+    /// The private key (PEM) of that certificate, in a file that others cannot read
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 

@@ -1,6 +1,5 @@
 //! `windlass run --server`: a command on an app-server, as if it ran here.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
@@ -62,9 +61,8 @@ fn what_cannot_be_done_there_is_said_as_it_would_be_here() {
 #[test]
 fn the_token_comes_from_a_file_or_the_environment() {
     let home = Home::new("else-token");
-    let file = home.path().join("token");
-    fs::write(&file, "open-sesame\n").expect("a file");
-    let file = file.to_str().expect("UTF-8");
+    let file = home.secret("token", "open-sesame\n");
+    let file = file.as_str();
     let server = Listening::start(&home, &["--listen", "ws://127.0.0.1:0", "--ws-token-file", file]);
     let told = seen(&home, &server, &["--", "echo", "hello"]);
     assert_eq!(told.code, 125, "{told:?}");

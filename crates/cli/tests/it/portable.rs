@@ -64,9 +64,9 @@ fn settings_travel_encrypted_and_overwrite_nothing_unasked() {
 #[test]
 fn a_wrong_passphrase_and_a_damaged_file_import_nothing() {
     let from = bench("portable-bad", "");
-    from.write("word", "from a file\nsecond line\n");
+    let word = from.home.secret("word", "from a file\nsecond line\n");
     let path = |name: &str| from.home.path().join(name).to_str().unwrap().to_owned();
-    let (file, word) = (path("settings.age"), path("word"));
+    let file = path("settings.age");
     let words = ["export", &file, "--with-secrets", "--passphrase-file", &word];
     let told = portable(&from, &words, None);
     assert_eq!(told.code, 0, "{told:?}");

@@ -1,6 +1,8 @@
 //! What the tests share: a state directory of their own, the program, and trees that try to get away.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -33,6 +35,14 @@ impl Home {
 
     pub(crate) fn path(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// A file with a secret in it, which only its owner can read.
+    pub(crate) fn secret(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("a mode");
+        path.into_os_string().into_string().expect("UTF-8")
     }
 
     /// A windlass with nothing to read, not yet started.

@@ -10,6 +10,7 @@ use windlass_sys::terminal::HiddenInput;
 use zeroize::Zeroizing;
 
 use crate::config::Config;
+use crate::secret_file::{self, Secret};
 
 /// The variable that scripts may set.
 pub(super) const VARIABLE: &str = "WINDLASS_PASSPHRASE";
@@ -42,10 +43,9 @@ pub(super) fn read(file: Option<&Path>, typed: Typed, config: &Config) -> Result
 
 /// The first line of a file: an editor may have ended it.
 fn from_file(path: &Path) -> Result<Passphrase> {
-    let cannot = || format!("cannot read the passphrase in {}", path.display());
-    let mut text = Zeroizing::new(String::with_capacity(LONGEST));
-    let file = File::open(path);
-    file.and_then(|file| file.take(LONGEST as u64).read_to_string(&mut text)).with_context(cannot)?;
+    let bytes = secret_file::read(path, Secret::Passphrase)?;
+    let text = std::str::from_utf8(&bytes);
+    let text = text.with_context(|| format!("the passphrase in {} is not UTF-8", path.display()))?;
     Ok(text.lines().next().unwrap_or_default().into())
 }
 

@@ -16,7 +16,7 @@ use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
-use crate::{confinement, listening, printing, rules_files, token_file, toolbox};
+use crate::{confinement, listening, printing, rules_files, secret_file, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
 pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
@@ -32,7 +32,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
         );
     }
     let access = Access::Token(match &order.token_file {
-        Some(path) => token_file::read_or_create(path)?,
+        Some(path) => secret_file::read_or_create_token(path)?,
         None => Token::random()?,
     });
     let toolbox = open_toolbox(&order, &config)?;

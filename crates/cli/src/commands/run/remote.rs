@@ -15,7 +15,6 @@ use windlass_server::gate::Token;
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
 use windlass_sys::terminal::RawMode;
-use zeroize::Zeroizing;
 
 use super::input;
 use super::plan::{self, Keyboard, Presentation};
@@ -24,6 +23,7 @@ use crate::args::{EnvironmentChange, Run};
 use crate::config::{self, Config};
 use crate::failure::{Exit, Usage};
 use crate::printing::write_all;
+use crate::secret_file;
 
 /// What runs a script there. Our own shell may not be.
 const SHELL: &str = "/bin/sh";
@@ -64,10 +64,7 @@ fn authorities(path: &Path) -> Result<String> {
 /// The token in the file, else in the environment.
 fn token(file: Option<&Path>, config: &Config) -> Result<Option<Token>> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path).map(Zeroizing::new);
-        let text = text.with_context(|| format!("cannot read the token in {}", path.display()))?;
-        let token = Token::chosen(&text);
-        return Ok(Some(token.with_context(|| format!("{} holds no token", path.display()))?));
+        return secret_file::token(path).map(Some);
     }
     let Some(variable) = config.variable("WINDLASS_TOKEN") else { return Ok(None) };
     Ok(Some(Token::chosen(&variable.to_string_lossy()).context("WINDLASS_TOKEN holds no token")?))

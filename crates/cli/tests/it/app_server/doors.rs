@@ -71,10 +71,8 @@ fn run(wire: &mut Wire, command: &[&str]) -> Value {
 #[test]
 fn a_token_in_a_file_opens_and_nothing_else_does() {
     let home = Home::new("app-token");
-    let file = home.path().join("token");
-    fs::write(&file, "open-sesame\n").expect("a file");
-    let file = file.to_str().expect("UTF-8");
-    let words = ["--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-file", file];
+    let file = home.secret("token", "open-sesame\n");
+    let words = ["--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-file", &file];
     let server = Listening::start(&home, &words);
     for headers in [&[][..], &[("Authorization", "Bearer open")], &[("Authorization", "open-sesame")]] {
         assert!(Wire::connect_address(server.address(), headers).is_err(), "{headers:?}");

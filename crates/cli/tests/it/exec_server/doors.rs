@@ -47,9 +47,8 @@ fn it_listens_on_a_free_port_and_says_which() {
 #[test]
 fn with_a_token_only_who_has_it_is_let_in() {
     let home = Home::new("exec-token");
-    let file = home.path().join("token");
-    std::fs::write(&file, "0123456789abcdef0123456789abcdef\n").expect("a file");
-    let words = ["--ws-auth", "capability-token", "--ws-token-file", file.to_str().expect("a plain path")];
+    let file = home.secret("token", "0123456789abcdef0123456789abcdef\n");
+    let words = ["--ws-auth", "capability-token", "--ws-token-file", &file];
     knock(&words, &home, |address| {
         let showing = |token: &str| format!("{UPGRADE}\r\nAuthorization: bearer {token}");
         assert_eq!(status(address, "/", UPGRADE), "401");

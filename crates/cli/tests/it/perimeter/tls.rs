@@ -1,6 +1,7 @@
 //! Encrypted connections: servers that other machines can reach need a certificate, and clients check it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,16 +22,13 @@ struct Files {
 
 impl Files {
     fn new(name: &str) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         let home = Home::new(&format!("tls-{name}"));
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
-        let file = |name: &str| home.path().join(name);
-        let (certificate, key, token) = (file("certificate.pem"), file("key.pem"), file("token"));
+        let certificate = home.path().join("certificate.pem");
         fs::write(&certificate, made.cert.pem()).expect("a file");
-        fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
-        fs::write(&token, format!("{TOKEN}\n")).expect("a file");
-        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).expect("a mode");
+        let key = home.secret("key.pem", &made.signing_key.serialize_pem()).into();
+        let token = home.secret("token", &format!("{TOKEN}\n")).into();
         Self { certificate, key, token, home }
     }
 
@@ -169,6 +167,41 @@ fn an_address_that_other_machines_can_reach_needs_a_certificate() {
     assert!(seen.code == 1 && seen.stderr.contains("there is no certificate"), "{seen:?}");
     let unused = files.home.seen(&[&["app-server"], &files.tls()[..]].concat());
     assert!(unused.code == 2 && unused.stderr.contains("wss://"), "{unused:?}");
+}
+
+/// One rule for every secret in a file, whichever option names it.
+#[test]
+fn a_secret_that_others_can_read_is_refused_by_every_option() {
+    let files = Files::new("exposed");
+    let (token, key) = (text(&files.token), text(&files.key));
+    let (_server, port) = files.serve("app-server");
+    let url = format!("wss://localhost:{port}");
+    let listen = ["--listen", "wss://127.0.0.1:0"];
+    for (name, option, words) in [
+        ("token", token, [&["app-server"], &listen[..], &["--ws-token-file", token], &files.tls()].concat()),
+        ("token", token, [&["exec-server"], &listen[..], &["--ws-token-file", token], &files.tls()].concat()),
+        ("token", token, ["mcp", "--http", "127.0.0.1:0", "--token-file", token].to_vec()),
+        ("token", token, ["run", "--server", &url, "--token-file", token, "--", "echo", "hello"].to_vec()),
+        (
+            "secret",
+            token,
+            [&["app-server"], &listen[..], &["--ws-shared-secret-file", token], &files.tls()].concat(),
+        ),
+        ("key", key, [&["app-server"], &listen[..], &["--ws-token-file", token], &files.tls()].concat()),
+        ("key", key, [&["mcp", "--http", "127.0.0.1:0"], &files.tls()[..]].concat()),
+        (
+            "passphrase",
+            token,
+            ["agent", "--portable", "export", "/nowhere/x.age", "--passphrase-file", token].to_vec(),
+        ),
+    ] {
+        fs::set_permissions(option, fs::Permissions::from_mode(0o644)).expect("a mode");
+        let seen = files.home.seen(&words);
+        fs::set_permissions(option, fs::Permissions::from_mode(0o600)).expect("a mode");
+        let said =
+            format!("{name} file {option} can be read or changed by others (mode 0644); `chmod 600` it");
+        assert!(seen.code == 2 && seen.stderr.contains(&said), "{words:?}: {seen:?}");
+    }
 }
 
 const PYTHON_CLIENT: &str = r"
