@@ -214,7 +214,8 @@ Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
 
 Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when
 --until or --idle was met; with 127 or 126 when the program is missing or cannot be executed; with
-125 when windlass itself fails, or when its reader was so slow that output was lost.
+125 when windlass itself fails, as when a sandbox cannot be enforced, or when its reader was so slow
+that output was lost; with 2 when the options make no sense.
 What the command leaves running is ended when windlass exits.
 
 With --detach it exits with 0 once the command has started, and prints the session's number. What

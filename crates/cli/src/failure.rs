@@ -70,8 +70,8 @@ impl std::fmt::Display for Unremembered {
 
 impl std::error::Error for Unremembered {}
 
-/// Says what went wrong and what to do about it.
-pub(crate) fn explain(error: &Error) -> Exit {
+/// Says what went wrong and what to do about it. The code is `otherwise` where the error has none of its own.
+pub(crate) fn explain(error: &Error, otherwise: Exit) -> Exit {
     if crate::printing::is_reader_gone(error) {
         return Exit::READER_GONE;
     }
@@ -79,7 +79,7 @@ pub(crate) fn explain(error: &Error) -> Exit {
     if let Some(hint) = hint(error) {
         crate::printing::say!("  hint: {hint}");
     }
-    exit(error)
+    exit(error).unwrap_or(otherwise)
 }
 
 /// The same for a command line that could not be understood. Help and version are answers, not errors.
@@ -113,22 +113,21 @@ fn message(error: &Error) -> String {
     message
 }
 
-fn exit(error: &Error) -> Exit {
+fn exit(error: &Error) -> Option<Exit> {
     if error.is::<Usage>() {
-        return Exit::USAGE;
+        return Some(Exit::USAGE);
     }
     if error.is::<Unremembered>() {
-        return Exit::CANNOT_RUN;
+        return Some(Exit::CANNOT_RUN);
     }
     if let Some(error) = error.downcast_ref::<ClientError>() {
-        return exit_of_client(error);
+        return Some(exit_of_client(error));
     }
-    match error.downcast_ref::<StartError>() {
-        None => Exit::FAILED,
-        Some(StartError::ProgramNotFound { .. }) => Exit::NOT_FOUND,
-        Some(StartError::CannotExecute { .. }) => Exit::CANNOT_EXECUTE,
-        Some(_) => Exit::CANNOT_RUN,
-    }
+    error.downcast_ref::<StartError>().map(|error| match error {
+        StartError::ProgramNotFound { .. } => Exit::NOT_FOUND,
+        StartError::CannotExecute { .. } => Exit::CANNOT_EXECUTE,
+        _ => Exit::CANNOT_RUN,
+    })
 }
 
 /// A server says what the system said, and that is the same everywhere.

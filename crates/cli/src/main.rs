@@ -56,9 +56,14 @@ fn main() -> ExitCode {
     let config = Config::read();
     // Root can read the environment of any process, and prints it with `ps e`. What we need of it was copied.
     process::erase_variables(looks_secret);
+    // A code of 1 would be taken for the command's own.
+    let failed = match arguments.verb {
+        Verb::Run(_) | Verb::Keep(_) => Exit::CANNOT_RUN,
+        _ => Exit::FAILED,
+    };
     match obey(arguments.verb, config) {
         Ok(exit) => exit.into(),
-        Err(error) => failure::explain(&error).into(),
+        Err(error) => failure::explain(&error, failed).into(),
     }
 }
 

@@ -120,7 +120,7 @@ struct Inner {
     /// Told when a start that was under way at the shutdown is over.
     settled: Notify,
     fence: Arc<Fence>,
-    _guard: Standing,
+    guard: Standing,
 }
 
 /// Why an engine could not be made.
@@ -197,7 +197,7 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             settled: Notify::new(),
             fence: Arc::new(Fence::new(fence)),
-            _guard: guard,
+            guard,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -419,6 +419,10 @@ impl Engine {
         self.inner.fence.retire();
         self.join_tasks().await;
         self.inner.fence.close();
+        if self.inner.brand.is_nested() {
+            // The runtime around this one would find the guardian, which outlives us by a moment, left running, and say so.
+            self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
+        }
         end
     }
 

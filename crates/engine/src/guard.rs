@@ -2,8 +2,11 @@
 
 use crate::reactor;
 use rustix::io::Errno;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::mark::Brand;
 
@@ -20,7 +23,24 @@ pub enum Guard {
 /// Stands guard until it is dropped; then the guardian does its work.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    _relieved: Option<oneshot::Sender<()>>,
+    kept: Mutex<Option<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    relieved: oneshot::Sender<()>,
+    keeping: JoinHandle<()>,
+}
+
+impl Standing {
+    /// Lets the guardian do its work now, and waits until it is gone, up to this long.
+    pub(crate) async fn relieve(&self, patience: Duration) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Kept { relieved, keeping }) = kept else { return };
+        drop(relieved);
+        // timer: a guardian that fights with processes that cannot be killed must not keep the runtime.
+        let _ = tokio::time::timeout(patience, keeping).await;
+    }
 }
 
 /// A guardian that dies over and over does not do so by accident.
@@ -29,11 +49,11 @@ const MOST_GUARDIANS: usize = 8;
 impl Guard {
     /// The first guardian is started here, so that its failure is told to whoever makes the engine.
     pub(crate) fn stand(self, brand: Brand) -> Result<Standing, Errno> {
-        let Self::Program(plan) = self else { return Ok(Standing { _relieved: None }) };
+        let Self::Program(plan) = self else { return Ok(Standing { kept: Mutex::default() }) };
         let first = guardian::start(&plan(brand.family()))?;
         let (sender, relieved) = oneshot::channel();
-        tokio::spawn(keep(first, plan, brand, relieved));
-        Ok(Standing { _relieved: Some(sender) })
+        let keeping = tokio::spawn(keep(first, plan, brand, relieved));
+        Ok(Standing { kept: Mutex::new(Some(Kept { relieved: sender, keeping })) })
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Machine {
     pub filter: bool,
     /// Whether somebody can be asked about system calls.
     pub supervisor: bool,
+    /// Whether this process is confined by another runtime, whose sandbox allows no second one inside it.
+    pub confined: bool,
 }
 
 impl Machine {
@@ -25,6 +27,7 @@ impl Machine {
             landlock: Version::offered().0,
             filter: windlass_sys::probe::has_filters(),
             supervisor: windlass_sys::probe::has_filter_listeners(),
+            confined: windlass_sys::mark::in_sandbox(),
         }
     }
 
@@ -33,6 +36,9 @@ impl Machine {
         let missing = |need: &str, missing: String, remedy: &str| {
             Err(PlanError::Missing { need: need.to_owned(), missing, remedy: remedy.to_owned() })
         };
+        if self.confined {
+            return Err(PlanError::Nested { policy: confined.base.name() });
+        }
         if !self.filter {
             return missing(confined.base.name(), "system call filters (seccomp)".to_owned(), FILTER_REMEDY);
         }

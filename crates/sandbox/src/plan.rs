@@ -126,6 +126,15 @@ pub enum PlanError {
         /// How many were looked at.
         limit: usize,
     },
+    /// This process is in a sandbox already.
+    #[error(
+        "the sandbox {policy} cannot be set up inside another one: a sandbox of Windlass is already in force here, and holds for \
+         this command too; run it without a sandbox of its own (without --sandbox, or with --sandbox external)"
+    )]
+    Nested {
+        /// The policy that was asked for.
+        policy: &'static str,
+    },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
     Missing {

@@ -88,12 +88,10 @@ const DETACHED: u64 = 1;
 impl Brand {
     /// A family that no other runtime on this machine has, short of a one-in-a-billion accident.
     pub fn forge() -> Self {
-        let halves = read_halves(None);
-        // Inside a sandbox of another runtime no process may change the mark that it bears.
-        if halves.is_some_and(|halves| halves.take_on().is_err()) {
+        if in_sandbox() {
             return Self { family: random_below(1 << FAMILY_BITS), place: Place::Sandboxed };
         }
-        let hard = halves.map_or(u64::MAX, |halves| halves.hard);
+        let hard = read_halves(None).map_or(u64::MAX, |halves| halves.hard);
         if hard == u64::MAX {
             return Self { family: random_below(1 << FAMILY_BITS), place: Place::Both };
         }
@@ -117,6 +115,11 @@ impl Brand {
     /// Whether sessions can be marked here, or need not be.
     pub fn can_mark(self) -> bool {
         self.place != Place::Nowhere
+    }
+
+    /// Whether this runtime itself runs in a session of another one.
+    pub fn is_nested(self) -> bool {
+        self.place != Place::Both
     }
 
     /// The mark of one session, by its place in the order of starting.
@@ -143,6 +146,12 @@ impl Brand {
             Place::Sandboxed | Place::Nowhere => None,
         }
     }
+}
+
+/// Whether this process runs in a sandbox of another runtime: no process there may change the mark that it bears, not even to
+/// what it is already.
+pub fn in_sandbox() -> bool {
+    read_halves(None).is_some_and(|halves| halves.take_on().is_err())
 }
 
 /// The marks on a process, whoever gave them: that of its session, and that of the session around its runtime.

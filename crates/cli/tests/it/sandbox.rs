@@ -10,6 +10,7 @@ mod confinement;
 mod exhaustion;
 mod later;
 mod locks;
+mod nested;
 mod replaced;
 mod runtime;
 mod stage;

@@ -56,6 +56,23 @@ fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
     check(&["run", "--cwd", "/no/such/directory", "--", "true"], 125, &["/no/such/directory", "hint: "]);
 }
 
+/// A 1 would be taken for the command's own code.
+#[test]
+fn a_run_that_fails_for_a_reason_of_its_own_exits_with_125() {
+    check(&["run", "--sandbox", "/no/policy.toml", "--", "true"], 125, &["/no/policy.toml"]);
+    let hosts = ["run", "--sandbox", "read-only", "--network", "a..b:x", "--", "true"];
+    check(&hosts, 125, &["a..b:x"]);
+    let home = ["run", "--sandbox", "read-only", "--writable", "/", "--", "true"];
+    check(&home, 125, &["cannot make / writable"]);
+    check(
+        &["run", "--detach", "--sandbox", "read-only", "--writable", "/", "--", "true"],
+        125,
+        &["writable"],
+    );
+    let token = ["run", "--server", "unix:///nowhere", "--token-file", "/nowhere", "--", "true"];
+    check(&token, 125, &["cannot read the token in /nowhere"]);
+}
+
 #[test]
 fn help_has_examples() {
     let home = Home::new("help");

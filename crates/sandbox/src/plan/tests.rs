@@ -91,7 +91,7 @@ impl Files for Tree {
 }
 
 fn machine() -> Machine {
-    Machine { namespaces: Ok(()), landlock: 7, filter: true, supervisor: true }
+    Machine { namespaces: Ok(()), landlock: 7, filter: true, supervisor: true, confined: false }
 }
 
 fn without_namespaces() -> Machine {
@@ -606,6 +606,8 @@ fn a_policy_that_the_machine_cannot_enforce_is_refused_with_what_is_missing() {
         }
     };
     check(Machine { filter: false, ..machine() }, Network::Off, &["seccomp"]);
+    let nested = Machine { confined: true, landlock: 0, ..without_namespaces() };
+    check(nested, Network::Off, &["already in force", "--sandbox external"]);
     check(Machine { landlock: 1, ..without_namespaces() }, Network::Off, &["Landlock 2", "not permitted"]);
     check(Machine { supervisor: false, ..without_namespaces() }, Network::Off, &["supervisor"]);
     check(

@@ -1,6 +1,7 @@
 //! Where this process stands: two small files of the kernel's, read as one map. Pure, but for the reading.
 
 use super::{Controller, Version};
+use crate::mark;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchies {
     pub(super) places: Vec<Place>,
+    /// Whether a sandbox around this process refuses every change to them.
+    pub(super) confined: bool,
 }
 
 /// Our own group in one hierarchy.
@@ -23,19 +26,20 @@ impl Hierarchies {
     /// Those of this process; empty where the kernel has none, or none is mounted.
     pub fn of_this_process() -> Self {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-        Self::from_text(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
+        let confined = mark::in_sandbox();
+        Self { confined, ..Self::from_text(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")) }
     }
 
     /// The same, from the text of `/proc/PID/cgroup` and `/proc/PID/mountinfo`.
     pub fn from_text(groups: &str, mounts: &str) -> Self {
         let places = groups.lines().filter_map(Group::from_line);
-        Self { places: places.filter_map(|group| group.place(mounts)).collect() }
+        Self { places: places.filter_map(|group| group.place(mounts)).collect(), confined: false }
     }
 
     /// The one of version 2, for a tree that is not mounted where the kernel says.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let place = Place { version: Version::V2, directory: directory.into(), named: Vec::new() };
-        Self { places: vec![place] }
+        Self { places: vec![place], confined: false }
     }
 
     /// Where a controller is to be had: version 2 first.

@@ -65,6 +65,9 @@ pub enum Unusable {
     /// The kernel offers it nowhere that we can reach.
     #[error("no hierarchy that this process is in has it")]
     Absent,
+    /// Another runtime's sandbox is around this process. It is not even tried: every attempt would be reported as a denial.
+    #[error("the sandbox around this process allows no changes to control groups")]
+    Confined,
     /// Version 2 wants a group either to hold processes or to be divided, and others are in ours.
     #[error("{} holds other processes or was not delegated to us, so it cannot be divided", .group.display())]
     Shared {
@@ -224,6 +227,9 @@ fn add_twig(
     controller: Controller,
     twigs: &mut Vec<Twig>,
 ) -> Result<(), Unusable> {
+    if hierarchies.confined {
+        return Err(Unusable::Confined);
+    }
     let place = hierarchies.with(controller).ok_or(Unusable::Absent)?;
     let directory = place.directory.join(name.to_string());
     if place.version == Version::V2 && controller != Controller::Cpu {
@@ -311,6 +317,10 @@ fn make_directory(directory: &Path) -> io::Result<()> {
 
 /// Removes the nests of runtimes that are gone, as far as they are empty. Returns how many groups went.
 pub fn remove_abandoned(hierarchies: &Hierarchies) -> usize {
+    // In a sandbox, runtimes outside cannot be seen, and all of their nests would pass for abandoned.
+    if hierarchies.confined {
+        return 0;
+    }
     // A runtime that moved itself out of the way left its nest beside it, not below.
     let above = |place: &Place| {
         let own = place.directory.file_name().and_then(|name| NestName::parse(name.to_str()?));

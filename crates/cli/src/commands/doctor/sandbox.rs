@@ -27,6 +27,13 @@ fn sandbox(config: &Config) -> Check {
     let grounds = confinement::grounds(LayersName::All, config);
     let machine = grounds.machine();
     let supervised = if machine.supervisor { " with a supervisor" } else { "" };
+    if machine.confined {
+        return Check::note(
+            NAME,
+            "this process is in a sandbox of Windlass already, which allows no second one",
+        )
+        .advise("run commands without --sandbox: the sandbox in force holds for them too");
+    }
     match (&machine.namespaces, machine.landlock, machine.filter) {
         (_, _, false) => Check::problem(
             NAME,
