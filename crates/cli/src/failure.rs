@@ -178,6 +178,11 @@ fn hint(error: &Error) -> Option<&'static str> {
         Some(ClientError::Unreachable { .. }) => {
             return Some("`windlass app-server --listen URL` must be running there");
         }
+        Some(ClientError::Certificate { .. }) => {
+            return Some(
+                "name the server's own certificate, or its authority's, with --server-ca FILE or in SSL_CERT_FILE",
+            );
+        }
         Some(ClientError::Token { .. }) => return Some("give it with --token-file, or in WINDLASS_TOKEN"),
         _ => {}
     }

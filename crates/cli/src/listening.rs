@@ -41,7 +41,12 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
         Reach::Loopback if words.insecure_loopback => Reach::OpenLoopback,
         reach => reach,
     };
-    Ok(Listener::bind(&listen, Perimeter { gate, reach, tls }).await?)
+    Ok(Listener::bind(&listen, Perimeter { gate, reach, tls, report }).await?)
+}
+
+/// Says what a server has to say to its operator.
+pub(crate) fn report(line: &str) {
+    crate::printing::say!("windlass: {line}");
 }
 
 /// From where a server may be reached that asks for a token.

@@ -4,6 +4,8 @@
 //! command that can see its directory or its port, but the process that connected can be looked at. Over TCP it can be
 //! found only on this machine, and not always; where it cannot be found, the token is what protects.
 
+mod turned_away;
+
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
@@ -13,26 +15,73 @@ use windlass_engine::peer::{self, Confinement, Holder};
 use crate::gate::Access;
 use crate::unread::network::{self, Owned};
 
+pub use self::turned_away::Report;
+pub(crate) use self::turned_away::TurnedAway;
+
+/// Why a caller is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// It is confined more than the server.
+    Confined,
+    /// It runs as another user, and there is no token.
+    OtherUser,
+    /// It cannot be found or looked into.
+    Unidentified,
+}
+
+impl Denied {
+    /// For the caller and for the operator.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Confined => {
+                "the calling process runs in a sandbox, and this server would act outside of it"
+            }
+            Self::OtherUser => {
+                "the calling process belongs to another user, and this server asks for no token"
+            }
+            Self::Unidentified => "the calling process is gone or cannot be identified",
+        }
+    }
+}
+
+impl std::fmt::Display for Denied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
 /// The next caller that is not confined. The connections of others are closed.
 pub(crate) async fn accept(listener: &UnixListener) -> std::io::Result<UnixStream> {
     loop {
         let (stream, _) = listener.accept().await?;
-        if peer::of_unix_socket(stream.as_fd()) == Confinement::NoMore {
+        if judge_local(&stream).is_ok() {
             return Ok(stream);
         }
     }
 }
 
+/// Whether a caller over a unix socket is served.
+pub(crate) fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
+    match peer::of_unix_socket(stream.as_fd()) {
+        Confinement::NoMore => Ok(()),
+        Confinement::More => Err(Denied::Confined),
+        Confinement::Unknown => Err(Denied::Unidentified),
+    }
+}
+
 /// Whether a caller over TCP is served, before anything it says is read.
-pub(crate) async fn may_call(stream: &TcpStream, access: &Access) -> bool {
-    let (Ok(ours), Ok(theirs)) = (stream.local_addr(), stream.peer_addr()) else { return false };
+pub(crate) async fn judge(stream: &TcpStream, access: &Access) -> Result<(), Denied> {
+    let (Ok(ours), Ok(theirs)) = (stream.local_addr(), stream.peer_addr()) else {
+        return Err(Denied::Unidentified);
+    };
     let without_token = matches!(access, Access::Open);
     // Hundreds of small files are read, which blocks.
     let looked = tokio::task::spawn_blocking(move || match without_token {
-        true => may_call_without_token(ours, theirs),
-        false => !is_confined(ours, theirs),
+        true => judge_without_token(ours, theirs),
+        false if is_confined(ours, theirs) => Err(Denied::Confined),
+        false => Ok(()),
     });
-    looked.await.unwrap_or(false)
+    looked.await.unwrap_or(Err(Denied::Unidentified))
 }
 
 /// With a token, only commands in a sandbox of ours are looked for: clients may connect for every request.
@@ -46,13 +95,19 @@ fn is_confined(ours: SocketAddr, theirs: SocketAddr) -> bool {
 /// Without a token the caller must be of the same user, or root, and still be there: a confined command could say
 /// everything at once and be gone before it is looked for. A process that hides its descriptors is not served while
 /// confined processes of ours can reach this port.
-fn may_call_without_token(ours: SocketAddr, theirs: SocketAddr) -> bool {
+fn judge_without_token(ours: SocketAddr, theirs: SocketAddr) -> Result<(), Denied> {
     let owner = match network::owner(theirs, ours) {
         Owned::By(owner) => owner,
-        Owned::Gone => return false,
-        Owned::Untold => return true,
+        Owned::Gone => return Err(Denied::Unidentified),
+        Owned::Untold => return Ok(()),
     };
     let user = rustix::process::geteuid().as_raw();
-    (owner.user == user || owner.user == 0)
-        && matches!(peer::holder_of_socket(owner.inode), Holder::Unconfined | Holder::Unknown)
+    if owner.user != user && owner.user != 0 {
+        return Err(Denied::OtherUser);
+    }
+    match peer::holder_of_socket(owner.inode) {
+        Holder::Unconfined | Holder::Unknown => Ok(()),
+        Holder::Confined => Err(Denied::Confined),
+        Holder::PerhapsConfined => Err(Denied::Unidentified),
+    }
 }

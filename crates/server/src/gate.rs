@@ -18,6 +18,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use self::signed::{ShortSecret, SignedTokens};
+pub use crate::caller::Report;
 pub use crate::tls::{ServerTls, TlsError};
 
 const TOKEN_BYTES: usize = 32;
@@ -215,6 +216,8 @@ pub struct Perimeter {
     pub reach: Reach,
     /// How connections are encrypted.
     pub tls: Option<ServerTls>,
+    /// Takes a line about each caller that was refused for what it is.
+    pub report: Report,
 }
 
 /// How a server is called.

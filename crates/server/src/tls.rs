@@ -12,6 +12,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite, WriteHalf};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use windlass_tls::Verifier;
 
 use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::door::{Stream, Unread};
@@ -89,26 +90,49 @@ pub(crate) async fn connect(
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
     let builder = ClientConfig::builder_with_provider(provider());
     let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
-    let mut config = builder.with_root_certificates(roots(authorities)?).with_no_client_auth();
+    let verifier = Arc::new(verifier(authorities)?);
+    let mut config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.map(TlsStream::from)
 }
 
-fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
+/// Why a certificate is not trusted, if that is what is wrong with a connection.
+pub(crate) fn distrust(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+    match error {
+        error if !windlass_tls::is_distrust(error) => None,
+        error if windlass_tls::is_own_authority(error) => {
+            Some("it signs itself (CA:TRUE), and was not named as trusted".to_owned())
+        }
+        error if *error == unknown => Some("it is signed by no authority that is trusted here".to_owned()),
+        error => Some(error.to_string()),
+    }
+}
+
+fn verifier(authorities: Option<&str>) -> io::Result<Verifier> {
     let mut roots = RootCertStore::empty();
-    match authorities {
+    let trusted = match authorities {
         Some(authorities) => {
-            for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
-                roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
+            let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authorities.as_bytes()).collect();
+            let named = named.map_err(io::Error::other)?;
+            for certificate in &named {
+                roots.add(certificate.clone()).map_err(io::Error::other)?;
             }
+            named
         }
         // Those of the machine, or of the file in `SSL_CERT_FILE`.
-        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
-    }
+        None => {
+            let machine = rustls_native_certs::load_native_certs().certs;
+            // One that cannot be read is as if it were not there.
+            let _ = roots.add_parsable_certificates(machine.iter().cloned());
+            machine
+        }
+    };
     if roots.is_empty() {
         return Err(io::Error::other("no certificate authority is known to judge the server by"));
     }
-    Ok(roots)
+    Verifier::new(roots, trusted, provider()).map_err(io::Error::other)
 }
 
 fn provider() -> Arc<rustls::crypto::CryptoProvider> {

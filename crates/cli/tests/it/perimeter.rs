@@ -7,6 +7,7 @@ mod tls;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::sync::mpsc::Receiver;
 
 use crate::rig::Home;
 
@@ -14,6 +15,7 @@ use crate::rig::Home;
 struct Server {
     child: Child,
     url: String,
+    said: Receiver<String>,
 }
 
 impl Server {
@@ -22,7 +24,7 @@ impl Server {
         let mut command = home.windlass(words);
         let piped = command.current_dir(home.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("windlass starts");
-        let (said, url) = std::sync::mpsc::channel();
+        let (said, lines) = std::sync::mpsc::channel();
         let streams: [Box<dyn std::io::Read + Send>; 2] = [
             Box::new(child.stdout.take().expect("it is piped")),
             Box::new(child.stderr.take().expect("it is piped")),
@@ -31,15 +33,19 @@ impl Server {
             let said = said.clone();
             drop(std::thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    if let Some(url) = line.split(' ').find(|word| word.contains("://")) {
-                        let _ = said.send(url.to_owned());
-                    }
+                    let _ = said.send(line);
                 }
             }));
         }
         drop(said);
-        let url = url.recv().expect("it says where it listens");
-        Self { child, url }
+        let in_line = |line: String| line.split(' ').find(|word| word.contains("://")).map(str::to_owned);
+        let url = lines.iter().find_map(in_line).expect("it says where it listens");
+        Self { child, url, said: lines }
+    }
+
+    /// Waits until it says this.
+    fn said(&self, text: &str) -> bool {
+        self.said.iter().any(|line| line.contains(text))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Encryption: whom we trust, and what went wrong when we do not.
 
-mod verifier;
-
 use std::io;
 use std::sync::Arc;
 
@@ -10,7 +8,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_native_certs::load_certs_from_paths;
 
-use self::verifier::Verifier;
+use windlass_tls::Verifier;
+
 use crate::provider::Certificates;
 
 /// Makes the configuration. Certificates of the machine that cannot be read are passed over; extra ones must be good.
@@ -87,7 +86,7 @@ impl Trusted {
 /// Whether we refused the other side for what it showed, which it will show again.
 pub(super) fn is_distrust(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    matches!(inner, Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented))
+    inner.is_some_and(windlass_tls::is_distrust)
 }
 
 #[cfg(test)]

@@ -135,7 +135,11 @@ impl Endpoint {
                     Encryption::Tls => {
                         let authorities = options.authorities.as_deref();
                         let stream = tls::connect(stream, host_of(authority), authorities).await;
-                        handshake::upgrade(stream.map_err(unreachable)?, asked).await
+                        let failed = |error| match tls::distrust(&error) {
+                            Some(reason) => ClientError::Certificate { endpoint: self.to_string(), reason },
+                            None => unreachable(error),
+                        };
+                        handshake::upgrade(stream.map_err(failed)?, asked).await
                     }
                 };
                 upgraded.and_then(|halves| self.framed(halves))

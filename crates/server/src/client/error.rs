@@ -15,6 +15,14 @@ pub enum ClientError {
         /// What the system said.
         error: io::Error,
     },
+    /// The server's certificate is not trusted, so nothing was said to it.
+    #[error("the certificate of {endpoint} is not trusted: {reason}")]
+    Certificate {
+        /// Where it was tried.
+        endpoint: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Somebody is there and lets nobody in without the right token.
     #[error("{endpoint} asks for a token, and {}", if *.shown { "not for this one" } else { "none was given" })]
     Token {
@@ -24,12 +32,14 @@ pub enum ClientError {
         shown: bool,
     },
     /// Somebody is there and does not speak over WebSockets with us.
-    #[error("{endpoint} does not take WebSockets from us: it answers with the HTTP status {status}")]
+    #[error("{endpoint} refuses the connection with the HTTP status {status}{}{said}", if .said.is_empty() { "" } else { ": " })]
     NoWebSocket {
         /// Where it was tried.
         endpoint: String,
         /// What it says instead.
         status: u16,
+        /// The reason that it gives, if any.
+        said: String,
     },
     /// The server said no.
     #[error("{}", .0.message)]

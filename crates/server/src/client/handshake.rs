@@ -9,7 +9,7 @@ use http::header::{
     AUTHORIZATION, CONNECTION, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderValue, Request, Response, StatusCode};
-use http_body_util::Empty;
+use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -23,6 +23,9 @@ use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::door::Stream;
 use crate::jsonrpc::peer::Sink;
 use crate::jsonrpc::websocket::accept_key;
+
+/// A longer text is a page, and no reason.
+const LONGEST_REASON: usize = 1000;
 
 /// What is asked of whom.
 pub(super) struct Asked<'a> {
@@ -41,7 +44,9 @@ pub(super) async fn upgrade<S: Stream>(stream: S, asked: Asked<'_>) -> Result<(S
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(http)?;
     let exchange = async {
         let response = sender.send_request(request).await.map_err(http)?;
-        refused(&response, &asked, &key)?;
+        if let Err(refused) = refused(&response, &asked, &key) {
+            return Err(with_reason(refused, response).await);
+        }
         hyper::upgrade::on(response).await.map_err(http)
     };
     let mut exchange = std::pin::pin!(exchange);
@@ -79,8 +84,19 @@ fn refused(response: &Response<Incoming>, asked: &Asked<'_>, key: &str) -> Resul
     match response.status() {
         StatusCode::SWITCHING_PROTOCOLS if accepted == Some(accept_key(key.as_bytes()).as_bytes()) => Ok(()),
         StatusCode::UNAUTHORIZED => Err(ClientError::Token { endpoint, shown: asked.token.is_some() }),
-        status => Err(ClientError::NoWebSocket { endpoint, status: status.as_u16() }),
+        status => Err(ClientError::NoWebSocket { endpoint, status: status.as_u16(), said: String::new() }),
     }
+}
+
+/// A refusal with the first line of the text that came with it.
+async fn with_reason(mut refused: ClientError, response: Response<Incoming>) -> ClientError {
+    if let ClientError::NoWebSocket { said, .. } = &mut refused {
+        let body = Limited::new(response.into_body(), LONGEST_REASON).collect().await;
+        let bytes = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        *said = text.lines().next().unwrap_or_default().replace(char::is_control, " ");
+    }
+    refused
 }
 
 /// Bytes that nobody can foresee.

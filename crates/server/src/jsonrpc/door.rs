@@ -22,6 +22,7 @@ use tokio::net::{TcpStream, UnixStream};
 use super::connection::Source;
 use super::peer::Sink;
 use super::websocket::accept_key;
+use crate::caller::TurnedAway;
 use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
 use crate::tls::ServerTls;
 use crate::unread::{Nudged, network, nobody_reads};
@@ -82,6 +83,7 @@ pub(crate) struct Door {
     pub(crate) called: Called,
     /// How connections are encrypted, if they are.
     pub(crate) tls: Option<ServerTls>,
+    pub(crate) turned_away: TurnedAway,
 }
 
 type Answer = Response<Full<Bytes>>;

@@ -19,7 +19,7 @@ use super::door::{Door, Stream};
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
-use crate::caller;
+use crate::caller::{self, Denied, TurnedAway};
 use crate::gate::{Access, Called, Perimeter, Reach};
 use crate::pipe::Pipe;
 
@@ -151,7 +151,7 @@ impl Listener {
     ///
     /// When it reaches further than it may, or is taken.
     pub async fn bind(listen: &Listen, perimeter: Perimeter) -> Result<Self, BindError> {
-        let Perimeter { gate, reach, tls } = perimeter;
+        let Perimeter { gate, reach, tls, report } = perimeter;
         let tls = tls.filter(|_| matches!(listen, Listen::SecureWebSocket(_)));
         let mut called = Called::ByName;
         let at = match listen {
@@ -173,7 +173,7 @@ impl Listener {
                 At::Address(listener.map_err(|error| BindError::Refused { address, error })?)
             }
         };
-        Ok(Self { at, door: Arc::new(Door { gate, called, tls }) })
+        Ok(Self { at, door: Arc::new(Door { gate, called, tls, turned_away: TurnedAway::new(report) }) })
     }
 
     /// What clients connect to, if they can.
@@ -266,7 +266,7 @@ trait Entrance {
     fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// Whether the process behind a connection is served at all. May take long, so each connection asks for itself.
-    fn may_call(stream: &Self::Stream, access: &Access) -> impl Future<Output = bool> + Send;
+    fn judge(stream: &Self::Stream, access: &Access) -> impl Future<Output = Result<(), Denied>> + Send;
 }
 
 impl Entrance for TcpListener {
@@ -276,8 +276,8 @@ impl Entrance for TcpListener {
         self.accept().await.map(|(stream, _)| prepared(stream))
     }
 
-    async fn may_call(stream: &TcpStream, access: &Access) -> bool {
-        caller::may_call(stream, access).await
+    async fn judge(stream: &TcpStream, access: &Access) -> Result<(), Denied> {
+        caller::judge(stream, access).await
     }
 }
 
@@ -288,9 +288,8 @@ impl Entrance for Place {
         self.accept().await
     }
 
-    /// Confined callers are turned away when they are accepted.
-    async fn may_call(_: &UnixStream, _: &Access) -> bool {
-        true
+    async fn judge(stream: &UnixStream, _: &Access) -> Result<(), Denied> {
+        caller::judge_local(stream)
     }
 }
 
@@ -332,8 +331,15 @@ async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
     (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
     over: CancellationToken,
 ) {
-    let open =
-        async { if E::may_call(&stream, &door.gate.access).await { door.open(stream).await } else { None } };
+    let open = async {
+        match E::judge(&stream, &door.gate.access).await {
+            Ok(()) => door.open(stream).await,
+            Err(denied) => {
+                door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
+                None
+            }
+        }
+    };
     let opened = tokio::select! {
         opened = open => opened,
         () = over.cancelled() => None,

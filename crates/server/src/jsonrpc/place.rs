@@ -12,8 +12,6 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::caller;
-
 /// How many clients may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
@@ -77,7 +75,7 @@ impl Place {
     }
 
     pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
-        caller::accept(&self.listener).await
+        self.listener.accept().await.map(|(stream, _)| stream)
     }
 }
 

@@ -29,7 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller;
+use crate::caller::{self, Report, TurnedAway};
 use crate::gate::{Access, Reach, plain, unauthorized};
 use crate::jsonrpc::door::Stream;
 use crate::tls::ServerTls;
@@ -65,6 +65,8 @@ pub struct HttpOptions {
     pub names: Vec<String>,
     /// How connections are encrypted, if they are.
     pub tls: Option<ServerTls>,
+    /// Takes a line about each caller that was refused for what it is.
+    pub report: Report,
 }
 
 /// The address cannot be served on.
@@ -128,8 +130,9 @@ pub async fn serve_http<H: ServerHandler>(
     let config = config(listener.local_addr()?.ip(), &options, over.clone());
     let places = Arc::new(places());
     let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&places), config);
-    let HttpOptions { access, tls, .. } = options;
-    let door = Arc::new(Door { access, tls, service, places, recent: Mutex::default() });
+    let HttpOptions { access, tls, report, .. } = options;
+    let turned_away = TurnedAway::new(report);
+    let door = Arc::new(Door { access, tls, turned_away, service, places, recent: Mutex::default() });
     let mut connections = JoinSet::new();
     tokio::pin!(stop);
     loop {
@@ -184,6 +187,7 @@ fn places() -> LocalSessionManager {
 struct Door<H> {
     access: Access,
     tls: Option<ServerTls>,
+    turned_away: TurnedAway,
     service: StreamableHttpService<H, LocalSessionManager>,
     places: Arc<LocalSessionManager>,
     /// The clients that have a place, the one that was heard of last at the end.
@@ -194,7 +198,8 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// One connection, until its client closes it or we are told to stop.
 async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over: CancellationToken) {
-    if !caller::may_call(&stream, &door.access).await {
+    if let Err(denied) = caller::judge(&stream, &door.access).await {
+        door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
         return;
     }
     // Without this an answer may wait for the client's acknowledgement of the one before.

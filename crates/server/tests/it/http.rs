@@ -32,6 +32,7 @@ impl Server {
             access: Access::Token(token.clone()),
             names: vec!["windlass.test".into()],
             tls: None,
+            report: |_| {},
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let fixtures = Fixtures::new();

@@ -11,7 +11,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("rules", &[]),
     ("protocol", &[]),
     ("proxy", &[]),
-    ("model", &[]),
+    ("tls", &[]),
+    ("model", &["tls"]),
     ("patch", &[]),
     ("files", &[]),
     ("script", &[]),
@@ -21,28 +22,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sandbox", &["sys"]),
     ("engine", &["sandbox", "proxy", "sys", "output"]),
     ("tools", &["engine", "output", "rules"]),
-    ("server", &["tools", "engine", "protocol", "output"]),
+    ("server", &["tools", "engine", "protocol", "output", "tls"]),
     ("foreign", &["engine"]),
     ("agent", &["tools", "output", "rules", "model", "patch", "files", "script", "foreign"]),
     (
         "cli",
         &[
-            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
-            "foreign", "sandbox", "engine", "tools", "server", "agent",
+            "sys", "output", "rules", "protocol", "proxy", "tls", "model", "patch", "files", "script",
+            "settings", "foreign", "sandbox", "engine", "tools", "server", "agent",
         ],
     ),
     (
         "bench",
         &[
-            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
-            "foreign", "sandbox", "engine", "tools", "server", "agent", "cli", TESTKIT,
+            "sys", "output", "rules", "protocol", "proxy", "tls", "model", "patch", "files", "script",
+            "settings", "foreign", "sandbox", "engine", "tools", "server", "agent", "cli", TESTKIT,
         ],
     ),
     (
         "fuzz",
         &[
-            "sys", "output", "rules", "protocol", "proxy", "model", "patch", "files", "script", "settings",
-            "foreign", "sandbox", "engine", "tools", "server", "agent",
+            "sys", "output", "rules", "protocol", "proxy", "tls", "model", "patch", "files", "script",
+            "settings", "foreign", "sandbox", "engine", "tools", "server", "agent",
         ],
     ),
 ];
@@ -61,6 +62,7 @@ const MUST_NOT_KNOW: &[(&str, &[&str])] = &[
     ("engine", &["anyhow", "clap", "serde", "serde_json"]),
     ("tools", &["anyhow", "clap"]),
     ("server", &["anyhow", "clap"]),
+    ("tls", &["anyhow", "tokio"]),
     ("model", &["anyhow", "clap"]),
     ("patch", &["anyhow", "clap", "tokio"]),
     ("files", &["anyhow", "clap", "tokio"]),

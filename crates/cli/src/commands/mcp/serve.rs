@@ -102,7 +102,7 @@ async fn serve<H: Handler>(
     let listener = mcp::listen(address, reach, tls.as_ref()).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     announce(order, &format!("{scheme}://{}{PATH}", listener.local_addr()?), &access)?;
-    let options = HttpOptions { access, names: order.host.clone(), tls };
+    let options = HttpOptions { access, names: order.host.clone(), tls, report: listening::report };
     mcp::serve_http(listener, options, handler, signals.told_to_end()).await.context("cannot serve")
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Server;
-use crate::rig::{Home, Seen};
+use crate::rig::{Home, Seen, WINDLASS};
 
 /// Asks a server whether it is there, and prints what came of it.
 const PROBE: &str = r"
@@ -15,10 +15,12 @@ try:
     else:
         host, port = place.split('/')[0].rsplit(':', 1)
         s = socket.create_connection((host, int(port)))
-    s.sendall(b'GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    print('answered' if s.recv(99) else 'cut off')
+    s.sendall(b'GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    answer = s.makefile('rb').read(4000).decode()
+    print('refused' if answer.startswith('HTTP/1.1 403 ') and 'runs in a sandbox' in answer else
+          'answered' if answer else 'cut off')
 except OSError:
-    # The server closes the connection, or the sandbox does not let it be made.
+    # The sandbox does not let the connection be made.
     print('cut off')
 ";
 
@@ -72,7 +74,13 @@ impl Callers {
         assert_eq!(seen.stdout, "answered\n", "{}: {seen:?}", server.url);
         for layers in ["all", "landlock"] {
             let seen = self.confined(layers, PROBE, &[&server.url]);
-            assert_eq!(seen.stdout, "cut off\n", "{layers} {}: {seen:?}", server.url);
+            let is_unix = server.url.starts_with("unix");
+            // Unix sockets of others are already kept away by the sandbox.
+            let expected = if is_unix { "cut off\n" } else { "refused\n" };
+            assert_eq!(seen.stdout, expected, "{layers} {}: {seen:?}", server.url);
+            if !is_unix {
+                assert!(server.said("refused a connection: the calling process runs in a sandbox"));
+            }
         }
     }
 }
@@ -86,6 +94,21 @@ fn no_listener_of_ours_serves_a_confined_caller() {
         callers.check(&[dialect, "--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
     }
     callers.check(&["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"]);
+}
+
+/// The client in a sandbox says why it is refused, also where the connection is encrypted by then.
+#[test]
+fn a_client_in_a_sandbox_is_told_why_the_server_refuses_it() {
+    let callers = Callers::new("told");
+    let server =
+        Server::start(&callers.home, &["app-server", "--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
+    let script = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))";
+    let words = [WINDLASS, "run", "--server", &server.url, "--", "true"];
+    for layers in ["all", "landlock"] {
+        let seen = callers.confined(layers, script, &words);
+        assert_eq!(seen.code, 125, "{layers}: {seen:?}");
+        assert!(seen.stderr.contains("HTTP status 403: the calling process runs in a sandbox"), "{seen:?}");
+    }
 }
 
 /// Without a token, a caller that cannot be found is not served.

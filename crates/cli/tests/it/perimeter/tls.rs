@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use windlass_testkit::peers;
 
 use super::Server;
@@ -22,12 +23,19 @@ struct Files {
 
 impl Files {
     fn new(name: &str) -> Self {
+        Self::with(name, IsCa::NoCa)
+    }
+
+    fn with(name: &str, is_ca: IsCa) -> Self {
         let home = Home::new(&format!("tls-{name}"));
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        let mut params = CertificateParams::new(names).expect("names");
+        params.is_ca = is_ca;
+        let signing_key = KeyPair::generate().expect("a key");
+        let cert = params.self_signed(&signing_key).expect("a certificate");
         let certificate = home.path().join("certificate.pem");
-        fs::write(&certificate, made.cert.pem()).expect("a file");
-        let key = home.secret("key.pem", &made.signing_key.serialize_pem()).into();
+        fs::write(&certificate, cert.pem()).expect("a file");
+        let key = home.secret("key.pem", &signing_key.serialize_pem()).into();
         let token = home.secret("token", &format!("{TOKEN}\n")).into();
         Self { certificate, key, token, home }
     }
@@ -81,6 +89,24 @@ fn a_command_runs_on_an_encrypted_server_that_shows_a_good_certificate() {
     let output = trusting.args(["--", "echo", "hello"]).env("SSL_CERT_FILE", &files.certificate).output();
     let output = output.expect("windlass starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "hello\n", "{output:?}");
+}
+
+/// `openssl req -x509` makes such certificates.
+#[test]
+fn a_certificate_that_signs_itself_as_an_authority_is_good_where_it_is_named() {
+    let files = Files::with("authority", IsCa::Ca(BasicConstraints::Unconstrained));
+    let (_server, port) = files.serve("app-server");
+    let url = format!("wss://localhost:{port}");
+    let seen = files.run(&["--server", &url, "--server-ca", text(&files.certificate), "--", "echo", "hello"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, "hello\n"), "{seen:?}");
+    let mut named = files.home.windlass(&["run", "--server", &url, "--token-file", text(&files.token)]);
+    let output = named.args(["--", "echo", "hello"]).env("SSL_CERT_FILE", &files.certificate).output();
+    assert_eq!(output.expect("windlass starts").stdout, b"hello\n");
+    let seen = files.run(&["--server", &url, "--", "echo", "hello"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (125, ""), "{seen:?}");
+    for said in ["is not trusted: it signs itself", "--server-ca", "SSL_CERT_FILE"] {
+        assert!(seen.stderr.contains(said), "{seen:?}");
+    }
 }
 
 #[test]

@@ -51,9 +51,10 @@ async fn with_server<T: Send + 'static>(
     (listen, gate): (Listen, Gate),
     visit: impl FnOnce(&str) -> T + Send + 'static,
 ) -> (T, usize) {
-    let listener = Listener::bind(&listen, Perimeter { gate, reach: Reach::OpenLoopback, tls: None })
-        .await
-        .expect("it can be listened to");
+    let listener =
+        Listener::bind(&listen, Perimeter { gate, reach: Reach::OpenLoopback, tls: None, report: |_| {} })
+            .await
+            .expect("it can be listened to");
     let url = listener.url().expect("it has an address");
     let closed = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&closed);
@@ -229,7 +230,7 @@ async fn an_address_that_others_can_reach_takes_a_token_and_a_certificate() {
     let token = || Gate { access: Access::Token(Token::random().expect("random bytes")), ..open_gate() };
     let bind = async |listen: &str, gate: Gate, reach: Reach| {
         let listen: Listen = listen.parse().expect("a place to listen");
-        Listener::bind(&listen, Perimeter { gate, reach, tls: None }).await.map(drop)
+        Listener::bind(&listen, Perimeter { gate, reach, tls: None, report: |_| {} }).await.map(drop)
     };
     let refused = bind("ws://127.0.0.1:0", open_gate(), Reach::Loopback).await;
     assert!(matches!(refused, Err(BindError::OpenLoopback { .. })));

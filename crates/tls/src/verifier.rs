@@ -13,14 +13,20 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+/// Checks the certificates of servers.
 #[derive(Debug)]
-pub(super) struct Verifier {
+pub struct Verifier {
     usual: Arc<WebPkiServerVerifier>,
     trusted: Vec<CertificateDer<'static>>,
 }
 
 impl Verifier {
-    pub(super) fn new(
+    /// Trusts chains that end at one of the roots, and the certificates in `trusted` themselves.
+    ///
+    /// # Errors
+    ///
+    /// When there is no root.
+    pub fn new(
         roots: RootCertStore,
         trusted: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
@@ -41,7 +47,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let usual = self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match usual {
-            Err(error) if is_authority(&error) && self.trusted.contains(end_entity) => {
+            Err(error) if is_own_authority(&error) && self.trusted.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -73,7 +79,12 @@ impl ServerCertVerifier for Verifier {
 }
 
 /// Whether a certificate was rejected for being an authority's. Its dates were checked before that.
-fn is_authority(error: &Error) -> bool {
+pub fn is_own_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
     matches!(other.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+}
+
+/// Whether the server was refused for what it showed, which it will show again.
+pub fn is_distrust(error: &Error) -> bool {
+    matches!(error, Error::InvalidCertificate(_) | Error::NoCertificatesPresented)
 }
