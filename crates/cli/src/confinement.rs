@@ -55,6 +55,9 @@ fn own_files(config: &Config) -> OwnFiles {
 /// The policy that was asked for; nothing is enforced without one.
 pub(crate) fn policy(words: &SandboxWords) -> Result<Policy> {
     let Some(name) = &words.sandbox else { return Ok(Policy::FullAccess) };
+    if name.is_empty() {
+        return Err(Usage(format!("--sandbox is empty; there are {}", Policy::NAMES.join(", "))).into());
+    }
     let policy = match Policy::named(name) {
         Some(policy) => policy,
         None if name.contains(['/', '.']) => from_file(Path::new(name))?,
@@ -91,13 +94,13 @@ fn refuse_words(policy: Policy, words: &SandboxWords) -> Result<Policy> {
 
 fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> {
     let lists = [
-        (&words.writable, Access::Write),
-        (&words.read_only, Access::Read),
-        (&words.deny_read, Access::Deny),
+        ("--writable", &words.writable, Access::Write),
+        ("--read-only", &words.read_only, Access::Read),
+        ("--deny-read", &words.deny_read, Access::Deny),
     ];
-    for (list, access) in lists {
+    for (option, list, access) in lists {
         for place in list {
-            confined.rules.push(Rule { place: pattern(place)?, access });
+            confined.rules.push(Rule { place: pattern(place, option)?, access });
         }
     }
     confined = resolved(confined);
@@ -118,21 +121,37 @@ fn resolved(mut confined: Confined) -> Confined {
 }
 
 /// A server finds out at its start that a pattern is none, not with its first command.
-fn pattern(text: &str) -> Result<Pattern> {
+fn pattern(text: &str, named_by: &str) -> Result<Pattern> {
     let pattern = Pattern::new(text);
-    let is_none = |reason| Usage(format!("the sandbox cannot use the pattern `{text}`: {reason}"));
+    let is_none =
+        |reason| Usage(format!("{named_by}: the sandbox cannot use the pattern `{text}`: {reason}"));
     pattern.check().map_err(is_none)?;
     Ok(pattern)
 }
 
 fn network(text: &str) -> Result<Network> {
+    const NAMES: [&str; 3] = ["off", "loopback", "on"];
     Ok(match text {
         "off" => Network::Off,
         "loopback" => Network::Loopback,
         "on" => Network::On,
+        "localhost" => {
+            return Err(Usage(
+                "--network localhost: write `loopback` for servers that the command itself starts, or `localhost:PORT` for \
+                 one outside of the sandbox"
+                    .to_owned(),
+            )
+            .into());
+        }
         hosts => {
             let hosts: Vec<String> =
                 hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+            if let Some(name) = hosts.iter().find(|host| NAMES.contains(&host.as_str())) {
+                return Err(Usage(format!(
+                    "--network {text}: `{name}` stands alone; it is one of off, loopback and on, or a list of hosts"
+                ))
+                .into());
+            }
             // A word that could be a slip for one of the names is no host.
             if hosts.is_empty() || hosts.iter().all(|host| !host.contains(['.', ':', '*'])) {
                 return Err(Usage(format!(
@@ -174,7 +193,7 @@ fn from_text(text: &str) -> Result<Policy> {
     let mut confined = Confined::new(base);
     for (key, access) in [("write", Access::Write), ("read", Access::Read), ("deny", Access::Deny)] {
         for place in texts(&document, key)? {
-            confined = confined.with(pattern(&place)?, access);
+            confined = confined.with(pattern(&place, key)?, access);
         }
     }
     match document.get("network") {

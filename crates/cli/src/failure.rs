@@ -125,7 +125,7 @@ fn exit(error: &Error) -> Option<Exit> {
     }
     error.downcast_ref::<StartError>().map(|error| match error {
         StartError::ProgramNotFound { .. } => Exit::NOT_FOUND,
-        StartError::CannotExecute { .. } => Exit::CANNOT_EXECUTE,
+        StartError::CannotExecute { .. } | StartError::DeniedProgram { .. } => Exit::CANNOT_EXECUTE,
         _ => Exit::CANNOT_RUN,
     })
 }
@@ -195,6 +195,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         ),
         StartError::CannotExecute { .. } => {
             Some("`chmod +x` it, or name its interpreter: windlass run -- sh FILE")
+        }
+        StartError::DeniedProgram { .. } => {
+            Some("let the rule that denies it spare the program, or run another one")
         }
         StartError::Directory { .. } => Some("--cwd must name a directory that exists"),
         StartError::OutOfTerminals => Some("without --tty the command gets pipes instead"),

@@ -26,6 +26,13 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
     }
     let gate =
         Gate { access: access(words)?, origins: words.allow_origin.clone(), names: words.host.clone() };
+    if let Some(option) = of_sockets(words).filter(|_| matches!(listen, Listen::Stdio | Listen::Off)) {
+        return Err(Usage(format!(
+            "{option} goes with --listen ws://IP:PORT, wss://IP:PORT or unix://PATH: without it there are no connections to \
+             accept"
+        ))
+        .into());
+    }
     if matches!((&listen, &gate.access), (Listen::WebSocket(_) | Listen::SecureWebSocket(_), Access::Open))
         && words.insecure_loopback
     {
@@ -42,6 +49,21 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
         reach => reach,
     };
     Ok(Listener::bind(&listen, Perimeter { gate, reach, tls, report }).await?)
+}
+
+/// The first option that means something only where clients connect.
+fn of_sockets(words: &ListenWords) -> Option<&'static str> {
+    let given = [
+        ("--ws-auth", words.ws_auth.is_some()),
+        ("--ws-token-file", words.ws_token_file.is_some()),
+        ("--ws-token-sha256", words.ws_token_sha256.is_some()),
+        ("--ws-shared-secret-file", words.ws_shared_secret_file.is_some()),
+        ("--allow-origin", !words.allow_origin.is_empty()),
+        ("--host", !words.host.is_empty()),
+        ("--insecure-loopback", words.insecure_loopback),
+        ("--allow-remote", words.allow_remote),
+    ];
+    given.into_iter().find_map(|(option, given)| given.then_some(option))
 }
 
 /// Says what a server has to say to its operator.

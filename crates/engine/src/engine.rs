@@ -32,6 +32,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
 use windlass_proxy::allow::EntryError;
+use windlass_proxy::environment::remark_on_loopback;
 use windlass_sandbox::{Grounds, Plan, PlanError, Policy, Surroundings};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
@@ -209,9 +210,11 @@ impl Engine {
         surroundings: &Surroundings,
     ) -> Result<Option<Arc<Plan>>, ConfineError> {
         let Policy::Confined(confined) = policy else { return Ok(None) };
-        door::hosts(&confined.network).transpose()?;
+        let hosts = door::hosts(&confined.network).transpose()?;
         let grounds = self.inner.grounds.as_deref().ok_or(ConfineError::NoHelper)?;
-        Ok(Some(Arc::new(windlass_sandbox::plan_for(confined, surroundings, grounds)?)))
+        let mut plan = windlass_sandbox::plan_for(confined, surroundings, grounds)?;
+        plan.remarks.extend(hosts.as_ref().and_then(remark_on_loopback));
+        Ok(Some(Arc::new(plan)))
     }
 
     /// Starts a command, on the runtime the engine was made in. On error nothing of it is left: no process, no file, no

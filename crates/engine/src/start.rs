@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use windlass_sandbox::{Grounds, Plan, Stage, StartFailure};
+use windlass_sandbox::{Access, Grounds, Plan, Stage, StartFailure};
 use windlass_sys::limits::OpenFiles;
 use windlass_sys::mark::{Brand, Mark};
 use windlass_sys::process::Process;
@@ -49,6 +49,14 @@ pub enum StartError {
         /// What the kernel said.
         #[source]
         source: Errno,
+    },
+    /// The sandbox hides the program from the command.
+    #[error("cannot execute {}: the sandbox does not let the command read it ({rule})", .program.display())]
+    DeniedProgram {
+        /// The file.
+        program: PathBuf,
+        /// The rule that says so.
+        rule: String,
     },
     /// The working directory is missing, or is no directory, or is closed to us.
     #[error("working directory {}: {source}", .directory.display())]
@@ -353,6 +361,9 @@ impl Call {
                     let searched = spec.directory.to_string_lossy().into_owned();
                     return StartError::ProgramNotFound { program, searched };
                 }
+                if let Some(rule) = denial_of(spec, &program).filter(|_| errno == Errno::ACCESS) {
+                    return StartError::DeniedProgram { program, rule };
+                }
                 let reason = why_not_executable(&program, errno);
                 StartError::CannotExecute { program, reason, source: errno }
             }
@@ -401,8 +412,14 @@ fn find_program(spec: &CommandSpec, name: &OsStr) -> Result<PathBuf, StartError>
 }
 
 fn is_program(file: &Path) -> bool {
-    use rustix::fs::{Access, access};
-    access(file, Access::EXEC_OK).is_ok() && file.is_file()
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
+}
+
+/// The rule by which the command's sandbox denies the program.
+fn denial_of(spec: &CommandSpec, program: &Path) -> Option<String> {
+    let file = std::fs::canonicalize(spec.directory.join(program)).ok()?;
+    let ruling = spec.sandbox.as_ref()?.ruling_at(&file)?;
+    (ruling.access == Access::Deny).then(|| ruling.origin.clone())
 }
 
 fn why_not_executable(program: &Path, errno: Errno) -> String {

@@ -63,6 +63,22 @@ fn direct(allow: &AllowList) -> String {
     inner.map(|(written, _)| *written).collect::<Vec<_>>().join(",")
 }
 
+/// That a listed name of the loopback address, and no other name of it, leads outside.
+pub fn remark_on_loopback(allow: &AllowList) -> Option<String> {
+    let inner = direct(allow);
+    let named: Vec<&str> = ["localhost", "127.0.0.1", "::1"]
+        .into_iter()
+        .filter(|name| !inner.split(',').any(|it| it == *name))
+        .collect();
+    (!named.is_empty() && !inner.is_empty()).then(|| {
+        format!(
+            "servers outside are reached as {}; {} is the sandbox's own loopback",
+            named.join(" and "),
+            inner.replace(',', " or ")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +110,22 @@ mod tests {
     #[test]
     fn the_commands_own_servers_are_reached_directly() {
         check(&["example.com"], "localhost,127.0.0.1,::1");
+    }
+
+    #[test]
+    fn the_spelling_of_a_loopback_host_is_remarked_on_where_it_matters() {
+        let remark = |entries: &[&str]| {
+            remark_on_loopback(&AllowList::parse(entries).expect("a list")).unwrap_or_default()
+        };
+        assert_eq!(
+            remark(&["localhost:3000"]),
+            "servers outside are reached as localhost; 127.0.0.1 or ::1 is the sandbox's own loopback"
+        );
+        assert!(
+            remark(&["127.0.0.1:3000"]).starts_with("servers outside are reached as 127.0.0.1; localhost or")
+        );
+        assert_eq!(remark(&["crates.io"]), "");
+        assert_eq!(remark(&["localhost:3000", "127.0.0.1:3000", "[::1]:3000"]), "");
     }
 
     #[test]

@@ -102,6 +102,11 @@ impl Judgement {
         self.parts.iter().filter(|part| part.verdict == self.verdict)
     }
 
+    /// Whether rules could say otherwise: what is doubtful is asked about whatever they allow.
+    pub fn is_up_to_rules(&self) -> bool {
+        !self.decisive().any(|part| matches!(part.reason, Reason::Doubt(_)))
+    }
+
     /// The decisive parts, one line each; not more than a reader wants to see.
     pub fn explanation(&self) -> String {
         const MOST: usize = 5;

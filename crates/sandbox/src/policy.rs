@@ -113,7 +113,8 @@ impl Policy {
         Some(match name {
             "read-only" => Self::Confined(Confined::new(Base::ReadOnly)),
             "workspace-write" => Self::Confined(Confined::new(Base::WorkspaceWrite)),
-            "full-access" => Self::FullAccess,
+            // The second name is that of Codex, of the agent's settings and of the protocols.
+            "full-access" | "danger-full-access" => Self::FullAccess,
             "external" => Self::External,
             _ => return None,
         })

@@ -43,6 +43,7 @@ impl Attempt {
             (StartError::Nul { what: "environment" }, None) => "data provided contains a nul byte".to_owned(),
             (StartError::Nul { .. }, _) => "nul byte found in provided data".to_owned(),
             (StartError::ProgramNotFound { .. }, path) => self.found(path.as_deref(), Errno::NOENT),
+            (StartError::DeniedProgram { .. }, path) => self.found(path.as_deref(), Errno::ACCESS),
             (StartError::CannotExecute { source, .. }, path) => self.found(path.as_deref(), *source),
             (StartError::Directory { source, .. } | StartError::System { source, .. }, _) => system(*source),
             (error, _) => error.to_string(),

@@ -77,17 +77,17 @@ impl Toolbox {
 }
 
 async fn ask(proposal: &Proposal, rules: &Rules, call: &Call) -> Result<(), Refusal> {
-    let reasons = proposal.judgement.explanation();
+    let reasons = Reasons::of(&proposal.judgement, rules);
     let Some(person) = &call.person else {
-        return Err(unapproved("nobody can be asked through this client", &reasons, rules));
+        return Err(unapproved("nobody can be asked through this client", &reasons));
     };
-    let approval = Approval { execution: proposal.execution.clone(), reasons: reasons.clone() };
+    let approval = Approval { execution: proposal.execution.clone(), reasons: reasons.explanation.clone() };
     // timer: nobody may be there.
     let asking: Pending<'_, _> = Box::pin(tokio::time::timeout(LONGEST_ASKING, person.approve(approval)));
     match alive(call, asking).await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(unapproved("they declined or did not answer", &reasons, rules)),
-        Err(_) => Err(unapproved("they did not answer in time", &reasons, rules)),
+        Ok(false) => Err(unapproved("they declined or did not answer", &reasons)),
+        Err(_) => Err(unapproved("they did not answer in time", &reasons)),
     }
 }
 
@@ -98,11 +98,29 @@ fn forbidden(judgement: &Judgement) -> Refusal {
     ))
 }
 
-fn unapproved(why: &str, reasons: &str, rules: &Rules) -> Refusal {
-    let files = rules.files().join(" or ");
-    let place = if files.is_empty() { "the rules file".to_owned() } else { files };
+/// Why a person is asked, and what can be done where none can be.
+struct Reasons {
+    explanation: String,
+    remedy: String,
+}
+
+impl Reasons {
+    fn of(judgement: &Judgement, rules: &Rules) -> Self {
+        let files = rules.files().join(" or ");
+        let place = if files.is_empty() { "the rules file".to_owned() } else { files };
+        let remedy = if judgement.is_up_to_rules() {
+            format!("The server's operator can allow it in {place}.")
+        } else {
+            "The rules do not allow this as it is written: leave out the part named above, or have a person run it."
+                .to_owned()
+        };
+        Self { explanation: judgement.explanation(), remedy }
+    }
+}
+
+fn unapproved(why: &str, reasons: &Reasons) -> Refusal {
+    let Reasons { explanation, remedy } = reasons;
     Refusal(format!(
-        "this command needs a person's approval, and {why}; nothing was run:\n{reasons}\nWho runs this server can allow it \
-         in {place}."
+        "this command needs a person's approval, and {why}; nothing was run:\n{explanation}\n{remedy}"
     ))
 }

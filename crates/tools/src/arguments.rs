@@ -110,22 +110,54 @@ impl Field {
 #[derive(Debug)]
 pub(crate) struct Arguments {
     rest: Map<String, Value>,
+    /// The names that the tool asked for.
+    asked: Vec<String>,
+}
+
+/// Names that models take for each other, because other tools have the other one.
+const SYNONYMS: &[&[&str]] = &[
+    &["cmd", "command", "script"],
+    &["workdir", "cwd", "directory", "working_directory"],
+    &["env", "environment"],
+    &["timeout_ms", "timeout"],
+    &["yield_time_ms", "yield_time", "wait_ms"],
+    &["max_output_tokens", "max_tokens"],
+    &["session_id", "session", "id"],
+    &["session_ids", "sessions", "session_id"],
+    &["chars", "input", "text", "data"],
+];
+
+fn are_synonyms(one: &str, other: &str) -> bool {
+    SYNONYMS.iter().any(|names| names.contains(&one) && names.contains(&other))
 }
 
 impl Arguments {
     /// Arguments that are `null` are taken as not given: many clients fill in what they do not use.
     pub(crate) fn new(mut arguments: Map<String, Value>) -> Self {
         arguments.retain(|_, value| !value.is_null());
-        Self { rest: arguments }
+        Self { rest: arguments, asked: Vec::new() }
     }
 
-    /// The names of what nobody took: most often a misspelling.
-    pub(crate) fn unknown(&self) -> Vec<String> {
-        self.rest.keys().cloned().collect()
+    /// The names of what nobody took, most often a misspelling, each with the one that was probably meant.
+    pub(crate) fn unknown(&self) -> Vec<(String, Option<&str>)> {
+        let meant =
+            |name: &str| self.asked.iter().find(|asked| are_synonyms(asked, name)).map(String::as_str);
+        self.rest.keys().map(|name| (name.clone(), meant(name))).collect()
     }
 
     pub(crate) fn take(&mut self, field: &str) -> Option<Value> {
+        self.asked.push(field.to_owned());
         self.rest.remove(field)
+    }
+
+    /// The complaint about an argument that is not there.
+    pub(crate) fn missing(&self, field: &str) -> BadArgument {
+        match self.rest.keys().find(|name| are_synonyms(name, field)) {
+            Some(given) => {
+                BadArgument::new(field, format!("is missing; did you mean `{field}` instead of `{given}`?"))
+            }
+            None => BadArgument::new(field, "is missing"),
+        }
     }
 
     pub(crate) fn text(&mut self, field: &str) -> Result<Option<String>, BadArgument> {
@@ -139,7 +171,7 @@ impl Arguments {
     }
 
     pub(crate) fn required_text(&mut self, field: &str) -> Result<String, BadArgument> {
-        self.text(field)?.ok_or_else(|| missing(field))
+        self.text(field)?.ok_or_else(|| self.missing(field))
     }
 
     pub(crate) fn texts(&mut self, field: &str) -> Result<Option<Vec<String>>, BadArgument> {
@@ -173,12 +205,12 @@ impl Arguments {
     }
 
     pub(crate) fn session(&mut self, field: &str) -> Result<SessionRef, BadArgument> {
-        let value = self.take(field).ok_or_else(|| missing(field))?;
+        let value = self.take(field).ok_or_else(|| self.missing(field))?;
         session(field, value)
     }
 
     pub(crate) fn sessions(&mut self, field: &str) -> Result<Vec<SessionRef>, BadArgument> {
-        let value = self.take(field).ok_or_else(|| missing(field))?;
+        let value = self.take(field).ok_or_else(|| self.missing(field))?;
         let items = match value {
             Value::Array(items) => items,
             one => vec![one],
@@ -248,10 +280,6 @@ fn session(field: &str, value: Value) -> Result<SessionRef, BadArgument> {
 /// Whether a text could be taken for a number; no session is named so.
 pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-pub(crate) fn missing(field: &str) -> BadArgument {
-    BadArgument::new(field, "is missing")
 }
 
 pub(crate) fn unfit(field: &str, value: &Value, wanted: &str) -> BadArgument {

@@ -133,8 +133,9 @@ impl Visit<'_> {
     /// What to say about arguments that mean nothing here.
     fn remarks(&self) -> Vec<String> {
         const MOST: usize = 10;
-        let remark = |name: String| {
-            format!("argument `{}` is not known and was ignored", report::shortened(&name, 80))
+        let remark = |(name, meant): (String, Option<&str>)| {
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            format!("argument `{}` is not known and was ignored{meant}", report::shortened(&name, 80))
         };
         self.arguments.unknown().into_iter().take(MOST).map(remark).collect()
     }

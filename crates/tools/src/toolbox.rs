@@ -342,9 +342,12 @@ impl Toolbox {
         let start_either = |straight: Option<CommandSpec>, spec: CommandSpec| {
             let plan = self.confine(policy)?;
             match straight.map(|straight| start(straight, &plan)) {
-                None | Some(Err(StartError::CannotExecute { .. } | StartError::ProgramNotFound { .. })) => {
-                    start(spec, &plan)
-                }
+                None
+                | Some(Err(
+                    StartError::CannotExecute { .. }
+                    | StartError::DeniedProgram { .. }
+                    | StartError::ProgramNotFound { .. },
+                )) => start(spec, &plan),
                 Some(started) => started,
             }
         };

@@ -14,8 +14,8 @@ const LIMITS: &str = "Limits (crossed, they end the command)";
 /// What a command may use. Sizes are written 512M or 2G, in powers of two.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LimitWords {
-    /// Memory of everything it started, together
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes, help_heading = LIMITS)]
+    /// Memory of everything it started, together; at least 1M
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, help_heading = LIMITS)]
     memory: Option<u64>,
 
     /// Processes and threads at a time

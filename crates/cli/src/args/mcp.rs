@@ -21,8 +21,9 @@ pub(crate) struct McpArgs {
 /// How to serve.
 #[derive(Debug, Args)]
 pub(crate) struct McpServe {
-    /// Serve over HTTP on this address, to clients that have the token, instead of standard input and output
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Serve over HTTP on this address, to clients that have the token, instead of standard input and output. A port alone
+    /// is one of 127.0.0.1; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = values::http_address)]
     pub(crate) http: Option<SocketAddr>,
 
     /// Let --http take an address that other machines can reach; asks for a certificate

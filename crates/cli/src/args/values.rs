@@ -1,6 +1,7 @@
 //! From words on the command line to values; every error repeats the word that is wrong.
 
 use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
@@ -56,6 +57,29 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     if sum == 0 { Err(format!("`{text}` allows nothing at all")) } else { Ok(sum) }
 }
 
+/// Below this no program starts: the kernel counts the pages of the program itself, and of what confines it.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+/// A size of memory in which a program can run.
+pub(crate) fn memory(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        ..LEAST_MEMORY => Err(format!("`{text}` of memory is too little for any program: the least is 1M")),
+        bytes => Ok(bytes),
+    }
+}
+
+/// An address to serve on: `127.0.0.1:8787`, `[::1]:8787`, `localhost:8787`, or a port of the loopback address.
+pub(crate) fn http_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
+    match (text.parse(), port.parse()) {
+        (Ok(address), _) => Ok(address),
+        (Err(_), Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        (Err(_), Err(_)) => Err(format!(
+            "`{text}` is not an address: write 127.0.0.1:8787, [::1]:8787, localhost:8787 or a port"
+        )),
+    }
+}
+
 /// A number that allows something.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.parse() {
@@ -77,7 +101,8 @@ pub(crate) fn total(text: &str) -> Result<Total, String> {
     let amount = match resource {
         Resource::Processes | Resource::OpenFiles => Amount(count(value)?),
         Resource::CpuTime => duration(value)?.into(),
-        Resource::Memory | Resource::Output | Resource::OutputRate | Resource::Disk => Amount(bytes(value)?),
+        Resource::Memory => Amount(memory(value)?),
+        Resource::Output | Resource::OutputRate | Resource::Disk => Amount(bytes(value)?),
     };
     Ok(Total::Of(resource, amount))
 }

@@ -167,6 +167,14 @@ fn files_serve_as_well_as_pipes() {
 #[test]
 fn over_http_it_says_where_it_is_and_what_opens_it() {
     let home = Home::new("mcp-http");
+    for short in ["0", "localhost:0", ":0", "[::1]:0"] {
+        let mut running = home.start(&["mcp", "--http", short, "--json"]);
+        let said: Value = serde_json::from_str(&running.line()).expect("it says where it is");
+        let host = if short.starts_with('[') { "http://[::1]:" } else { "http://127.0.0.1:" };
+        assert!(said["url"].as_str().is_some_and(|url| url.starts_with(host)), "{short}: {said}");
+        running.signal(Signal::TERM);
+        assert_eq!(running.exit_code(), Some(0));
+    }
     let mut running = home.start(&["mcp", "--http", "127.0.0.1:0", "--json"]);
     let said: Value = serde_json::from_str(&running.line()).expect("it says where it is");
     let (url, token) = (said["url"].as_str().expect("a URL"), said["token"].as_str().expect("a token"));

@@ -30,6 +30,38 @@ fn a_wrong_argument_is_named_with_exit_2() {
 }
 
 #[test]
+fn values_that_cannot_work_are_named_with_what_can() {
+    check(&["run", "--memory", "1K", "true"], 2, &["`1K` of memory is too little", "the least is 1M"]);
+    check(&["mcp", "--total", "memory=9", "--http", "0"], 2, &["the least is 1M"]);
+    check(&["mcp", "--http", "nowhere"], 2, &["`nowhere` is not an address", "127.0.0.1:8787", "or a port"]);
+    check(&["mcp", "--http", "0.0.0.0:0"], 1, &["can be reached from other machines"]);
+    let run = |option: &str, value: &str, said: &[&str]| {
+        check(
+            &["run", "--sandbox", "read-only", option, value, "--", "true"],
+            2,
+            &[said, &[option]].concat(),
+        );
+    };
+    run("--network", "off,example.com", &["`off` stands alone"]);
+    run("--network", "", &["off, loopback, on, or hosts"]);
+    run("--network", "localhost", &["`loopback`", "`localhost:PORT`"]);
+    run("--writable", "", &["it is empty"]);
+    run("--deny-read", "", &["it is empty"]);
+    check(&["run", "--sandbox", "", "--", "true"], 2, &["--sandbox is empty", "workspace-write"]);
+}
+
+#[test]
+fn options_about_connections_are_refused_where_there_are_none() {
+    for server in ["app-server", "exec-server"] {
+        for option in [&["--insecure-loopback"][..], &["--allow-remote"], &["--host", "box"]] {
+            for listen in [&[][..], &["--stdio"], &["--listen", "stdio://"]] {
+                check(&[&[server], listen, option].concat(), 2, &[option[0], "goes with --listen ws://"]);
+            }
+        }
+    }
+}
+
+#[test]
 fn options_that_do_not_go_together_say_so() {
     check(&["run", "--view", "screen", "true"], 2, &["--view screen needs --tty"]);
     for option in ["--until=x", "--idle=1s", "--max-tokens=9", "--view=text", "--tokenizer=bytes4"] {
@@ -71,6 +103,24 @@ fn a_run_that_fails_for_a_reason_of_its_own_exits_with_125() {
     );
     let token = ["run", "--server", "unix:///nowhere", "--token-file", "/nowhere", "--", "true"];
     check(&token, 125, &["cannot read the token in /nowhere"]);
+}
+
+#[test]
+fn a_sandbox_says_what_of_the_words_about_it_has_no_effect() {
+    let home = Home::new("usage-sandbox");
+    let run = |words: &[&str]| home.seen(&[&["run", "--sandbox"], words].concat());
+    let seen = run(&["read-only", "--writable", "zzz*", "--", "true"]);
+    assert!(
+        seen.code == 0 && seen.stderr.contains("`zzz*` was to be writable, but nothing matches"),
+        "{seen:?}"
+    );
+    let seen = run(&["read-only", "--network", "localhost:1", "--", "true"]);
+    assert!(seen.stderr.contains("reached as localhost; 127.0.0.1 or ::1 is the sandbox's own"), "{seen:?}");
+    let seen = run(&["read-only", "--deny-read", "/usr/bin/true", "--", "true"]);
+    assert!(seen.code == 126 && seen.stderr.contains("the sandbox does not let"), "{seen:?}");
+    assert!(seen.stderr.contains("deny /usr/bin/true") && !seen.stderr.contains("chmod"), "{seen:?}");
+    // The name that Codex and the protocols have for it.
+    assert_eq!(run(&["danger-full-access", "--", "true"]).code, 0);
 }
 
 #[test]

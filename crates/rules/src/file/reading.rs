@@ -179,6 +179,16 @@ impl Reader<'_> {
 
     fn check_keys(&mut self, table: &dyn TableLike, known: &[&str]) {
         for (name, _) in table.iter().filter(|(name, _)| !known.contains(name)) {
+            let span = table.key(name).and_then(Key::span);
+            if FILE_KEYS.contains(&name) {
+                let advice =
+                    "TOML puts what follows a line `[[rule]]` into that rule; write it above the first one";
+                self.fault(
+                    span,
+                    &format!("`{name}` is about the whole file, but stands in a rule: {advice}"),
+                );
+                continue;
+            }
             let meant = match closest(name, known) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!(
@@ -186,7 +196,6 @@ impl Reader<'_> {
                     known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
                 ),
             };
-            let span = table.key(name).and_then(Key::span);
             self.fault(span, &format!("`{name}` is not known here; {meant}"));
         }
     }

@@ -44,6 +44,12 @@ fn keys_that_are_not_known_are_told_with_what_was_meant() {
         "sandbox = 1",
         &["line 1: `sandbox` is not known here; there are `default`, `trust_projects`, `rule`"],
     );
+    check(
+        "[[rule]]\ncommand = [\"x\"]\nverdict = \"ask\"\ndefault = \"ask\"",
+        &[
+            "line 4: `default` is about the whole file, but stands in a rule: TOML puts what follows a line `[[rule]]` into that rule; write it above the first one",
+        ],
+    );
     check("[[rules]]\ncommand = [\"x\"]", &["line 1: `rules` is not known here; did you mean `rule`?"]);
     check(
         "[[rule]]\ncommand = [\"x\"]\nverdict = \"ask\"\nmatch = [\"x\"]",

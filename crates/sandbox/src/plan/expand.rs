@@ -72,6 +72,9 @@ pub(super) fn add_rules(
             // A pattern covers what is there.
             (false, false) => Vec::new(),
         };
+        if ways.is_empty() && rule.access == Access::Write {
+            remarks.push(format!("`{}` was to be writable, but nothing matches it", rule.place.text()));
+        }
         for way in ways {
             // What is to be writable, and leads nowhere, is left alone.
             if rule.access == Access::Write && !way.leads_somewhere() {

@@ -67,6 +67,7 @@ impl FromStr for Listen {
             Some((scheme @ ("ws" | "wss"), address)) => {
                 let kind = if scheme == "ws" { Self::WebSocket } else { Self::SecureWebSocket };
                 let address = address.strip_suffix('/').unwrap_or(address);
+                let address = address.replacen("localhost:", "127.0.0.1:", 1);
                 address.parse().map(kind).map_err(|_| unknown())
             }
             Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.into())),

@@ -13,7 +13,7 @@ use windlass_output::{
 
 use super::exec_command::{Tied, command, directory};
 use super::{Refusal, Visit, note_lines, shape};
-use crate::arguments::{BadArgument, Field, Kind, missing, schema, without_nul};
+use crate::arguments::{BadArgument, Field, Kind, schema, without_nul};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::environment::{Composed, Connection};
@@ -64,7 +64,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_LOADED: usize = 256 * 1024;
 
 pub(super) async fn call_shell(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
-    let argv = visit.arguments.texts("command")?.ok_or_else(|| missing("command"))?;
+    let argv = visit.arguments.texts("command")?;
+    let argv = argv.ok_or_else(|| visit.arguments.missing("command"))?;
     if argv.first().is_none_or(String::is_empty) {
         return Err(BadArgument::new("command", "is empty; its first item is the program").into());
     }

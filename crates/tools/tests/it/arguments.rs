@@ -140,13 +140,36 @@ fn null_is_as_good_as_not_given() {
 }
 
 #[test]
+fn an_argument_under_the_name_of_another_tool_is_recognised() {
+    bench(async |bench| {
+        for (tool, arguments, said) in [
+            (
+                "exec_command",
+                json!({ "command": "true" }),
+                "cmd: is missing; did you mean `cmd` instead of `command`?",
+            ),
+            ("write_stdin", json!({ "session": 1 }), "did you mean `session_id` instead of `session`?"),
+            (
+                "wait_sessions",
+                json!({ "session_id": 1 }),
+                "did you mean `session_ids` instead of `session_id`?",
+            ),
+            ("exec_command", json!({ "note": "true" }), "cmd: is missing"),
+        ] {
+            let text = bench.refused(tool, arguments).await;
+            assert!(text.contains(said), "{tool}: {text}");
+        }
+    });
+}
+
+#[test]
 fn an_argument_that_is_not_known_is_ignored_and_named() {
     bench(async |bench| {
         let reply = bench.run(json!({ "cmd": "echo a", "yield_time": 5, "justification": "x" })).await;
         assert_eq!(output(&reply), "a\n");
         let notes = [
             "argument `justification` is not known and was ignored",
-            "argument `yield_time` is not known and was ignored",
+            "argument `yield_time` is not known and was ignored; did you mean `yield_time_ms`?",
         ];
         assert_eq!(reply.structured["notes"], json!(notes));
     });

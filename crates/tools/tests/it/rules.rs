@@ -88,6 +88,18 @@ fn without_a_yes_nothing_runs_and_the_refusal_says_how_to_get_one() {
     });
 }
 
+/// No rule can allow a variable, so the refusal must not send anybody to the rules file.
+#[test]
+fn the_refusal_of_what_is_always_asked_about_names_no_rules_file() {
+    bench_with(with_rules, async |bench| {
+        let arguments = json!({ "cmd": "echo a", "env": { "PATH": "/bin" } });
+        let reply = call(bench, "exec_command", arguments, None).await;
+        assert!(reply.is_error && reply.text.contains("`PATH=/bin`"), "{}", reply.text);
+        assert!(reply.text.contains("leave out the part named above"), "{}", reply.text);
+        assert!(!reply.text.contains("rules.toml"), "{}", reply.text);
+    });
+}
+
 #[test]
 fn what_no_rule_speaks_of_runs_unasked() {
     bench_with(with_rules, async |bench| {
