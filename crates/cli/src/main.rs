@@ -8,6 +8,7 @@ mod config;
 mod confinement;
 mod failure;
 mod listening;
+mod other_runtimes;
 mod printing;
 mod report;
 mod rules_files;

@@ -10,6 +10,7 @@ use windlass_engine::{Receipt, SessionId, SessionRecord};
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
 use crate::held::{Held, Number, Telling};
+use crate::owner::Sharing;
 use crate::report;
 use crate::tool::note_lines;
 use crate::toolbox::{Numbering, Toolbox};
@@ -83,7 +84,7 @@ impl Toolbox {
         if let Some((number, id)) = self.shelf().find(asked).or_else(|| self.kept().find(asked)) {
             return store.load(id).ok().map(|record| (number, record));
         }
-        if self.options().numbering == Numbering::Secret {
+        if self.options().numbering == Numbering::Secret && self.options().sharing == Sharing::Own {
             return None;
         }
         let record = match asked {
@@ -101,7 +102,7 @@ impl Toolbox {
 
     /// A session that is over and that nobody holds or keeps any more.
     pub(crate) fn ended(&self, asked: &SessionRef) -> Option<Ended> {
-        if self.find(asked).is_ok() {
+        if self.find_held(asked).is_some() {
             return None;
         }
         let (number, record) = self.recorded(asked)?;
@@ -164,12 +165,13 @@ impl Ended {
         let start = &self.record.start;
         let name = start.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         format!(
-            "{}{name}: {} | {} | in {} | started {}\n",
+            "{}{name}: {} | {} | in {} | started {}{}\n",
             self.number,
             self.ending(),
             report::shortened(&self.command(), 100),
             start.cwd.display(),
             report::moment(start.started),
+            report::withheld(&start.withheld),
         )
     }
 

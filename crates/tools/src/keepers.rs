@@ -13,6 +13,7 @@ use crate::arguments::SessionRef;
 use crate::call::{Call, Event, Progress, Reply, SessionSummary};
 use crate::ended::{Ended, command};
 use crate::held::{Number, Telling};
+use crate::owner::Sharing;
 use crate::report;
 use crate::toolbox::{Numbering, Toolbox};
 
@@ -129,7 +130,7 @@ impl Toolbox {
 
     /// The number of a session that somebody else keeps, if this caller may reach it.
     pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
-        if self.find(asked).is_ok() {
+        if self.find_held(asked).is_some() {
             return None;
         }
         self.reachable().into_iter().rev().find(|number| match asked {
@@ -151,7 +152,7 @@ impl Toolbox {
 
     fn may_reach(&self, number: Number) -> bool {
         let Some(store) = &self.options().store else { return false };
-        self.options().numbering == Numbering::Plain
+        (self.options().numbering == Numbering::Plain || self.options().sharing == Sharing::All)
             && store.load(SessionId::new(number.0)).is_ok_and(|record| self.may_see(&record))
     }
 

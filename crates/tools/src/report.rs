@@ -45,6 +45,17 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     lines.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
+/// The names of variables that a command did not get, as a part of a session's line in a list.
+pub(crate) fn withheld(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let shown = shortened(&names[..names.len().min(MOST)].join(", "), 300);
+    match names.len().checked_sub(MOST).filter(|more| *more > 0) {
+        _ if names.is_empty() => String::new(),
+        Some(more) => format!(" | withheld variables: {shown} and {more} more"),
+        None => format!(" | withheld variables: {shown}"),
+    }
+}
+
 /// The beginning of a text on one line.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
     // What is cut off need not be put into one line first; spaces may make that a little shorter.

@@ -24,6 +24,7 @@ use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number};
 use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, Login, LoginEnvironments};
+use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
 use crate::remembered::Remembered;
 use crate::shell::{AllowedShells, Shell, ShellError};
@@ -63,6 +64,8 @@ pub struct ToolboxOptions {
     pub rules: Option<Arc<Rules>>,
     /// Which of the sessions that others started its caller may see.
     pub sharing: Sharing,
+    /// What is known of the runtimes that run them. Without it, only what is over or has a keeper is shown.
+    pub others: Option<Arc<dyn OtherRuntimes>>,
 }
 
 impl ToolboxOptions {
@@ -84,6 +87,7 @@ impl ToolboxOptions {
             doors: Vec::new(),
             rules: None,
             sharing: Sharing::Own,
+            others: None,
         }
     }
 }
@@ -207,6 +211,9 @@ impl Toolbox {
             return Ok(reply);
         }
         if let Some(reply) = self.answer_by_record(&call, began) {
+            return Ok(reply);
+        }
+        if let Some(reply) = self.stop_other(&call).await {
             return Ok(reply);
         }
         let arguments = Arguments::new(call.arguments.clone());
@@ -408,11 +415,15 @@ impl Toolbox {
 
     /// The session that somebody named.
     pub(crate) fn find(&self, asked: &SessionRef) -> Result<Arc<Held>, Refusal> {
-        let found = match asked {
+        self.find_held(asked).ok_or_else(|| self.unknown(asked))
+    }
+
+    /// The same, for those who need no explanation.
+    pub(crate) fn find_held(&self, asked: &SessionRef) -> Option<Arc<Held>> {
+        match asked {
             SessionRef::Number(number) => self.lock().get(&Number(*number)).cloned(),
             SessionRef::Name(name) => self.named(name),
-        };
-        found.ok_or_else(|| self.unknown(asked))
+        }
     }
 
     /// A session of this caller, or an earlier one that is remembered on disk.
@@ -476,6 +487,9 @@ impl Toolbox {
     }
 
     fn unknown(&self, asked: &SessionRef) -> Refusal {
+        if let Some(other) = self.other(asked) {
+            return Refusal(other.out_of_reach());
+        }
         let live: Vec<String> =
             self.held().iter().filter(|held| held.session.receipt().is_none()).map(line).collect();
         let live = if live.is_empty() {

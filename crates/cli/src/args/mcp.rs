@@ -46,8 +46,8 @@ pub(crate) struct McpServe {
     #[arg(long, requires = "http")]
     pub(crate) json: bool,
 
-    /// Show sessions of other clients, and those that people started, too; otherwise a client sees the sessions that
-    /// clients of its name started in the same directory
+    /// Let clients also list, read and stop sessions of other clients and of `windlass run`; otherwise a client sees the
+    /// sessions that clients of its name started in the same directory
     #[arg(long)]
     pub(crate) share: bool,
 

@@ -29,6 +29,11 @@ pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     Ok(if ending.is_complete() { Exit::SUCCESS } else { Exit::FAILED })
 }
 
+/// Ends a session of another windlass, and gives its record after that.
+pub(crate) fn end(record: SessionRecord, store: &Store) -> Result<SessionRecord> {
+    Ending::of(record, store).map(|ending| ending.record)
+}
+
 /// What became of the session.
 struct Ending {
     record: SessionRecord,

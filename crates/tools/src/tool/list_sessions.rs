@@ -47,6 +47,10 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
         text += &ended.line();
         sessions.push(ended.json());
     }
+    for other in visit.toolbox.others() {
+        text += &other.line();
+        sessions.push(other.json());
+    }
     let unlisted = visit.toolbox.shelf().len();
     if unlisted > 0 {
         notes.push(format!(
@@ -89,15 +93,20 @@ impl<'a> Entry<'a> {
     }
 
     fn short_line(&self) -> String {
-        format!("{}: {} | {}\n", self.held.number, self.state, report::shortened(&self.held.command, 40))
+        let command = report::shortened(&self.held.command, 40);
+        format!("{}{}: {} | {command}\n", self.held.number, self.name(), self.state)
+    }
+
+    fn name(&self) -> String {
+        self.held.session.facts().name.as_ref().map(|name| format!(" {name}")).unwrap_or_default()
     }
 
     fn line(&self) -> String {
         let facts = self.held.session.facts();
-        let name = facts.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         let mut line = format!(
-            "{}{name}: {} | {} | in {} | started {}",
+            "{}{}: {} | {} | in {} | started {}",
             self.held.number,
+            self.name(),
             self.state,
             report::shortened(&self.held.command, 100),
             facts.directory.display(),
@@ -112,7 +121,7 @@ impl<'a> Entry<'a> {
         if !self.left_running.is_empty() {
             line += &format!(" | left running: {}", report::processes(&self.left_running));
         }
-        line + "\n"
+        line + &report::withheld(&self.held.removed) + "\n"
     }
 
     fn json(&self) -> Value {

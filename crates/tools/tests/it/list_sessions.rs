@@ -82,7 +82,7 @@ fn finished_sessions_stay_listed() {
 }
 
 #[test]
-fn the_names_of_removed_variables_are_in_the_sessions_record() {
+fn the_names_of_removed_variables_are_in_the_sessions_record_and_in_the_text() {
     let set = |options: &mut windlass_tools::ToolboxOptions| {
         options.environment.push(("API_KEY".into(), "sesame".into()));
         options.environment.push(("Db_Password".into(), "sesame".into()));
@@ -91,8 +91,10 @@ fn the_names_of_removed_variables_are_in_the_sessions_record() {
         let id = session(&bench.exec("true").await);
         let entry = bench.listed(id).await;
         assert_eq!(entry["removed_variables"], json!(["API_KEY", "Db_Password"]));
-        let text = Value::to_string(&bench.ask("list_sessions", json!({})).await.structured);
-        assert!(!text.contains("sesame"));
+        let reply = bench.ask("list_sessions", json!({})).await;
+        assert!(reply.text.contains(" | withheld variables: API_KEY, Db_Password\n"), "{}", reply.text);
+        let text = Value::to_string(&reply.structured);
+        assert!(!text.contains("sesame") && !reply.text.contains("sesame"));
     });
 }
 

@@ -16,6 +16,7 @@ use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
+use crate::other_runtimes::OtherWindlasses;
 use crate::{confinement, listening, printing, rules_files, secret_file, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
@@ -65,6 +66,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     options.rules = rules.map(Arc::new);
     options.sharing = if order.share { Sharing::All } else { Sharing::Own };
     if let Some(store) = &store {
+        options.others = order.share.then(|| OtherWindlasses::sharing(store.clone()));
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }
     let guard = Guard::Program(guardian::program);

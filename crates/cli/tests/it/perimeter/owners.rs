@@ -113,6 +113,49 @@ fn the_next_server_of_a_client_goes_on_with_its_sessions() {
     other.does_not_see(&json!(pet));
 }
 
+/// What a server that shares can do with sessions that other windlasses run: list, read and stop.
+#[test]
+fn a_server_that_shares_lists_reads_and_stops_running_sessions_of_others() {
+    let home = Home::new("owners-running");
+    let _ends = Ends(&home);
+    let mut alpha = Client::start(&home, "alpha", &[]);
+    let mortal = alpha.keep("mortal", "runtime");
+    let script = "echo of a person; exec sleep 1000";
+    let detached = ["run", "--detach", "--json", "--name", "web", "--", "sh", "-c", script];
+    let web = home.json(&detached)["session"].clone();
+    let mut running = home.start(&["run", "--name", "front", "--", "sh", "-c", script]);
+    running.printed("of a person");
+    let mut shared = Client::start(&home, "beta", &["--share"]);
+    let listed = shared.call("list_sessions", &json!({}));
+    let text = listed["content"][0]["text"].as_str().unwrap_or_default();
+    for line in [format!("{mortal} mortal: running, of another"), format!("{web} web: running, of another")] {
+        assert!(text.contains(&line), "{line} in {text}");
+    }
+    assert!(text.contains(" front: running, of another"), "{text}");
+    let sessions = listed["structuredContent"]["sessions"].as_array().cloned().unwrap_or_default();
+    let owner =
+        |number: &Value| sessions.iter().find(|it| it["session"] == *number).map(|it| it["owner"].clone());
+    assert_eq!((sessions.len(), owner(&web)), (3, Some(Value::Null)), "{listed}");
+    for session in [json!(mortal), json!("web"), json!("front")] {
+        shared.sees(&session, "of ");
+        let written = shared.call("write_stdin", &json!({ "session_id": session, "chars": "x" }));
+        assert_eq!(written["isError"], true, "{written}");
+        assert!(written.to_string().contains("is run by another windlass"), "{written}");
+    }
+    // The other server would end with its session.
+    let refused = shared.call("stop_session", &json!({ "session_id": mortal }));
+    assert!(refused["isError"] == true && refused.to_string().contains("belongs to a server"), "{refused}");
+    for name in ["web", "front"] {
+        let stopped = shared.call("stop_session", &json!({ "session_id": name }));
+        assert_eq!(stopped["isError"], false, "{name}: {stopped}");
+        assert!(stopped["structuredContent"]["receipt"].is_object(), "{name}: {stopped}");
+    }
+    assert_eq!(running.exit_code(), Some(143));
+    alpha.sees(&json!(mortal), "of mortal");
+    // Without it, none of this is there.
+    alpha.does_not_see(&web);
+}
+
 #[test]
 fn people_see_all_sessions_and_a_server_that_shares_does_too() {
     let home = Home::new("owners-share");
