@@ -5,9 +5,64 @@ use crate::plan::{Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use std::fmt;
 
-/// What a plan comes to, line by line.
+/// Every rule of a plan, line by line.
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'a>(pub &'a Plan);
+
+/// What a plan comes to, in a few lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary<'a>(pub &'a Plan);
+
+/// Names of protected places that a summary shows.
+const EXAMPLES: usize = 4;
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.0;
+        let layers: Vec<String> = plan.layers.iter().map(|layer| layer.name()).collect();
+        let with = |access: Access| plan.rulings.iter().filter(move |it| it.access == access && !it.pinned);
+        let paths = |access| with(access).map(|ruling| ruling.path.display().to_string()).collect::<Vec<_>>();
+        let mut line = |what: &str, about: &str| writeln!(f, "{what:<9} {about}");
+        line("policy", plan.policy)?;
+        let hidden = paths(Access::Deny);
+        let but = if hidden.is_empty() { String::new() } else { format!(", but not {}", some(&hidden)) };
+        line("reads", &format!("everything{but}"))?;
+        let writable = paths(Access::Write);
+        line("writes", &if writable.is_empty() { "nothing".to_owned() } else { writable.join(", ") })?;
+        let protected = self.protected();
+        if !protected.is_empty() {
+            line("protected", &format!("in there, against changes: {}", some(&protected)))?;
+        }
+        line("network", &network(&plan.network))?;
+        line("by", &layers.join(", "))?;
+        for difference in &plan.differences {
+            line("but", difference)?;
+        }
+        Ok(())
+    }
+}
+
+impl Summary<'_> {
+    /// What stays as it is in writable places: what is there first, then what must not be made.
+    fn protected(&self) -> Vec<String> {
+        let is_inside = |path: &std::path::Path| {
+            let around = path.parent().and_then(|parent| self.0.ruling_at(parent));
+            around.is_some_and(|ruling| ruling.access == Access::Write)
+        };
+        let kept = self.0.rulings.iter().filter(|ruling| ruling.access == Access::Read).map(|it| &it.path);
+        let kept = kept.chain(self.0.unborn.iter().map(|unborn| &unborn.path));
+        kept.filter(|path| is_inside(path)).map(|path| path.display().to_string()).collect()
+    }
+}
+
+/// The first few, and how many more there are.
+fn some(names: &[String]) -> String {
+    let shown = names[..names.len().min(EXAMPLES)].join(", ");
+    match names.len().saturating_sub(EXAMPLES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
 
 impl Layer {
     /// In a few words.
@@ -41,7 +96,9 @@ impl fmt::Display for Explanation<'_> {
         line("layers", &layers.join(", "))?;
         for ruling in &plan.rulings {
             let (path, origin) = (ruling.path.display(), &ruling.origin);
-            line(ruling.access.words(), &format!("{path}  [{origin}; {}]", by(plan, ruling)))?;
+            // The place itself is kept where it is, and what is in it can be changed.
+            let kept = if ruling.pinned { "not to be moved or replaced; " } else { "" };
+            line(ruling.access.words(), &format!("{path}  [{kept}{origin}; {}]", by(plan, ruling)))?;
         }
         for unborn in &plan.unborn {
             line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
@@ -61,6 +118,12 @@ impl fmt::Display for Explanation<'_> {
         line("network", &format!("{}  [{}]", network(&plan.network), network_by(plan)))?;
         for difference in &plan.differences {
             line("but", difference)?;
+        }
+        if !plan.unborn.is_empty() {
+            writeln!(
+                f,
+                "\n`unchanged`: a command can neither make, remove nor replace it, whether or not it is there."
+            )?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ mod way;
 
 pub use denial::{Denial, Operation};
 pub use disk::Disk;
-pub use explain::Explanation;
+pub use explain::{Explanation, Summary};
 pub use files::{Files, Kind};
 pub use ground::{Ground, Grounds, Means, OwnFiles, StateInside};
 pub use machine::Machine;

@@ -28,8 +28,8 @@ pub(crate) struct AppServe {
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<SandboxName>,
 
-    /// Which of the machine's means to use
-    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    /// What enforces sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct ExecServe {
     #[command(flatten)]
     pub(crate) limits: ServerLimitWords,
 
-    /// Which of the machine's means to use for sandboxes
-    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    /// What enforces sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }
 

@@ -27,18 +27,18 @@ pub(crate) struct SandboxWords {
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     pub(crate) network: Option<String>,
 
-    /// Which of the machine's means to use
-    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    /// What enforces it; `landlock` leaves namespaces out, to see what a machine without them can do
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }
 
 /// Which of the machine's means to use, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LayersName {
-    /// All there are
+    /// Everything that this machine has
     #[default]
     All,
-    /// What is left without namespaces
+    /// Landlock, seccomp and the supervisor, without namespaces
     Landlock,
 }
 
@@ -82,9 +82,13 @@ pub(crate) struct SandboxExplain {
     #[arg(long, short = 'C', value_name = "DIRECTORY")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// Which of the machine's means to use
-    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, hide = true)]
+    /// What enforces it; `landlock` leaves namespaces out, to see what a machine without them can do
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
+
+    /// List every rule, where it comes from, and what enforces it
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
 
     /// The command. It is not run
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]

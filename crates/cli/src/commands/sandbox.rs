@@ -1,7 +1,7 @@
 //! `windlass sandbox`: says what a policy comes to on this machine, without running anything.
 
 use anyhow::Result;
-use windlass_engine::sandbox::{Explanation, Policy, plan_for};
+use windlass_engine::sandbox::{Explanation, Policy, Summary, plan_for};
 
 use crate::args::{SandboxCommand, SandboxExplain};
 use crate::config::Config;
@@ -24,13 +24,18 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             let grounds = confinement::grounds(words.sandbox_layers, config);
             let surroundings = confinement::surroundings(directory, config);
             let plan = plan_for(&confined, &surroundings, &grounds)?;
-            let unlisted = !windlass_sys::probe::lists_unix_sockets();
-            let but = if unlisted {
-                format!("but       unix sockets: {}\n", confinement::NO_UNIX_SOCKETS)
-            } else {
-                String::new()
-            };
-            format!("{}{but}", Explanation(&plan))
+            // The one about missing namespaces sends its reader here, where the lines with `but` say more.
+            let remarks = plan.remarks.iter().filter(|remark| !remark.contains("windlass sandbox explain"));
+            let mut notes: String = remarks.map(|remark| format!("note      {remark}\n")).collect();
+            if !windlass_sys::probe::lists_unix_sockets() {
+                notes.push_str(&format!("but       unix sockets: {}\n", confinement::NO_UNIX_SOCKETS));
+            }
+            match order.verbose {
+                true => format!("{}{notes}", Explanation(&plan)),
+                false => {
+                    format!("{}{notes}\n--verbose lists every rule, and what enforces it.\n", Summary(&plan))
+                }
+            }
         }
         open => format!(
             "policy    {}\nnothing is enforced: the command may do all that its user may\n",
