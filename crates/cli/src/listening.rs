@@ -123,7 +123,7 @@ fn access(words: &ListenWords) -> Result<Access> {
 }
 
 fn signed(words: &ListenWords, path: &Path) -> Result<Access> {
-    let secret = secret_file::read(path, Secret::SigningSecret)?;
+    let secret = secret_file::read(path, Secret::SigningKey)?;
     let tokens = SignedTokens::new(&secret);
     let mut tokens = tokens.with_context(|| format!("the secret in {} keeps nothing", path.display()))?;
     tokens.issuer.clone_from(&words.ws_issuer);

@@ -25,7 +25,7 @@ const OWNER_ONLY: u32 = 0o600;
 pub(crate) enum Secret {
     Token,
     /// The secret that signs tokens.
-    SigningSecret,
+    SigningKey,
     PrivateKey,
     Passphrase,
 }
@@ -34,7 +34,7 @@ impl Secret {
     fn name(self) -> &'static str {
         match self {
             Self::Token => "token",
-            Self::SigningSecret => "secret",
+            Self::SigningKey => "secret",
             Self::PrivateKey => "private key",
             Self::Passphrase => "passphrase",
         }
@@ -189,7 +189,7 @@ mod tests {
         let scratch = Scratch::new("secret-kinds");
         let (path, link) = (scratch.path().join("secret"), scratch.path().join("link"));
         symlink(&path, &link).unwrap();
-        for secret in [Secret::Token, Secret::SigningSecret, Secret::PrivateKey, Secret::Passphrase] {
+        for secret in [Secret::Token, Secret::SigningKey, Secret::PrivateKey, Secret::Passphrase] {
             write(&path, "open-sesame", 0o600);
             assert_eq!(&read(&link, secret).unwrap()[..], b"open-sesame");
             write(&path, "open-sesame", 0o644);

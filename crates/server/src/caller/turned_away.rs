@@ -49,10 +49,11 @@ impl TurnedAway {
         let telling = async {
             match tls {
                 None => answer(stream, why).await,
-                Some(tls) => match tls.accept(stream).await {
-                    Some(stream) => answer(stream, why).await,
-                    None => {}
-                },
+                Some(tls) => {
+                    if let Some(stream) = tls.accept(stream).await {
+                        answer(stream, why).await;
+                    }
+                }
             }
         };
         // timer: a caller that says nothing, or does not read, must not be kept.

@@ -9,7 +9,7 @@ use http::header::{
     AUTHORIZATION, CONNECTION, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderValue, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Collected, Empty, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -92,7 +92,7 @@ fn refused(response: &Response<Incoming>, asked: &Asked<'_>, key: &str) -> Resul
 async fn with_reason(mut refused: ClientError, response: Response<Incoming>) -> ClientError {
     if let ClientError::NoWebSocket { said, .. } = &mut refused {
         let body = Limited::new(response.into_body(), LONGEST_REASON).collect().await;
-        let bytes = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let bytes = body.map(Collected::to_bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         *said = text.lines().next().unwrap_or_default().replace(char::is_control, " ");
     }
