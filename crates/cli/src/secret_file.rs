@@ -54,7 +54,7 @@ pub(crate) fn token(path: &Path) -> Result<Token> {
 }
 
 /// The token in this file, which is made if it is not there. A link is refused: what it leads to may not be there either, and
-/// the file would then be made where whoever made the link wants it.
+/// the file would then be made at a path that the maker of the link chose.
 pub(crate) fn read_or_create_token(path: &Path) -> Result<Token> {
     match rustix::fs::open(path, READ | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => as_token(path, &contents(path, &File::from(file), Secret::Token)?),

@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'a>(pub &'a Plan);
 
-/// What a plan comes to, in a few lines.
+/// A plan in a few lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'a>(pub &'a Plan);
 
@@ -43,7 +43,7 @@ impl fmt::Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// What stays as it is in writable places: what is there first, then what must not be made.
+    /// Places inside writable ones that cannot be changed: those that exist first, then those that must not be made.
     fn protected(&self) -> Vec<String> {
         let is_inside = |path: &std::path::Path| {
             let around = path.parent().and_then(|parent| self.0.ruling_at(parent));

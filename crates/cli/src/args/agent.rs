@@ -240,7 +240,7 @@ pub(crate) struct AgentOptions {
     #[arg(long, conflicts_with_all = ["sandbox", "ask_for_approval"])]
     pub(crate) dangerously_bypass_approvals_and_sandbox: bool,
 
-    /// What enforces sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
+    /// The layers that enforce sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }

@@ -28,7 +28,7 @@ pub(crate) struct AppServe {
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<SandboxName>,
 
-    /// What enforces sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
+    /// The layers that enforce sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }

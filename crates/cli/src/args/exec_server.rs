@@ -24,7 +24,7 @@ pub(crate) struct ExecServe {
     #[command(flatten)]
     pub(crate) limits: ServerLimitWords,
 
-    /// What enforces sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
+    /// The layers that enforce sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }

@@ -27,7 +27,7 @@ pub(crate) struct SandboxWords {
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     pub(crate) network: Option<String>,
 
-    /// What enforces it; `landlock` leaves namespaces out, to see what a machine without them can do
+    /// The layers that enforce it; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }
@@ -82,7 +82,7 @@ pub(crate) struct SandboxExplain {
     #[arg(long, short = 'C', value_name = "DIRECTORY")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// What enforces it; `landlock` leaves namespaces out, to see what a machine without them can do
+    /// The layers that enforce it; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 

@@ -113,7 +113,7 @@ fn the_next_server_of_a_client_goes_on_with_its_sessions() {
     other.does_not_see(&json!(pet));
 }
 
-/// What a server that shares can do with sessions that other windlasses run: list, read and stop.
+/// A server that shares lists, reads and stops sessions that other windlasses run.
 #[test]
 fn a_server_that_shares_lists_reads_and_stops_running_sessions_of_others() {
     let home = Home::new("owners-running");
