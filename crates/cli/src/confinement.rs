@@ -25,14 +25,23 @@ pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
     grounds_with(layers, config, Vec::new())
 }
 
-/// The same, where further files are run outside of the sandbox.
-pub(crate) fn grounds_with(layers: LayersName, config: &Config, programs: Vec<PathBuf>) -> Arc<Grounds> {
+/// The same for the words of a command line, where further files are obeyed: a command must not change the policy or the rules
+/// that the next one is judged by.
+pub(crate) fn grounds_of(words: &SandboxWords, config: &Config, rules: Option<&Path>) -> Arc<Grounds> {
+    let policy = words.sandbox.as_deref().filter(|name| Policy::named(name).is_none()).map(Path::new);
+    let here = Config::working_directory().unwrap_or_default();
+    let obeyed = policy.into_iter().chain(rules).map(|path| here.join(path)).collect();
+    grounds_with(words.sandbox_layers, config, obeyed)
+}
+
+/// The same, where further files are obeyed, or run outside of the sandbox.
+pub(crate) fn grounds_with(layers: LayersName, config: &Config, obeyed: Vec<PathBuf>) -> Arc<Grounds> {
     let means = match layers {
         LayersName::All => Means::All,
         LayersName::Landlock => Means::LandlockAlone,
     };
     let mut own_files = own_files(config);
-    own_files.configuration.extend(programs);
+    own_files.configuration.extend(obeyed);
     Arc::new(Grounds::new(confine::program(), means, own_files))
 }
 
@@ -41,9 +50,13 @@ fn own_files(config: &Config) -> OwnFiles {
     let directory = |name: &str| config.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = directory("HOME");
     let configuration = directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    // Files that shells, git and other programs read at their start, where the environment says so.
+    let named = ["BASH_ENV", "ENV", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "INPUTRC", "PYTHONSTARTUP"];
+    let own =
+        configuration.iter().flat_map(|directory| ["windlass", "git/config"].map(|it| directory.join(it)));
     OwnFiles {
         program: Some(Config::own_program()).filter(|program| program.is_absolute()),
-        configuration: configuration.iter().map(|directory| directory.join("windlass")).collect(),
+        configuration: own.chain(named.into_iter().filter_map(directory)).collect(),
         startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
         state_inside: Some(StateInside {
             variable: STATE_DIRECTORY.to_owned(),

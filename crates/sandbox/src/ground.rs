@@ -128,7 +128,7 @@ impl StateInside {
 
 impl OwnFiles {
     /// Names of files in a home directory that shells and git read.
-    pub const STARTUP: [&str; 13] = [
+    pub const STARTUP: [&str; 12] = [
         ".bash_profile",
         ".bash_login",
         ".profile",
@@ -141,8 +141,9 @@ impl OwnFiles {
         ".zlogin",
         ".zlogout",
         ".gitconfig",
-        ".config/git",
     ];
+    /// The same, in directories that may be links.
+    pub const STARTUP_BELOW: [&str; 2] = [".config/git", ".config/git/config"];
 }
 
 impl Grounds {

@@ -97,6 +97,7 @@ pub(crate) fn add_own_files(
     let mut ways: Vec<Way> = configuration.iter().map(|path| Way::of(path, files)).collect();
     for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
         ways.extend(OwnFiles::STARTUP.map(|name| Way::to(name, &directory.end, files)));
+        ways.extend(OwnFiles::STARTUP_BELOW.map(|name| Way::of(&directory.end.join(name), files)));
         // Elsewhere a command reaches none of these, unless a link leads into its workspace: that file is then its work.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
             ways.extend(OBEYED_IN_HOME.map(|name| Way::of(&directory.end.join(name), files)));

@@ -102,10 +102,9 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let meeting = Meeting::below(store.root());
     let name = format!("new-{}.sock", std::process::id());
     let mut door = meeting.open(&name).context("cannot open the keeper's door")?;
-    let layers = order.tools.sandbox.sandbox_layers;
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
-    let grounds = confinement::grounds(layers, &config);
+    let grounds = confinement::grounds_of(&order.tools.sandbox, &config, None);
     let engine = engine(Some(store), Patience::default(), &order.tools.limits, grounds)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;

@@ -15,7 +15,7 @@ use windlass_agent::{Event, EventKind};
 use windlass_engine::{CommandSpec, Engine, Keeping};
 
 use super::context::Configured;
-use super::tools;
+use super::{programs, tools};
 use crate::config::Config;
 
 /// How long the last one may take when everything else is over.
@@ -26,6 +26,7 @@ const EVENTS: usize = 1024;
 /// Where and with what the program runs.
 pub(super) struct Place {
     argv: Vec<OsString>,
+    workspace: PathBuf,
     directory: PathBuf,
     environment: Vec<(OsString, OsString)>,
     engine: Engine,
@@ -33,10 +34,19 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Result<Self> {
+        let search = programs::search_path(configured, config);
+        let mut argv: Vec<OsString> = configured.loaded.settings.notify.iter().map(OsString::from).collect();
+        if let Some(program) = argv.first_mut() {
+            *program = programs::found(program, &search);
+        }
+        let mut environment = tools::harmless_environment(configured, config)?;
+        environment.retain(|(name, _)| name != "PATH");
+        environment.push(("PATH".into(), search));
         Ok(Self {
-            argv: configured.loaded.settings.notify.iter().map(OsString::from).collect(),
-            directory: configured.directory.clone(),
-            environment: tools::harmless_environment(configured, config)?,
+            argv,
+            workspace: configured.directory.clone(),
+            directory: programs::directory(configured, config)?,
+            environment,
             engine: engine.clone(),
         })
     }
@@ -91,7 +101,7 @@ async fn pass_on(
                     let facts = json!({
                         "type": "agent-turn-complete",
                         "thread-id": event.agent.as_str(),
-                        "cwd": place.directory,
+                        "cwd": place.workspace,
                         "last-assistant-message": last,
                     });
                     start(&place, &facts.to_string(), &mut programs);

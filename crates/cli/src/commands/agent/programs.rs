@@ -1,11 +1,16 @@
 //! Programs that the agent starts outside of the sandbox: MCP servers and `notify`. One that lies in the workspace could be
 //! rewritten by a command and would run unconfined at the next start, so commands cannot write it.
+//!
+//! Many programs load code from their working directory (`npx`, `python3 -m`) or find others by a `PATH` with a virtual
+//! environment in it. In a project that is not trusted, neither leads into the project.
 
-use std::ffi::OsStr;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File};
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use windlass_settings::McpTransport;
 
 use super::context::Configured;
@@ -15,17 +20,50 @@ use crate::config::Config;
 const SCRIPTS: [&str; 14] =
     ["cjs", "cts", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx"];
 
+/// The directory that they run in, unless the settings name another: the project that is trusted, otherwise an empty one.
+pub(super) fn directory(configured: &Configured, config: &Config) -> Result<PathBuf> {
+    if configured.loaded.project.is_trusted() {
+        return Ok(configured.directory.clone());
+    }
+    let state = config.state_directory.clone().unwrap_or_else(std::env::temp_dir);
+    let empty = state.join("empty");
+    DirBuilder::new().recursive(true).mode(0o700).create(&empty).with_context(|| {
+        format!("cannot make {}, where programs of an untrusted project's user run", empty.display())
+    })?;
+    Ok(empty)
+}
+
+/// Their `PATH`: without relative directories, and without those of a project that is not trusted.
+pub(super) fn search_path(configured: &Configured, config: &Config) -> OsString {
+    let given = config.variable("PATH").unwrap_or_default();
+    let is_foreign = |path: &Path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        !path.is_absolute()
+            || !configured.loaded.project.is_trusted() && real.starts_with(&configured.loaded.project.root)
+    };
+    let kept = std::env::split_paths(given).filter(|path| !is_foreign(path));
+    std::env::join_paths(kept).unwrap_or_default()
+}
+
+/// The program of a command line as it is found now: a command cannot put another one into an earlier directory of `PATH`.
+pub(super) fn found(program: &OsStr, search: &OsStr) -> OsString {
+    let is_name = !program.as_encoded_bytes().contains(&b'/');
+    let mut places = std::env::split_paths(search).map(|directory| directory.join(program));
+    let found = places.find(|path| path.is_file()).filter(|_| is_name);
+    found.map_or_else(|| program.to_owned(), PathBuf::into_os_string)
+}
+
 /// The files of all of them, as far as the settings name them.
 pub(super) fn of(configured: &Configured, config: &Config) -> Vec<PathBuf> {
     let settings = &configured.loaded.settings;
-    let search = config.variable("PATH").unwrap_or_default();
-    let mut found = named(&settings.notify, &configured.directory, search);
+    let search = search_path(configured, config);
+    let Ok(here) = directory(configured, config) else { return Vec::new() };
+    let mut found = named(&settings.notify, &here, &search);
     for server in settings.mcp_servers.values().filter(|server| server.enabled) {
         if let McpTransport::Stdio { command, args, cwd, .. } = &server.transport {
             let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
-            let directory =
-                cwd.as_ref().map_or(configured.directory.clone(), |cwd| configured.directory.join(cwd));
-            found.extend(named(&words, &directory, search));
+            let directory = cwd.as_ref().map_or(here.clone(), |cwd| configured.directory.join(cwd));
+            found.extend(named(&words, &directory, &search));
         }
     }
     found

@@ -1,6 +1,6 @@
 //! The tools of agents, set up from settings: what commands get, what they may touch, whose tools are borrowed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,28 +130,35 @@ pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
 }
 
 /// What the servers of other people's tools are started in. Nobody can be asked by them yet.
-pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
+pub(super) fn surroundings(
+    configured: &Configured,
+    config: &Config,
+    engine: &Engine,
+) -> Result<Surroundings> {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());
-    Surroundings {
+    let mut environment = config.environment.clone();
+    environment.retain(|(name, _)| name != "PATH");
+    environment.push(("PATH".into(), programs::search_path(configured, config)));
+    Ok(Surroundings {
         engine: engine.clone(),
         keeping: Keeping::Memory,
         http: Some(Arc::new(Web::new(Proxies::of(config), certificates::named(config)))),
-        directory: configured.directory.clone(),
-        environment: config.environment.clone(),
+        directory: programs::directory(configured, config)?,
+        environment,
         roots,
         elicitor: None,
-    }
+    })
 }
 
 /// The servers that are configured.
 pub(super) fn servers(configured: &Configured, config: &Config) -> Vec<ServerSpec> {
     let servers = configured.loaded.settings.mcp_servers.iter();
-    servers.map(|(name, server)| spec(name, server, config)).collect()
+    servers.map(|(name, server)| spec(name, server, configured, config)).collect()
 }
 
-fn spec(name: &str, server: &McpServer, config: &Config) -> ServerSpec {
-    let mut spec = ServerSpec::new(name, transport(&server.transport, config));
+fn spec(name: &str, server: &McpServer, configured: &Configured, config: &Config) -> ServerSpec {
+    let mut spec = ServerSpec::new(name, transport(&server.transport, configured, config));
     spec.enabled = server.enabled;
     spec.required = server.required;
     spec.startup_timeout = Duration::from_secs_f64(server.startup_timeout_sec.max(0.1));
@@ -162,15 +169,15 @@ fn spec(name: &str, server: &McpServer, config: &Config) -> ServerSpec {
     spec
 }
 
-fn transport(transport: &McpTransport, config: &Config) -> Transport {
+fn transport(transport: &McpTransport, configured: &Configured, config: &Config) -> Transport {
     let variable = |name: &str| config.variable(name).and_then(|value| value.to_str()).map(str::to_owned);
     match transport {
         McpTransport::Stdio { command, args, env, env_vars, cwd } => Transport::Stdio {
-            command: command.into(),
+            command: programs::found(command.as_ref(), &programs::search_path(configured, config)),
             args: args.iter().map(Into::into).collect(),
             env: env.iter().map(|(name, value)| (name.clone(), value.into())).collect(),
             env_vars: env_vars.clone(),
-            cwd: cwd.as_deref().map(Path::to_owned),
+            cwd: cwd.as_deref().map(|cwd| configured.directory.join(cwd)),
         },
         McpTransport::Http { url, bearer_token_env_var, http_headers, env_http_headers } => {
             let from_environment = env_http_headers

@@ -70,7 +70,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
         options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
     }
     let guard = Guard::Program(guardian::program);
-    let grounds = Some(confinement::grounds(order.tools.sandbox.sandbox_layers, config));
+    let grounds = Some(confinement::grounds_of(&order.tools.sandbox, config, order.rules.as_deref()));
     let ahead = Ahead::OneHelper;
     let (each, together) = (order.tools.limits.each(), order.tools.limits.together());
     let engine = Engine::new(EngineOptions {

@@ -197,6 +197,28 @@ const TRAPS: &[Trap] = &[
                 .config/autostart/* .config/fish/* .local/bin/* .cargo/config.toml .config/git/config | sh",
     },
     Trap {
+        name: "git's configuration of the user, in a directory that is a link into the workspace",
+        before: "mkdir cfg; ln -s \"$PWD/cfg\" ~/.config",
+        rules: &[],
+        command: "mkdir -p cfg/git; git config -f cfg/git/config core.fsmonitor \"$EVIL\"; git config -f x core.fsmonitor \"$EVIL\"; \
+                  mkdir g; cp x g/config; mv g cfg/git",
+        after: "cd ~; git init -q r; git -C r status",
+    },
+    Trap {
+        name: "git's configuration of the user, a link into the workspace",
+        before: "touch gc; mkdir -p ~/.config/git; ln -s \"$PWD/gc\" ~/.config/git/config",
+        rules: &[],
+        command: "git config -f gc core.fsmonitor \"$EVIL\"; git config -f x core.fsmonitor \"$EVIL\"; cp x gc; mv x gc",
+        after: "cd ~; git init -q r; git -C r status",
+    },
+    Trap {
+        name: "compiled start-up files and those of other shells in a home that can be written",
+        before: "touch ~/.zshrc",
+        rules: &["--writable", "~"],
+        command: "for file in .zshrc.zwc .zshenv.zwc .cshrc .kshrc .inputrc; do echo \"$EVIL\" > ~/$file; done",
+        after: "cd ~; cat .zshrc.zwc .zshenv.zwc .cshrc .kshrc .inputrc | sh",
+    },
+    Trap {
         name: "the configuration of windlass in a home that can be written",
         before: "mkdir -p \"$HOME/.config/windlass\"; touch \"$HOME/.config/windlass/rules.toml\"",
         rules: &["--writable", "~"],

@@ -206,6 +206,31 @@ fn commands_work_in_workspaces_of_every_shape() {
     });
 }
 
+#[test]
+fn a_policy_in_the_workspace_stays_as_it_is() {
+    both("policy", |scene, layers| {
+        scene.plainly("echo 'base = \"workspace-write\"' > policy.toml");
+        let script = "echo x > x; ! (echo 'network = \"on\"' >> policy.toml) 2>/dev/null; ! mv policy.toml old 2>/dev/null; \
+                      ! mv x policy.toml 2>/dev/null";
+        let windlass = scene.stage.windlass();
+        let words = [
+            &windlass,
+            "run",
+            "--sandbox-layers",
+            layers,
+            "--sandbox",
+            "./policy.toml",
+            "--",
+            "sh",
+            "-ec",
+            script,
+        ];
+        let output = scene.run("", &words.map(str::to_owned));
+        assert!(output.status.success(), "{layers}: {output:?}");
+        scene.plainly("test \"$(cat policy.toml)\" = 'base = \"workspace-write\"'; test -e x");
+    });
+}
+
 /// Root reads it all the same, and finds everything protected as ever.
 #[test]
 fn a_repository_that_is_shut_keeps_no_command_from_starting() {
