@@ -15,7 +15,7 @@ pub struct Pattern {
     text: String,
     /// The path, where it is one and no pattern. It may be no text.
     plain: Option<PathBuf>,
-    /// The directories of the links that were resolved when the rule was made. A link in the path was put there since.
+    /// The links that were resolved when the rule was made. One in the path itself was put there since.
     resolved: Option<Vec<PathBuf>>,
 }
 
@@ -71,14 +71,12 @@ impl Pattern {
         let path = self.split(workspace, home).ok().filter(|(_, steps)| steps.is_empty());
         let way = path.map(|(path, _)| Way::of(&path, &Disk::default())).filter(Way::leads_somewhere);
         match way {
-            Some(way) => {
-                Self { resolved: Some(way.link_directories()), plain: Some(way.end), text: self.text }
-            }
+            Some(way) => Self { resolved: Some(way.links().to_vec()), plain: Some(way.end), text: self.text },
             None => self,
         }
     }
 
-    /// The directories of the links that were resolved when the rule was made, if they were.
+    /// The links that were resolved when the rule was made, if they were.
     pub(crate) fn resolved_links(&self) -> Option<&[PathBuf]> {
         self.resolved.as_deref()
     }

@@ -80,9 +80,9 @@ impl Way {
         self.passed.iter().filter_map(|passed| passed.parent()).any(by)
     }
 
-    /// The directories of the links that it goes through.
-    pub(crate) fn link_directories(&self) -> Vec<PathBuf> {
-        self.passed.iter().filter_map(|passed| passed.parent()).map(Path::to_owned).collect()
+    /// The links that it goes through.
+    pub(crate) fn links(&self) -> &[PathBuf] {
+        &self.passed
     }
 
     /// What must neither come nor go, so that the path leads where it does: links, and what is missing.

@@ -81,8 +81,7 @@ pub(super) fn add_rules(
                 continue;
             }
             let may_open = rule.access == Access::Write || !steps.is_empty() && rule.access == Access::Read;
-            let links =
-                rule.place.resolved_links().map_or_else(|| way.link_directories(), <[PathBuf]>::to_vec);
+            let links = rule.place.resolved_links().unwrap_or(way.links()).to_vec();
             if may_open && !links.is_empty() {
                 found.push(Found { way, links, ruling: Ruling::new("", rule.access, origin.clone()) });
                 continue;
@@ -104,7 +103,6 @@ pub(super) fn add_rules(
 /// writable, and nothing readable for being kept from writing. So it must be known by now what else was ruled.
 struct Found {
     way: Way,
-    /// Where the links are.
     links: Vec<PathBuf>,
     ruling: Ruling,
 }
@@ -113,8 +111,9 @@ impl Found {
     /// Answers with why the rule has no effect, where a person named the place.
     fn add(self, rulings: &mut Rulings, unborn: &mut Vec<Unborn>) -> Option<String> {
         let Self { way, links, ruling } = self;
-        let by_commands = links.iter().any(|directory| is_writable(rulings, directory));
-        if by_commands && ruling.access == Access::Write {
+        let above = links.iter().filter_map(|link| Some((link, link.parent()?)));
+        let by_commands = above.clone().any(|(_, directory)| is_writable(rulings, directory));
+        if by_commands && ruling.access == Access::Write && !is_writable(rulings, &way.end) {
             return Some(format!(
                 "`{}` leads through a link that commands can make, so it makes nothing writable; name {} instead",
                 ruling.origin,
@@ -122,6 +121,11 @@ impl Found {
             ));
         }
         unborn.extend(way.kept(&ruling.origin));
+        unborn.extend(above.map(|(link, directory)| Unborn {
+            path: link.clone(),
+            directory: directory.to_owned(),
+            origin: ruling.origin.clone(),
+        }));
         if way.leads_somewhere() && (!by_commands || is_writable(rulings, &way.end)) {
             rulings.push(Ruling { path: way.end, ..ruling });
         }
