@@ -5,6 +5,7 @@
 pub mod app;
 mod caller;
 pub mod client;
+mod connections;
 pub mod exec;
 mod failure;
 #[doc(hidden)]

@@ -1,10 +1,10 @@
 //! Encryption (TLS) for servers that other machines can reach, and for the clients of such servers.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -17,9 +17,6 @@ use windlass_tls::Verifier;
 use crate::jsonrpc::connection::Source;
 use crate::jsonrpc::door::{Stream, Unread};
 use crate::jsonrpc::peer::Sink;
-
-/// How long a client may take for its part of the handshake.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server's certificate and its key, ready for use.
 #[derive(Clone)]
@@ -65,11 +62,10 @@ impl ServerTls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
     }
 
-    /// Encrypts a client's connection. None where the client does not do its part.
+    /// Encrypts a client's connection. None where the client does not do its part. Takes as long as the client: the caller
+    /// gives up pending connections.
     pub(crate) async fn accept<S: Stream>(&self, stream: S) -> Option<TlsStream<S>> {
-        // timer: a client that connects and says nothing must not be kept.
-        let accepted = tokio::time::timeout(HANDSHAKE_PATIENCE, self.acceptor.accept(stream)).await;
-        accepted.ok()?.ok().map(TlsStream::from)
+        self.acceptor.accept(stream).await.ok().map(TlsStream::from)
     }
 }
 
@@ -147,6 +143,10 @@ impl<S: Stream> Stream for TlsStream<S> {
 
     fn unread(&self) -> Unread {
         self.get_ref().0.unread()
+    }
+
+    fn local_address(&self) -> Option<IpAddr> {
+        self.get_ref().0.local_address()
     }
 }
 

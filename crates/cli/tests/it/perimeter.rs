@@ -1,6 +1,7 @@
 //! The perimeter of the servers: which callers they serve, and what callers and commands can learn of them.
 
 mod callers;
+mod half_open;
 mod owners;
 mod secrets;
 mod tls;

@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 use std::io::Cursor;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
@@ -23,12 +23,10 @@ use super::connection::Source;
 use super::peer::Sink;
 use super::websocket::accept_key;
 use crate::caller::TurnedAway;
-use crate::gate::{Called, Elsewhere, Gate, plain, unauthorized};
+use crate::connections::{HEADER_PATIENCE, Slot};
+use crate::gate::{Called, Gate, given_up, plain, unauthorized};
 use crate::tls::ServerTls;
 use crate::unread::{Nudged, network, nobody_reads};
-
-/// How long a client may take to send its headers.
-const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where supervisors ask whether we are there.
 const PROBES: [&str; 2] = ["/readyz", "/healthz"];
@@ -42,6 +40,9 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
 
     /// Done when the other side reads no more, though it has not closed the socket, where there is such a thing.
     fn unread(&self) -> Unread;
+
+    /// The address at which the client reached this machine; none if it came by a path.
+    fn local_address(&self) -> Option<IpAddr>;
 }
 
 /// See [`Stream::unread`].
@@ -60,6 +61,10 @@ impl Stream for TcpStream {
             _ => Box::pin(std::future::pending()),
         }
     }
+
+    fn local_address(&self) -> Option<IpAddr> {
+        self.local_addr().ok().map(|address| address.ip())
+    }
 }
 
 impl Stream for UnixStream {
@@ -75,12 +80,17 @@ impl Stream for UnixStream {
             Err(_) => Box::pin(std::future::pending()),
         }
     }
+
+    fn local_address(&self) -> Option<IpAddr> {
+        None
+    }
 }
 
 /// The way in.
 pub(crate) struct Door {
     pub(crate) gate: Gate,
-    pub(crate) called: Called,
+    /// The address that was bound; none if there is only a path.
+    pub(crate) bound: Option<IpAddr>,
     /// How connections are encrypted, if they are.
     pub(crate) tls: Option<ServerTls>,
     pub(crate) turned_away: TurnedAway,
@@ -90,18 +100,19 @@ type Answer = Response<Full<Bytes>>;
 
 impl Door {
     /// Encrypts the connection, where that is asked for, and makes it a WebSocket.
-    pub(crate) async fn open<S: Stream>(&self, stream: S) -> Option<(Source, Sink, Unread)> {
+    pub(crate) async fn open<S: Stream>(&self, stream: S, slot: &Slot) -> Option<(Source, Sink, Unread)> {
         match &self.tls {
-            Some(tls) => self.upgrade(tls.accept(stream).await?).await,
-            None => self.upgrade(stream).await,
+            Some(tls) => self.upgrade(tls.accept(stream).await?, slot).await,
+            None => self.upgrade(stream, slot).await,
         }
     }
 
     /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
-    async fn upgrade<S: Stream>(&self, stream: S) -> Option<(Source, Sink, Unread)> {
+    async fn upgrade<S: Stream>(&self, stream: S, slot: &Slot) -> Option<(Source, Sink, Unread)> {
         let upgrade: Mutex<Option<OnUpgrade>> = Mutex::default();
+        let called = Called::new(self.bound, stream.local_address());
         let service = service_fn(|mut request: Request<Incoming>| {
-            let answer = self.answer(&request);
+            let answer = self.answer(&request, &called, slot);
             if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
                 let upgraded = hyper::upgrade::on(&mut request);
                 *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgraded);
@@ -126,19 +137,10 @@ impl Door {
         Some((Box::new(Cursor::new(parts.read_buf).chain(source)), sink, unread))
     }
 
-    fn answer<B>(&self, request: &Request<B>) -> Answer {
+    fn answer<B>(&self, request: &Request<B>, called: &Called, slot: &Slot) -> Answer {
         let headers = request.headers();
-        match self.gate.looks_at(headers, self.called) {
-            Err(Elsewhere::Page) => {
-                return plain(
-                    StatusCode::FORBIDDEN,
-                    "pages from this Origin are not listed with this server",
-                );
-            }
-            Err(Elsewhere::Name) => {
-                return plain(StatusCode::FORBIDDEN, "the Host is not a name of this server");
-            }
-            Ok(()) => {}
+        if let Err(elsewhere) = self.gate.looks_at(request, called) {
+            return elsewhere.answer();
         }
         if PROBES.contains(&request.uri().path()) {
             return plain(StatusCode::OK, "ready\n");
@@ -146,6 +148,9 @@ impl Door {
         let Some(key) = wanted_socket(request) else { return upgrade_required() };
         if !self.gate.access.lets_in(headers) {
             return unauthorized();
+        }
+        if !slot.establish() {
+            return given_up();
         }
         switching(key)
     }

@@ -8,30 +8,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream, UnixStream};
-use tokio::task::JoinSet;
+use tokio::net::{TcpListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Source, serve};
-use super::door::{Door, Stream};
+use super::door::Door;
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
 use crate::caller::{self, Denied, TurnedAway};
-use crate::gate::{Access, Called, Perimeter, Reach};
+use crate::connections::{Entrance, Slot, accept_until};
+use crate::gate::{Access, Perimeter, Reach};
 use crate::pipe::Pipe;
-
-/// The most connections at a time. More have to wait until one ends.
-const CONNECTION_LIMIT: usize = 512;
-
-/// After how long a silence the system asks whether a client's machine is still there.
-const ARE_YOU_THERE: Duration = Duration::from_secs(60);
-
-/// How soon it asks again, and how often, before the client counts as gone.
-const ASK_AGAIN: Duration = Duration::from_secs(15);
-const ASK_TIMES: u32 = 4;
 
 /// Where to listen, as it is written: `stdio://`, `ws://IP:PORT`, `wss://IP:PORT`, `unix://PATH` or `off`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,16 +143,12 @@ impl Listener {
     pub async fn bind(listen: &Listen, perimeter: Perimeter) -> Result<Self, BindError> {
         let Perimeter { gate, reach, tls, report } = perimeter;
         let tls = tls.filter(|_| matches!(listen, Listen::SecureWebSocket(_)));
-        let mut called = Called::ByName;
         let at = match listen {
             Listen::Off => At::Nowhere,
             Listen::Stdio => {
                 At::Stdio(Pipe::input().map_err(BindError::Stdio)?, Pipe::output().map_err(BindError::Stdio)?)
             }
-            Listen::Unix(path) => {
-                called = Called::ByPath;
-                At::Place(Place::take(path).await?)
-            }
+            Listen::Unix(path) => At::Place(Place::take(path).await?),
             Listen::SecureWebSocket(_) if tls.is_none() => return Err(BindError::NoCertificate),
             &(Listen::WebSocket(address) | Listen::SecureWebSocket(address)) => {
                 may_bind(address, &gate.access, reach)?;
@@ -174,7 +159,11 @@ impl Listener {
                 At::Address(listener.map_err(|error| BindError::Refused { address, error })?)
             }
         };
-        Ok(Self { at, door: Arc::new(Door { gate, called, tls, turned_away: TurnedAway::new(report) }) })
+        let bound = match listen {
+            Listen::WebSocket(address) | Listen::SecureWebSocket(address) => Some(address.ip()),
+            Listen::Stdio | Listen::Unix(_) | Listen::Off => None,
+        };
+        Ok(Self { at, door: Arc::new(Door { gate, bound, tls, turned_away: TurnedAway::new(report) }) })
     }
 
     /// What clients connect to, if they can.
@@ -258,30 +247,6 @@ pub(crate) async fn serve_streams<D: Dialect>(
     serve(dialect, Inbox::lines(source), peer, stop).await;
 }
 
-/// Where clients come in.
-trait Entrance {
-    /// What they are talked to through.
-    type Stream: Stream;
-
-    /// The next client.
-    fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
-
-    /// Whether the process behind a connection is served at all. May take long, so each connection asks for itself.
-    fn judge(stream: &Self::Stream, access: &Access) -> impl Future<Output = Result<(), Denied>> + Send;
-}
-
-impl Entrance for TcpListener {
-    type Stream = TcpStream;
-
-    async fn next(&self) -> io::Result<TcpStream> {
-        self.accept().await.map(|(stream, _)| prepared(stream))
-    }
-
-    async fn judge(stream: &TcpStream, access: &Access) -> Result<(), Denied> {
-        caller::judge(stream, access).await
-    }
-}
-
 impl Entrance for Place {
     type Stream = UnixStream;
 
@@ -301,40 +266,25 @@ async fn serve_sockets<E: Entrance + 'static, D: Dialect + 'static>(
 ) {
     let over = CancellationToken::new();
     let dialects = Arc::new(dialects);
-    let mut connections = JoinSet::new();
-    tokio::pin!(stop);
-    loop {
-        tokio::select! {
-            () = &mut stop => break,
-            Some(_) = connections.join_next() => {}
-            stream = entrance.next(), if connections.len() < CONNECTION_LIMIT => match stream {
-                Ok(stream) => {
-                    let connection = converse::<E, D>(stream, (Arc::clone(&door), Arc::clone(&dialects)), over.clone());
-                    drop(connections.spawn(connection));
-                }
-                Err(_) => out_of_descriptors().await,
-            },
-        }
-    }
+    let connection = |stream, slot| {
+        converse::<E, D>((stream, slot), (Arc::clone(&door), Arc::clone(&dialects)), over.clone())
+    };
+    let mut connections = accept_until(&entrance, connection, stop).await;
     over.cancel();
     while connections.join_next().await.is_some() {}
 }
 
-/// Accepting fails when descriptors run out, and the client still waits in the queue.
-async fn out_of_descriptors() {
-    // timer: nothing tells when a descriptor becomes free.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-}
-
 /// One connection, from the first byte to its end.
 async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
-    stream: E::Stream,
+    (stream, slot): (E::Stream, Arc<Slot>),
     (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
     over: CancellationToken,
 ) {
     let open = async {
-        match E::judge(&stream, &door.gate.access).await {
-            Ok(()) => door.open(stream).await,
+        let judged = E::judge(&stream, &door.gate.access).await;
+        slot.waits_for_client();
+        match judged {
+            Ok(()) => door.open(stream, &slot).await,
             Err(denied) => {
                 door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
                 None
@@ -355,17 +305,6 @@ async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
         either(over.cancelled(), unread),
     )
     .await;
-}
-
-fn prepared(stream: TcpStream) -> TcpStream {
-    // Without this an answer may wait for the client's acknowledgement of the one before.
-    let _ = stream.set_nodelay(true);
-    // A client whose machine was switched off says nothing, and its processes would run for ever.
-    let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
-    let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, ARE_YOU_THERE);
-    let _ = rustix::net::sockopt::set_tcp_keepintvl(&stream, ASK_AGAIN);
-    let _ = rustix::net::sockopt::set_tcp_keepcnt(&stream, ASK_TIMES);
-    stream
 }
 
 #[cfg(test)]

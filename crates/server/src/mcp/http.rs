@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::BodyExt;
 use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -26,11 +26,11 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{self, Report, TurnedAway};
-use crate::gate::{Access, Reach, plain, unauthorized};
+use crate::caller::{Report, TurnedAway};
+use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
+use crate::gate::{Access, Called, Elsewhere, Gate, Reach, given_up, has_plain_origin, plain, unauthorized};
 use crate::jsonrpc::door::Stream;
 use crate::tls::ServerTls;
 
@@ -39,12 +39,6 @@ pub const PATH: &str = "/mcp";
 
 /// The most a request may say; the same as for a line.
 const BODY_LIMIT: usize = crate::lines::LINE_LIMIT;
-
-/// The most connections at a time. More have to wait until one ends.
-const CONNECTION_LIMIT: usize = 512;
-
-/// How long a client may take to send its headers.
-const HEADER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long what is being answered may take to go out once we are told to stop.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
@@ -127,24 +121,16 @@ pub async fn serve_http<H: ServerHandler>(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let over = CancellationToken::new();
-    let config = config(listener.local_addr()?.ip(), &options, over.clone());
+    let bound = listener.local_addr()?.ip();
+    let config = config(bound, &options, over.clone());
     let places = Arc::new(places());
     let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&places), config);
-    let HttpOptions { access, tls, report, .. } = options;
+    let HttpOptions { access, names, tls, report } = options;
     let turned_away = TurnedAway::new(report);
-    let door = Arc::new(Door { access, tls, turned_away, service, places, recent: Mutex::default() });
-    let mut connections = JoinSet::new();
-    tokio::pin!(stop);
-    loop {
-        tokio::select! {
-            () = &mut stop => break,
-            Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTION_LIMIT => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(converse(stream, Arc::clone(&door), over.clone()))),
-                Err(_) => out_of_descriptors().await,
-            },
-        }
-    }
+    let gate = Gate { access, origins: Vec::new(), names };
+    let door = Arc::new(Door { gate, bound, tls, turned_away, service, places, recent: Mutex::default() });
+    let connection = |stream, slot| converse((stream, slot), Arc::clone(&door), over.clone());
+    let mut connections = accept_until(&listener, connection, stop).await;
     drop(listener);
     over.cancel();
     let last_answers = async { while connections.join_next().await.is_some() {} };
@@ -154,12 +140,6 @@ pub async fn serve_http<H: ServerHandler>(
     Ok(())
 }
 
-/// Accepting fails when descriptors run out, and the client still waits in the queue.
-async fn out_of_descriptors() {
-    // timer: nothing tells when a descriptor becomes free.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-}
-
 fn config(bound: IpAddr, options: &HttpOptions, over: CancellationToken) -> StreamableHttpServerConfig {
     let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), bound.to_string()];
     let hosts: Vec<String> = own.into_iter().chain(options.names.iter().cloned()).collect();
@@ -167,7 +147,8 @@ fn config(bound: IpAddr, options: &HttpOptions, over: CancellationToken) -> Stre
     let bracketed = |host: &String| if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let origins: Vec<String> = hosts.iter().map(|host| format!("{scheme}://{}:*", bracketed(host))).collect();
     StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts)
+        // The gate looks at it: this library takes `evil.example@127.0.0.1` and the first of two `Host` fields.
+        .disable_allowed_hosts()
         .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_json_response(true)
@@ -185,7 +166,9 @@ fn places() -> LocalSessionManager {
 
 /// What stands between a connection and the protocol.
 struct Door<H> {
-    access: Access,
+    gate: Gate,
+    /// The address that was bound.
+    bound: IpAddr,
     tls: Option<ServerTls>,
     turned_away: TurnedAway,
     service: StreamableHttpService<H, LocalSessionManager>,
@@ -197,35 +180,45 @@ struct Door<H> {
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// One connection, until its client closes it or we are told to stop.
-async fn converse<H: ServerHandler>(stream: TcpStream, door: Arc<Door<H>>, over: CancellationToken) {
-    if let Err(denied) = caller::judge(&stream, &door.access).await {
+async fn converse<H: ServerHandler>(
+    (stream, slot): (TcpStream, Arc<Slot>),
+    door: Arc<Door<H>>,
+    over: CancellationToken,
+) {
+    let judged = TcpListener::judge(&stream, &door.gate.access).await;
+    slot.waits_for_client();
+    if let Err(denied) = judged {
         door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
         return;
     }
-    // Without this an answer may wait for the client's acknowledgement of the one before.
-    let _ = stream.set_nodelay(true);
     match &door.tls {
-        None => answer_requests(stream, &door, over).await,
+        None => answer_requests((stream, slot), &door, over).await,
         Some(tls) => {
             let encrypted = tokio::select! {
                 encrypted = tls.accept(stream) => encrypted,
                 () = over.cancelled() => None,
             };
             if let Some(stream) = encrypted {
-                answer_requests(stream, &door, over).await;
+                answer_requests((stream, slot), &door, over).await;
             }
         }
     }
 }
 
 async fn answer_requests<H: ServerHandler>(
-    stream: impl Stream,
+    (stream, slot): (impl Stream, Arc<Slot>),
     door: &Arc<Door<H>>,
     over: CancellationToken,
 ) {
+    let called = Called::new(Some(door.bound), stream.local_address());
     let service = service_fn(|request| {
-        let door = Arc::clone(door);
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
+        let (door, rejection) = (Arc::clone(door), door.rejection(&request, &called, &slot));
+        async move {
+            Ok::<_, Infallible>(match rejection {
+                None => door.answer(request).await,
+                Some(rejection) => rejection.map(BodyExt::boxed),
+            })
+        }
     });
     let mut connection = std::pin::pin!(
         http1::Builder::new()
@@ -241,10 +234,26 @@ async fn answer_requests<H: ServerHandler>(
 }
 
 impl<H: ServerHandler> Door<H> {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if !self.access.lets_in(request.headers()) {
-            return unauthorized().map(BodyExt::boxed);
+    /// The reply to a request that is rejected before the protocol sees it. Which pages may call is for the protocol's library.
+    fn rejection<B>(
+        &self,
+        request: &Request<B>,
+        called: &Called,
+        slot: &Slot,
+    ) -> Option<Response<Full<Bytes>>> {
+        if let Err(elsewhere) = self.gate.looks_at_host(request, called) {
+            return Some(elsewhere.answer());
         }
+        if !has_plain_origin(request.headers()) {
+            return Some(Elsewhere::Page.answer());
+        }
+        if !self.gate.access.lets_in(request.headers()) {
+            return Some(unauthorized());
+        }
+        if slot.establish() { None } else { Some(given_up()) }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
         if request.uri().path() != PATH {
             return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp").map(BodyExt::boxed);
         }

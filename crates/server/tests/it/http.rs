@@ -158,6 +158,41 @@ async fn a_page_from_elsewhere_does_not_reach_the_server_even_with_the_token() {
         check("Origin", format!("http://{host}"), 403).await;
     }
     check("Origin", "null".to_owned(), 403).await;
+    check("Origin", format!("http://evil.example@127.0.0.1:{port}"), 403).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_host_that_can_be_read_in_two_ways_is_refused_even_with_the_token() {
+    let server = Server::start().await;
+    let (auth, address) = (server.authorization(), server.address);
+    let body = discover().to_string();
+    let check = async |target: &str, hosts: &[String], status: u16| {
+        let hosts: String = hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+        let request = format!(
+            "POST {target} HTTP/1.1\r\n{hosts}Authorization: {auth}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: server/discover\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = server.exchange(&request).await;
+        assert_eq!(answer.status(), status, "{target} {hosts}\n{}", answer.0);
+    };
+    let ours = || address.to_string();
+    check("/mcp", &[ours()], 200).await;
+    check(&format!("http://{address}/mcp"), &[ours()], 200).await;
+    for host in [
+        "evil.example@127.0.0.1".to_owned(),
+        format!("{address},evil.example"),
+        format!("{address}@evil.example"),
+    ] {
+        check("/mcp", &[host], 400).await;
+    }
+    check("/mcp", &[], 400).await;
+    check("/mcp", &[ours(), ours()], 400).await;
+    check("/mcp", &[ours(), "evil.example".to_owned()], 400).await;
+    check("http://evil.example/mcp", &[ours()], 400).await;
+    check("http://evil.example/mcp", &["evil.example".to_owned()], 403).await;
     server.stop().await;
 }
 

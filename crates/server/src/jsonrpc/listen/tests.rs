@@ -188,6 +188,13 @@ async fn pages_and_strange_names_are_refused_and_probes_answered() {
         assert_eq!(status(url, Some(("origin", "https://good.example"))), 101);
         assert_eq!(status(url, Some(("origin", url))), 403);
         assert_eq!(status(url, Some(("host", "evil.example"))), 403);
+        assert_eq!(status(url, Some(("host", "0.0.0.0"))), 403);
+        assert_eq!(status(url, Some(("host", "192.0.2.1"))), 403);
+        assert_eq!(status(url, Some(("host", "evil.example@127.0.0.1"))), 400);
+        assert_eq!(status(url, Some(("host", "127.0.0.1,evil.example"))), 400);
+        assert_eq!(plainly(url, "/readyz", "host: localhost"), 400, "two of them are ambiguous");
+        assert_eq!(plainly(url, "http://evil.example/readyz", "x: y"), 400);
+        assert_eq!(plainly(url, "http://localhost/readyz", "x: y"), 200);
         assert_eq!(status(url, Some(("sec-websocket-version", "12"))), 426);
         assert_eq!(plainly(url, "/readyz", "x: y"), 200);
         assert_eq!(plainly(url, "/healthz", "x: y"), 200);

@@ -1,0 +1,127 @@
+//! Connections that never finish their request: however many there are, clients that show the token are served.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::Server;
+use crate::rig::Home;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+/// More than a server keeps at a time.
+const HALF_OPEN: usize = 600;
+
+/// Requests in a row that must all be answered.
+const REQUESTS: usize = 20;
+
+/// All of them together may take this long, on a machine that does other things as well.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// An attacker without a token, in a thread: keeps connections open that have sent half a request, and replaces each one
+/// that the server closes.
+struct Attacker {
+    renewing: Option<std::thread::JoinHandle<()>>,
+    stop: Option<OwnedFd>,
+}
+
+impl Attacker {
+    /// Returns once all of its connections are open.
+    fn start(server: SocketAddr) -> Self {
+        let mut open: Vec<TcpStream> = (0..HALF_OPEN).map(|_| half_open(server)).collect();
+        let (stop, stopped) = UnixStream::pair().expect("two sockets");
+        let renewing = std::thread::spawn(move || while renew(&mut open, server, &stopped) {});
+        Self { renewing: Some(renewing), stop: Some(stop.into()) }
+    }
+}
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.renewing.take().map(std::thread::JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))), "the attacker failed");
+    }
+}
+
+/// Waits until the server closes some of them and replaces those; false once it is told to stop.
+fn renew(open: &mut [TcpStream], server: SocketAddr, stopped: &UnixStream) -> bool {
+    let mut watched: Vec<_> = open.iter().map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+    watched.push(PollFd::from_borrowed_fd(stopped.as_fd(), PollFlags::IN));
+    poll(&mut watched, None).expect("they can be watched");
+    let mut closed: Vec<bool> = watched.iter().map(|one| !one.revents().is_empty()).collect();
+    let told_to_stop = closed.pop().unwrap_or(true);
+    for (stream, _) in open.iter_mut().zip(closed).filter(|(_, closed)| *closed) {
+        *stream = half_open(server);
+    }
+    !told_to_stop
+}
+
+fn half_open(server: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(server).expect("the server listens");
+    // The server may close it before it takes this.
+    let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localh");
+    stream
+}
+
+/// The status of the answer to a request, if there is one in time.
+fn status(server: SocketAddr, request: &str, until: Instant) -> Result<String, std::io::Error> {
+    let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    let mut stream = TcpStream::connect_timeout(&server, left())?;
+    stream.write_all(request.as_bytes())?;
+    stream.set_read_timeout(Some(left()))?;
+    let mut status = [0; "HTTP/1.1 200".len()];
+    stream.read_exact(&mut status)?;
+    Ok(String::from_utf8_lossy(&status[9..]).into_owned())
+}
+
+fn check(words: &[&str], (request, expected): (&str, &str)) {
+    let home = Home::new(&format!("half-open-{}", words[0]));
+    let file = home.path().join("token");
+    std::fs::write(&file, TOKEN).expect("a file");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    let server = Server::start(&home, &[words, &[file.to_str().expect("UTF-8")]].concat());
+    let address = server.url.split('/').nth(2).and_then(|address| address.parse().ok());
+    let address: SocketAddr = address.expect("it says where it listens");
+    let _attacker = Attacker::start(address);
+    let until = Instant::now() + PATIENCE;
+    for number in 1..=REQUESTS {
+        let answered = status(address, request, until);
+        assert!(matches!(&answered, Ok(status) if status == expected), "{words:?} {number}: {answered:?}");
+    }
+}
+
+fn upgrade() -> String {
+    format!(
+        "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nConnection: Upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+}
+
+#[test]
+fn half_open_connections_lock_no_client_out_of_the_app_server() {
+    check(&["app-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"], (&upgrade(), "101"));
+}
+
+#[test]
+fn half_open_connections_lock_no_client_out_of_the_exec_server() {
+    check(&["exec-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"], (&upgrade(), "101"));
+}
+
+#[test]
+fn half_open_connections_lock_no_client_out_of_the_mcp_server() {
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{meta}}}}}"#);
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: server/discover\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    check(&["mcp", "--http", "127.0.0.1:0", "--token-file"], (&request, "200"));
+}

@@ -1,0 +1,59 @@
+//! The table of connections, without sockets.
+
+use super::*;
+
+/// A table whose pending connections are as many as there may be, all waiting for their clients.
+fn full() -> (Arc<Table>, Vec<Arc<Slot>>) {
+    let table = Arc::new(Table::default());
+    let slots: Vec<_> = (0..PENDING_LIMIT).map(|_| table.slot()).collect();
+    slots.iter().for_each(|slot| slot.waits_for_client());
+    (table, slots)
+}
+
+/// Makes the connection older than any grace.
+fn age(slot: &Slot) {
+    let since = Instant::now().checked_sub(GRACE).expect("the clock has run for longer");
+    slot.table.change(slot.id, |_| Phase::Waiting { since });
+}
+
+fn is_evicted(slot: &Slot) -> bool {
+    slot.evicted.is_cancelled()
+}
+
+#[tokio::test]
+async fn the_oldest_pending_connection_makes_room_for_the_next() {
+    let (table, mut slots) = full();
+    age(&slots[3]);
+    assert_eq!(table.lock().make_room(), Room::Later, "until it is gone");
+    assert_eq!(slots.iter().filter(|slot| is_evicted(slot)).count(), 1);
+    assert!(is_evicted(&slots[3]) && !slots[3].establish(), "nothing is done for it any more");
+    assert_eq!(table.lock().make_room(), Room::Later, "one is enough");
+    drop(slots.remove(3));
+    assert_eq!(table.lock().make_room(), Room::Now);
+    assert!(!slots.iter().any(|slot| is_evicted(slot)));
+}
+
+#[tokio::test]
+async fn a_young_connection_and_one_that_waits_for_us_are_not_closed() {
+    let (table, slots) = full();
+    assert!(matches!(table.lock().make_room(), Room::At(_)));
+    for slot in &slots {
+        table.change(slot.id, |_| Phase::Checking);
+    }
+    assert_eq!(table.lock().make_room(), Room::Later);
+    assert!(!slots.iter().any(|slot| is_evicted(slot)));
+}
+
+#[tokio::test]
+async fn an_established_connection_counts_apart_and_is_never_closed() {
+    let (table, slots) = full();
+    slots.iter().for_each(|slot| age(slot));
+    assert!(slots.iter().all(|slot| slot.establish()));
+    assert_eq!(table.lock().make_room(), Room::Now, "none is pending");
+    let more: Vec<_> = (PENDING_LIMIT..ESTABLISHED_LIMIT).map(|_| table.slot()).collect();
+    assert!(more.iter().all(|slot| slot.establish()));
+    assert_eq!(table.lock().make_room(), Room::Later, "more have to wait");
+    assert!(!slots.iter().any(|slot| is_evicted(slot)));
+    drop(more);
+    table.room().await;
+}
