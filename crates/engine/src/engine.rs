@@ -471,7 +471,8 @@ impl Inner {
             Some((store, Ok(id))) => Seat { id, mark, store: Some(Arc::clone(store)), trouble: None },
             // A store that cannot even give a number keeps nothing: the session lives in memory, and says so.
             Some((_, Err(error))) => {
-                Seat { id: volatile(), mark, store: None, trouble: Some(error.to_string()) }
+                let trouble = Some(format!("{error}: {}", error.source));
+                Seat { id: volatile(), mark, store: None, trouble }
             }
             None => Seat { id: volatile(), mark, store: None, trouble: None },
         }

@@ -60,9 +60,9 @@ fn a_state_directory_that_is_read_only_is_said_and_the_command_runs() {
 fn a_session_whose_record_cannot_be_written_is_not_detached() {
     let home = Home::new("unrecorded");
     let token = survivors::token("unrecorded");
-    // Room for the directory and the counter in it, and for no record.
+    // Room for the directory, the counter in it and its entry, and for no record.
     let script = format!(
-        "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=2 none $HERE/state; \
+        "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=3 none $HERE/state; \
          exec $WINDLASS run --detach -- $WINDLASS demo-stray {token}"
     );
     let seen = in_own_world(&home, &script);

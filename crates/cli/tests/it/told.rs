@@ -65,16 +65,18 @@ fn what_a_script_says_on_the_way_reaches_the_model_with_the_next_request() {
 #[test]
 fn the_users_own_program_is_told_of_a_turn_that_is_over_and_gets_no_key() {
     let model = Model::playing(vec![always(say("all \"done\""))]);
-    let script = "printf '%s' \"$1\" > told.json; env > told.env";
+    // It runs in an empty directory, because the project is not trusted.
+    let script = "printf '%s' \"$1\" > ~/told.json; env > ~/told.env; ls > ~/told.files";
     let keys = format!("notify = [\"/bin/sh\", \"-c\", {script:?}, \"notify\"]\n");
     let bench = Workbench::new("told-program", &model, &More { keys: &keys, ..More::default() });
     let seen = bench.agent(&["do it"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (0, "all \"done\"\n"), "{seen:?}");
-    let told: Value = serde_json::from_str(&bench.read("work/told.json")).expect("one JSON argument");
+    let told: Value = serde_json::from_str(&bench.read("told.json")).expect("one JSON argument");
     assert_eq!(told["type"], "agent-turn-complete");
     assert_eq!(told["last-assistant-message"], "all \"done\"");
     assert_eq!(told["cwd"], json!(bench.work()));
-    let environment = bench.read("work/told.env");
+    let environment = bench.read("told.env");
+    assert_eq!(bench.read("told.files"), "");
     assert!(environment.contains("HOME=") && !environment.contains(SECRET), "{environment}");
     model.finish();
 }

@@ -337,7 +337,8 @@ fn ended(seen: BTreeMap<Pid, String>) -> TreeEnd {
 }
 
 fn given_up(mut seen: BTreeMap<Pid, String>, sight: &Sight) -> TreeEnd {
-    let members = &sight.members;
+    // On a busy machine one that was killed may have died only since it was looked at.
+    let members: Vec<&Process> = sight.members.iter().filter(|member| member.is_alive()).collect();
     let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();
     remaining.extend(sight.partial.then(unseen));
     seen.retain(|pid, _| members.iter().all(|member| member.pid() != *pid));
