@@ -62,7 +62,7 @@ fn a_session_whose_record_cannot_be_written_is_not_detached() {
     let token = survivors::token("unrecorded");
     // Room for the directory, the counter in it and its entry, and for no record.
     let script = format!(
-        "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=3 none $HERE/state; \
+        "mkdir $HERE/state; mount -t tmpfs -o nr_inodes=3 none $HERE/state; mkdir $HERE/state/next; touch $HERE/state/next/1001; \
          exec $WINDLASS run --detach -- $WINDLASS demo-stray {token}"
     );
     let seen = in_own_world(&home, &script);

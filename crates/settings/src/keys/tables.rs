@@ -130,7 +130,12 @@ static SERVER: Table = fixed(&[&[
     key("args", Texts, Unclaimed, "Its arguments."),
     key("env", Shape::Table(&OWN_VALUES), Unclaimed, "What is set in its environment."),
     key("env_vars", Texts, Users, "Variables that it gets from ours."),
-    key("cwd", Place, Unclaimed, "Where it runs, from the working directory on. Without it: in the project if that is trusted, otherwise in an empty directory."),
+    key(
+        "cwd",
+        Place,
+        Unclaimed,
+        "Where it runs. Without this: in the project if it is trusted, otherwise in an empty directory.",
+    ),
     key("url", Address, Unclaimed, "Where it is, if it is not started."),
     key("bearer_token_env_var", Text, Users, "The variable that holds its token."),
     key("http_headers", Shape::Table(&OWN_VALUES), Unclaimed, "Headers of every request."),

@@ -35,8 +35,11 @@ fn a_write_beyond_the_project_is_denied_and_the_model_is_told() {
 fn the_program_of_an_mcp_server_in_the_project_cannot_be_written() {
     let replace = "echo evil > tools/server.py; echo evil > e; mv e tools/server.py; rm -f tools/server.py; \
                    mv tools old; echo evil > tools/start; echo data > tools/data";
-    let mut stage = Stage::playing(vec![always(exec(replace)), always(say("tried"))])
-        .with("mcp_servers.own.cwd = \".\"")
+    let stage = Stage::playing(vec![always(exec(replace)), always(say("tried"))]);
+    // Otherwise it would run in an empty directory, because the project is not trusted.
+    let cwd = format!("mcp_servers.own.cwd = {:?}", stage.work());
+    let mut stage = stage
+        .with(&cwd)
         .with("mcp_servers.own.command = \"tools/start\"")
         .with("mcp_servers.own.args = [\"tools/server.py\", \"tools/data\"]");
     stage.write("work/tools/server.py", "the user's\n");

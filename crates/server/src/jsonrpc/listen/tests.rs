@@ -109,6 +109,7 @@ fn places_to_listen_are_read_as_they_are_written() {
         ("stdio", Ok(Listen::Stdio)),
         ("off", Ok(Listen::Off)),
         ("ws://127.0.0.1:0", address("127.0.0.1:0")),
+        ("ws://localhost:1", address("127.0.0.1:1")),
         ("ws://[::1]:80/", address("[::1]:80")),
         ("wss://127.0.0.1:1", Ok(Listen::SecureWebSocket(([127, 0, 0, 1], 1).into()))),
         ("unix:///a/b c", Ok(Listen::Unix("/a/b c".into()))),
@@ -116,8 +117,7 @@ fn places_to_listen_are_read_as_they_are_written() {
     ] {
         assert_eq!(text.parse(), expected, "{text}");
     }
-    for text in ["", "ws://", "ws://localhost:1", "ws://127.0.0.1", "wss://127.0.0.1", "unix://", "stdio://x"]
-    {
+    for text in ["", "ws://", "ws://name:1", "ws://127.0.0.1", "wss://127.0.0.1", "unix://", "stdio://x"] {
         assert_eq!(text.parse::<Listen>(), Err(NoListen(text.to_owned())), "{text}");
     }
 }
