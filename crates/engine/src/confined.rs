@@ -53,7 +53,9 @@ impl Rest {
             self.beyond.0 = self.beyond.0.max(denial.times);
             return;
         }
-        let same = |it: &Denial| it.operation == denial.operation && it.target == denial.target;
+        let same = |it: &Denial| {
+            (it.operation, &it.target, &it.rule) == (denial.operation, &denial.target, &denial.rule)
+        };
         match self.told.iter().position(same) {
             Some(place) => self.told[place].times = counted(self.told[place].times, denial.times),
             None if self.told.len() < MOST_REFUSALS => self.told.push(denial),

@@ -59,6 +59,7 @@ pub use store::{
 pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
 pub use windlass_output::{Offset, Span};
+pub use windlass_proxy::Announcement;
 pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
 pub use windlass_sys::evidence::{Endpoint, InputKind};

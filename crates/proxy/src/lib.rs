@@ -12,6 +12,7 @@ pub mod environment;
 pub mod fuzzing;
 pub mod host;
 pub mod options;
+mod own_server;
 pub mod resolve;
 pub mod server;
 mod wire;
@@ -19,4 +20,5 @@ pub mod zone;
 
 pub use self::allow::AllowList;
 pub use self::options::Options;
+pub use self::own_server::Announcement;
 pub use self::server::Proxy;

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::host::Name;
+use crate::own_server::is_announced;
 
 /// What takes a while.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -36,7 +37,16 @@ pub struct SystemConnector;
 
 impl Connector for SystemConnector {
     fn connect(&self, address: SocketAddr) -> Later<'_, io::Result<TcpStream>> {
-        Box::pin(TcpStream::connect(address))
+        Box::pin(async move {
+            let stream = TcpStream::connect(address).await?;
+            // On both ends the same address: the other one is on this machine.
+            let is_here = stream.local_addr()?.ip() == stream.peer_addr()?.ip();
+            if is_here && is_announced(address.port()) {
+                let why = "a server of Windlass listens there, which does nothing for confined commands";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+            Ok(stream)
+        })
     }
 }
 

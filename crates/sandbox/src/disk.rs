@@ -96,6 +96,9 @@ impl Files for Disk {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
+        if path.ancestors().take(3).any(|it| self.known(it) == Some(None)) {
+            return None;
+        }
         match self.is_without_links(path) {
             true => Some(path.to_owned()),
             false => self.note(path, fs::canonicalize(path)),

@@ -12,7 +12,7 @@ pub(crate) struct Setting {
     subsection: String,
     /// Lower case.
     key: String,
-    value: String,
+    pub(crate) value: String,
 }
 
 /// What a configuration names.
@@ -54,6 +54,12 @@ pub(crate) fn orders(text: &str) -> Vec<Setting> {
     settings(text).into_iter().filter(is_order).collect()
 }
 
+/// The settings that say where files are checked out.
+pub(crate) fn work_trees(text: &str) -> Vec<Setting> {
+    let is_work_tree = |it: &Setting| it.section == "core" && it.key == "worktree";
+    settings(text).into_iter().filter(is_work_tree).collect()
+}
+
 fn is_order(setting: &Setting) -> bool {
     let Setting { section, subsection, key, value } = setting;
     match (section.as_str(), key.as_str()) {
@@ -61,8 +67,39 @@ fn is_order(setting: &Setting) -> bool {
         ("core", "hookspath") | ("init", "templatedir") => value != "/dev/null",
         // An address `ext::…` is a command; git refuses it unless it is told otherwise.
         ("protocol", "allow") => ["", "ext"].contains(&subsection.as_str()) && value != "never",
-        _ => runs_programs(setting) && !is_harmless(value),
+        // Lines of the list of steps, one of which can be `exec`.
+        ("rebase", "instructionformat") => true,
+        // Files that git writes for its user, wherever they are.
+        ("http", "cookiefile") | ("format", "outputdirectory") => !value.is_empty(),
+        // The name of a tool is that of a script in a directory of git's, unless it leads elsewhere.
+        ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
+        ("alias", _) => !is_plain_alias(value),
+        _ => (runs_programs(setting) || is_named_as_program(setting)) && !is_harmless(value),
     }
+}
+
+/// Whether an alias is a command of git's with options that run nothing: git takes any option there, such as `-c`.
+fn is_plain_alias(value: &str) -> bool {
+    const OPTIONS: [&str; 12] = [
+        "--all",
+        "--amend",
+        "--cached",
+        "--decorate",
+        "--graph",
+        "--no-edit",
+        "--oneline",
+        "--prune",
+        "--short",
+        "--staged",
+        "--stat",
+        "--hard",
+    ];
+    let is_plain = |word: &str| {
+        let is_name = word.chars().all(|it| it.is_ascii_alphanumeric() || "-_./~^@".contains(it));
+        is_name && (!word.starts_with('-') || OPTIONS.contains(&word))
+    };
+    let mut words = value.split_whitespace();
+    words.next().is_none_or(|command| is_plain(command) && !command.starts_with('-')) && words.all(is_plain)
 }
 
 /// Values that programs and tests often set: switches, and programs of the system that run nothing further.
@@ -133,11 +170,21 @@ fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool 
         "tar" => key == "command",
         "hook" => key == "command",
         "imap" => key == "tunnel",
-        "svn" | "svn-remote" => key == "authors-prog",
+        "svn" | "svn-remote" => ["authors-prog", "authorsprog"].contains(&key.as_str()),
+        "gc" => key == "recentobjectshook",
+        "advice" | "color" => false,
         "instaweb" => ["httpd", "browser"].contains(&key.as_str()),
         "lfs" => ["path", "clean", "smudge"].contains(&key.as_str()),
         _ => false,
     }
+}
+
+/// Whether a setting's name says that its value is a program: of other tools, and of a git that is newer than this list.
+fn is_named_as_program(Setting { section, key, .. }: &Setting) -> bool {
+    const PARTS: [&str; 9] =
+        ["command", "cmd", "hook", "program", "exec", "editor", "pager", "helper", "askpass"];
+    let is_about_output = ["advice", "color"].contains(&section.as_str());
+    !is_about_output && PARTS.iter().any(|part| key.contains(part))
 }
 
 /// The words of a command that can be paths of files in the work tree, at the top of which git runs it.
@@ -309,6 +356,15 @@ mod tests {
         check("[core]\n\tfsmonitor = ./x\n\thooksPath = true\n", &["core.fsmonitor", "core.hookspath"]);
         check("[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = x\n", &["filter.lfs.smudge"]);
         check("[include]\n\tpath = /dev/null\n", &["include.path"]);
+        check("[alias]\nst = status --short\nlg = log --graph --oneline\nci = commit\n", &[]);
+        check("[alias]\nst = -c core.fsmonitor=x status\nco = grep -Ox y\n", &["alias.st", "alias.co"]);
+        check("[rebase]\ninstructionFormat = %s%nexec x\nautosquash = true\n", &["rebase.instructionformat"]);
+        check("[diff]\ntool = ../../x\n[merge]\ntool = vimdiff\n", &["diff.tool"]);
+        check("[http]\ncookieFile = /h/.x\nsaveCookies = true\n", &["http.cookiefile"]);
+        check(
+            "[gc]\nrecentObjectsHook = x\n[annex]\nweb-download-command = x\n",
+            &["gc.recentobjectshook", "annex.web-download-command"],
+        );
         check(
             "[protocol \"file\"]\nallow = always\n[protocol \"ext\"]\nallow = user\n",
             &["protocol.ext.allow"],

@@ -100,6 +100,9 @@ pub(crate) fn add_own_files(
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| Way::of(&directory.end.join(name), files)));
         // Elsewhere a command reaches none of these, unless a link leads into its workspace: that file is then its work.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
+            // Listed once, the names that are not there need no look each.
+            files.names(&directory.end);
+            files.names(&directory.end.join(".config"));
             ways.extend(OBEYED_IN_HOME.map(|name| Way::of(&directory.end.join(name), files)));
         }
     }

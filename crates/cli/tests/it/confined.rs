@@ -481,6 +481,25 @@ print('all')";
     }
 }
 
+/// Counts were rounded to powers of two, and those after the first 256 were lost.
+#[test]
+fn denials_are_counted() {
+    let quarters = Quarters::new("counted");
+    for layers in LAYERS {
+        let script =
+            "for i in 1 2 3 4 5 6 7; do touch /etc/again; done; for i in $(seq 300); do touch /etc/a$i; done";
+        let seen = quarters.json(layers, "workspace-write", &["--", "sh", "-c", script]);
+        let denials = seen["denials"].as_array().expect("a list");
+        let times =
+            |target: &str| denials.iter().find(|it| it["target"] == target).map(|it| it["times"].clone());
+        assert_eq!(times("/etc/again"), Some(json!(7)), "{layers}");
+        let more = denials.iter().find(|it| it["operation"] == "more").expect("more than are listed");
+        let counted = more["times"].as_u64().expect("a number");
+        // To a sixteenth.
+        assert!((42..=45).contains(&counted), "{layers}: {counted}");
+    }
+}
+
 /// A pipe was opened for reading on trial and then for good, and whoever wrote in between wrote to nobody.
 #[test]
 fn a_pipe_is_opened_for_reading_once() {

@@ -147,22 +147,23 @@ struct Watch<'a> {
     births: Option<OwnedFd>,
     /// Which directory a watch of births is about, by its number.
     cradles: HashMap<i32, usize>,
-    told: HashMap<(u8, String), u32>,
+    /// How often each was refused, by operation, target and rule.
+    told: HashMap<(u8, String, String), Count>,
     /// How much was refused after that.
-    beyond: Beyond,
+    beyond: Count,
     waiters: Waiters,
     /// Files that are being written, by their watches.
     drafts: Vec<(i32, Draft)>,
 }
 
-/// What was refused and is not listed.
+/// How often something was refused.
 #[derive(Default)]
-struct Beyond {
+struct Count {
     times: u32,
     told: u32,
 }
 
-impl Beyond {
+impl Count {
     /// How often by now, if that is worth a message: a few are counted exactly, many to a sixteenth.
     fn one_more(&mut self) -> Option<u32> {
         self.times = self.times.saturating_add(1);
@@ -190,6 +191,8 @@ const LONGEST_TARGET: usize = 1500;
 impl<'a> Watch<'a> {
     fn new(judge: Judge<'a>, channel: &'a OwnedFd, listener: Listener) -> Self {
         let order = judge.order;
+        // The runtime reads when it is asked. Until then every message has to fit; the kernel grants less than this.
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(channel, 1 << 20);
         let births = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let mut cradles = HashMap::new();
         for (place, unborn) in order.unborn.iter().enumerate() {
@@ -206,7 +209,7 @@ impl<'a> Watch<'a> {
             births,
             cradles,
             told: HashMap::new(),
-            beyond: Beyond::default(),
+            beyond: Count::default(),
             waiters: Waiters::default(),
             drafts: Vec::new(),
         }
@@ -304,22 +307,19 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Tells the runtime, before the caller knows: when the command has ended, everything was told. Of what happens again
-    /// and again every doubling is told.
+    /// Tells the runtime, before the caller knows: when the command has ended, everything was told. What happens again and again
+    /// is told every time at first, and then less and less often.
     fn tell(&mut self, denial: Denial) {
-        let key = (denial.operation.code(), denial.target.clone());
+        let key = (denial.operation.code(), denial.target.clone(), denial.rule.clone());
         if self.told.len() >= MOST_TOLD && !self.told.contains_key(&key) {
             if let Some(times) = self.beyond.one_more() {
                 self.report(Denial::more(times));
             }
             return;
         }
-        let times = self.told.entry(key).or_insert(0);
-        *times = times.saturating_add(1);
-        if times.is_power_of_two() {
+        if let Some(times) = self.told.entry(key).or_default().one_more() {
             let target: String = denial.target.chars().take(LONGEST_TARGET).collect();
-            let denial = Denial { times: *times, target, ..denial };
-            self.report(denial);
+            self.report(Denial { times, target, ..denial });
         }
     }
 

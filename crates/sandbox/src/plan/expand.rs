@@ -40,6 +40,12 @@ pub(super) fn add_rules(
         let origin = format!("{} {}", name(rule.access), rule.place.text());
         let way = Way::of(&start, files);
         if let Some(missing) = way.missing().filter(|_| steps.is_empty() && rule.access == Access::Write) {
+            // A command makes it, also under a name that is protected otherwise.
+            if is_writable(rulings, &way.end) && missing.parent() == Some(&*way.end) {
+                unborn.extend(protect::not_yet(&missing, &way.end));
+                rulings.push(Ruling::new(missing, rule.access, origin));
+                continue;
+            }
             // Where a command can make it, it must not come as a link, nor bring protected names with it.
             unborn.extend(protect::not_yet(&missing, &way.end));
             remarks.push(format!(

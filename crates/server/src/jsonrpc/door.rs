@@ -18,6 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::fd::AsFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use windlass_engine::Announcement;
 
 use super::connection::Source;
 use super::peer::Sink;
@@ -94,6 +95,9 @@ pub(crate) struct Door {
     /// How connections are encrypted, if they are.
     pub(crate) tls: Option<ServerTls>,
     pub(crate) turned_away: TurnedAway,
+    /// Says that the port is one of Windlass's, for as long as it is.
+    #[expect(dead_code, reason = "it is there to be dropped with the server")]
+    pub(crate) announced: Option<Announcement>,
 }
 
 type Answer = Response<Full<Bytes>>;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::net::{TcpListener, UnixStream};
 use tokio_util::sync::CancellationToken;
+use windlass_engine::Announcement;
 
 use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Source, serve};
 use super::door::Door;
@@ -163,7 +164,13 @@ impl Listener {
             Listen::WebSocket(address) | Listen::SecureWebSocket(address) => Some(address.ip()),
             Listen::Stdio | Listen::Unix(_) | Listen::Off => None,
         };
-        Ok(Self { at, door: Arc::new(Door { gate, bound, tls, turned_away: TurnedAway::new(report) }) })
+        let port = match &at {
+            At::Address(listener) => listener.local_addr().ok().map(|address| address.port()),
+            At::Stdio(..) | At::Place(_) | At::Nowhere => None,
+        };
+        let announced = port.and_then(|port| Announcement::of(port).ok());
+        let turned_away = TurnedAway::new(report);
+        Ok(Self { at, door: Arc::new(Door { gate, bound, tls, turned_away, announced }) })
     }
 
     /// What clients connect to, if they can.

@@ -27,6 +27,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
+use windlass_engine::Announcement;
 
 use crate::caller::{Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
@@ -122,6 +123,7 @@ pub async fn serve_http<H: ServerHandler>(
 ) -> io::Result<()> {
     let over = CancellationToken::new();
     let bound = listener.local_addr()?.ip();
+    let _announced = Announcement::of(listener.local_addr()?.port());
     let config = config(bound, &options, over.clone());
     let places = Arc::new(places());
     let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&places), config);

@@ -64,6 +64,9 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
     options.rules = rules.map(Arc::new);
+    // A command that could read the token could call this server.
+    let token = order.token_file.as_ref().map(|file| options.directory.join(file));
+    options.doors.extend(token.filter(|_| order.http.is_some()));
     options.sharing = if order.share { Sharing::All } else { Sharing::Own };
     if let Some(store) = &store {
         options.others = order.share.then(|| OtherWindlasses::sharing(store.clone()));

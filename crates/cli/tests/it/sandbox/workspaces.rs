@@ -127,6 +127,15 @@ const SHAPES: &[Shape] = &[
         check: "test -e .vscode/settings.json",
     },
     Shape {
+        name: "a rule that names a protected file which is not there yet",
+        before: "git init -q",
+        workspace: "",
+        rules: &["--writable", ".vscode", "--writable", ".mcp.json"],
+        command: "mkdir .vscode; echo x > .vscode/settings.json; echo x > .mcp.json; ! mkdir .idea 2>/dev/null",
+        remark: "",
+        check: "test -e .vscode/settings.json; test -e .mcp.json",
+    },
+    Shape {
         name: "a writable root that is missing",
         before: "mkdir work",
         workspace: "work",

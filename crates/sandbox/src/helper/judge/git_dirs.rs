@@ -22,11 +22,12 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 const HEAD: &str = "HEAD";
 const OBJECTS: &str = "objects";
 const COMMON: &str = "commondir";
+const REFS: &str = "refs";
 const HOOKS: &str = "hooks";
 const CONFIGURATION: [&str; 2] = ["config", "config.worktree"];
 /// More than any configuration has.
@@ -57,7 +58,7 @@ enum Arrival<'a> {
 impl Part {
     fn of(directory: &Path, name: &OsStr) -> Option<Self> {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
-        if [HEAD, OBJECTS, COMMON].into_iter().any(is) {
+        if [HEAD, OBJECTS, COMMON, REFS].into_iter().any(is) {
             Some(Self::Mark)
         } else if CONFIGURATION.into_iter().any(is) {
             Some(Self::Configuration)
@@ -137,7 +138,7 @@ impl Judge<'_> {
     fn completed(&self, entry: &Entry, deed: Deed) -> Answer {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
-        let is_complete = is_here(HEAD) && (is_here(OBJECTS) || is_here(COMMON));
+        let is_complete = marks_git_dir(is_here);
         if is_git_dir(directory) || !is_complete {
             return Answer::carry_out(deed);
         }
@@ -187,7 +188,7 @@ impl Judge<'_> {
         let directory = &entry.directory;
         let part = Part::of(&directory.path, &entry.name)?;
         let is_part = match part {
-            Part::Mark => has(directory, HEAD) || has(directory, OBJECTS) || has(directory, COMMON),
+            Part::Mark => [HEAD, OBJECTS, COMMON, REFS].iter().any(|name| has(directory, name)),
             Part::Configuration | Part::Hooks => is_git_dir(directory),
             Part::Hook => is_hooks_of_git_dir(directory),
         };
@@ -226,8 +227,10 @@ fn drafted(entry: &Entry, deed: &Deed) -> Option<Answer> {
 /// The bytes of a file that is to become a configuration, or why it must not.
 pub(in crate::helper) fn judged_configuration(seen: &Seen, entry: &Entry) -> Result<Vec<u8>, Denial> {
     let refused = |reason: &str| denial(Operation::Write, &entry.path(), reason);
-    let known = entry.look().ok().and_then(|seen| text_of(&seen)).map(|(_, orders)| orders);
-    let (bytes, orders) = text_of(seen).ok_or_else(|| refused("a configuration that cannot be read"))?;
+    let git_dir = &entry.directory.path;
+    let known = entry.look().ok().and_then(|seen| text_of(&seen, git_dir)).map(|(_, orders)| orders);
+    let (bytes, orders) =
+        text_of(seen, git_dir).ok_or_else(|| refused("a configuration that cannot be read"))?;
     match new_order(&orders, &known.unwrap_or_default()) {
         Some(reason) => Err(refused(&reason)),
         None => Ok(bytes),
@@ -274,7 +277,8 @@ fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
         if seen.is_directory() {
             continue;
         }
-        let (bytes, orders) = text_of(&seen).ok_or_else(|| format!("{name} cannot be read"))?;
+        let (bytes, orders) =
+            text_of(&seen, &directory.path).ok_or_else(|| format!("{name} cannot be read"))?;
         if let Some(reason) = new_order(&orders, &[]) {
             return Err(reason);
         }
@@ -318,8 +322,8 @@ fn new_order(orders: &[Setting], known: &[Setting]) -> Option<String> {
     orders.iter().find(|order| !known.contains(order)).map(|order| format!("the setting {order}"))
 }
 
-/// A configuration's bytes, and the settings in it that run programs.
-fn text_of(seen: &Seen) -> Option<(Vec<u8>, Vec<Setting>)> {
+/// A configuration's bytes, and the settings in it that run programs or write outside.
+fn text_of(seen: &Seen, git_dir: &Path) -> Option<(Vec<u8>, Vec<Setting>)> {
     if !seen.is_regular() {
         return None;
     }
@@ -330,16 +334,39 @@ fn text_of(seen: &Seen) -> Option<(Vec<u8>, Vec<Setting>)> {
     if bytes.len() as u64 > LARGEST_CONFIGURATION {
         return None;
     }
-    let orders = git_config::orders(&String::from_utf8_lossy(&bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    let mut orders = git_config::orders(&text);
+    orders.extend(
+        git_config::work_trees(&text).into_iter().filter(|it| checks_out_elsewhere(git_dir, &it.value)),
+    );
     Some((bytes, orders))
 }
 
 fn is_git_dir(directory: &Seen) -> bool {
-    has(directory, HEAD) && (has(directory, OBJECTS) || has(directory, COMMON))
+    marks_git_dir(|name| has(directory, name))
 }
 
 fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
-    has(hooks, "../HEAD") && (has(hooks, "../objects") || has(hooks, "../commondir"))
+    marks_git_dir(|name| has(hooks, &format!("../{name}")))
+}
+
+/// Whether git takes a directory with these names for a repository, or for what several worktrees have in common: a `commondir`
+/// leads to a directory that needs no `HEAD`.
+fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
+    has(OBJECTS) && (has(HEAD) || has(REFS)) || has(HEAD) && has(COMMON)
+}
+
+/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository around it.
+fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
+    let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
+    let mut at = PathBuf::new();
+    for part in git_dir.join(work_tree).components() {
+        match part {
+            Component::ParentDir => drop(at.pop()),
+            part => at.push(part),
+        }
+    }
+    work_tree.starts_with('~') || around.is_none_or(|around| !at.starts_with(around))
 }
 
 /// Whether there is such a name. What cannot be looked at may be there.

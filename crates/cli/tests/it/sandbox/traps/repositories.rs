@@ -29,6 +29,42 @@ const PLAIN: &str = "git init -q -b main; echo x > file; git add file; git commi
 
 pub(super) const TRAPS: &[Trap] = &[
     Trap {
+        name: "a common directory without HEAD",
+        before: "mkdir x",
+        rules: &[],
+        command: "git init -q r; mkdir -p r/A/objects r/A/refs; git config -f c core.fsmonitor \"$EVIL\"; cp c r/A/config; \
+                  echo ../A > r/.git/commondir; mkdir -p r/A/hooks; cp c r/A/config; mv c r/A/config",
+        after: "cd r; git status",
+    },
+    Trap {
+        name: "a common directory that gets its configuration first",
+        before: "mkdir x",
+        rules: &[],
+        command: "git init -q r; mkdir -p r/A; git config -f r/A/config core.fsmonitor \"$EVIL\"; mkdir -p r/A/refs r/A/objects; \
+                  mkdir B; git config -f B/config core.fsmonitor \"$EVIL\"; mkdir B/refs B/objects; mv B r/A; \
+                  echo ../A > r/.git/commondir",
+        after: "cd r; git status",
+    },
+    Trap {
+        name: "settings by which git writes or runs what another setting says",
+        before: "mkdir x",
+        rules: &[],
+        command: "git init -q -b main r; cd r; git commit -q --allow-empty -m x; git checkout -q -b side; \
+                  git commit -q --allow-empty -m y; git checkout -q main; git commit -q --allow-empty -m z; \
+                  git config rebase.instructionFormat \"%s%nexec $EVIL\"; \
+                  git config alias.st \"-c core.fsmonitor='$EVIL' status\"; git checkout -q side",
+        after: "cd r; git st; git rebase main",
+    },
+    Trap {
+        name: "files that are checked out elsewhere",
+        before: "mkdir x",
+        rules: &[],
+        command: "git init -q -b main r; cd r; git commit -q --allow-empty -m x; git checkout -q -b side; \
+                  echo \"$EVIL\" > .bash_aliases; git add -f .bash_aliases; git commit -q -m y; git checkout -q main; \
+                  git config core.worktree \"$HOME\"",
+        after: "cd r; git checkout -q side; test -e ~/.bash_aliases && sh ~/.bash_aliases",
+    },
+    Trap {
         name: "a branch with a gitlink, and a repository at its path",
         before: PLAIN,
         rules: &[],
