@@ -44,7 +44,10 @@ impl Idle {
                 codex::command(&folder)
             }
         };
-        command.args(dialect.verb()).stderr(Stdio::null());
+        // A workspace beside the home, as people have it: a home that commands can write is protected name by name.
+        let workspace = folder.join("work");
+        std::fs::create_dir_all(&workspace)?;
+        command.current_dir(workspace).args(dialect.verb()).stderr(Stdio::null());
         Ok(Self { command, dialect, folder })
     }
 
