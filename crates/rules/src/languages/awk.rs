@@ -5,8 +5,9 @@ use super::Meaning;
 
 /// What a program does.
 pub(super) fn meaning(program: &str) -> Meaning {
-    let code = code_of(program);
-    let words = || code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    // Where a text or a regular expression may end elsewhere than it seems to, all of the program counts as code.
+    let code = code_of(program).unwrap_or_else(|| program.replace("||", ""));
+    let words = || program.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let calls = words().any(|word| matches!(word, "system" | "getline" | "extension"));
     if calls || code.contains(['|', '@']) {
         return Meaning::Runs(None);
@@ -15,9 +16,11 @@ pub(super) fn meaning(program: &str) -> Meaning {
     if prints && code.contains('>') { Meaning::Writes } else { Meaning::Harmless }
 }
 
-/// The program without the insides of texts, regular expressions and comments, and without `||`.
-fn code_of(program: &str) -> String {
+/// The program without the insides of texts, regular expressions and comments, and without `||`. `None`: it cannot be told where
+/// those end. A slash or a quotation mark in brackets ends nothing, and a slash may divide or begin a regular expression.
+fn code_of(program: &str) -> Option<String> {
     let (mut code, mut rest) = (String::new(), program);
+    let has_texts = program.contains('"');
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         rest = match c {
@@ -27,8 +30,14 @@ fn code_of(program: &str) -> String {
             }
             '/' if begins_regex(&code) => {
                 code.push('"');
-                behind(after, '/')
+                let end = behind(after, '/');
+                let inside = &after[..after.len() - end.len()];
+                if inside.contains(['"', '[']) {
+                    return None;
+                }
+                end
             }
+            '/' if has_texts => return None,
             '#' => &after[after.find('\n').unwrap_or(after.len())..],
             '|' if after.starts_with('|') => &after[1..],
             _ => {
@@ -37,7 +46,7 @@ fn code_of(program: &str) -> String {
             }
         };
     }
-    code
+    Some(code)
 }
 
 /// Whether a slash divides is known by what stands before it. Where that is not certain, it divides: then the regular
@@ -95,6 +104,11 @@ mod tests {
             "BEGIN { a[1] / 2; print | \"x\"; b / 2 }",
             "BEGIN { print \"a\" \"b\" | \"x\" }",
             "{ print |& \"x\" }",
+            "/[/\"]/{system(\"touch X\")} #\"/",
+            "/[/\"]/{print | \"touch X\"} #\"/",
+            "{print /\"/; system(\"touch X\") }#\"/",
+            "{print /\"/; print | \"touch X\" }#\"/",
+            "BEGIN{x=1; x++ /\"/ 1; print | \"touch X\"}#\"/",
         ] {
             assert_eq!(meaning(program), Meaning::Runs(None), "{program}");
         }

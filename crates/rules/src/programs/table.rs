@@ -9,7 +9,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["tar", "gtar"],
         (Tar, Complete),
         "A,catenate,concatenate c,create delete d,diff,compare r,append test-label t,list u,update x,extract,get check-device \
-         g,listed-incremental: G,incremental hole-detection: ignore-failed-read level: no-check-device no-seek n,seek \
+         g,listed-incremental:=write G,incremental hole-detection: ignore-failed-read level: no-check-device no-seek n,seek \
          occurrence? sparse-version: S,sparse add-file: C,directory: exclude: exclude-backups exclude-caches \
          exclude-caches-all exclude-caches-under exclude-ignore: exclude-ignore-recursive: exclude-tag: exclude-tag-all: \
          exclude-tag-under: exclude-vcs exclude-vcs-ignores no-null no-recursion no-unquote no-verbatim-files-from null \

@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: &[Program] = &[
          D,dump-header:=write trace:=write trace-ascii:=write stderr:=write libcurl:=write etag-save:=write \
          hsts:=write alt-svc:=write ssl-sessions:=write \
          engine:=ask output-dir: A,user-agent: b,cookie: C: d,data: e,referer: E,cert: F,form: H,header: m,max-time: P: Q: \
-         r: t: T,upload-file: u,user: U: w,write-out:=text x,proxy: X,request: y: Y: z: url: f,fail s,silent S,show-error \
+         r: t: T,upload-file:=write u,user: U: w,write-out:=text x,proxy: X,request: y: Y: z: url: f,fail s,silent S,show-error \
          L,location k,insecure",
     ),
     program(
