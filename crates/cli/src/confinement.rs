@@ -201,6 +201,9 @@ fn from_text(text: &str) -> Result<Policy> {
     let base = match document.get("base").and_then(Item::as_str) {
         Some("read-only") => Base::ReadOnly,
         Some("workspace-write") => Base::WorkspaceWrite,
+        None if !document.contains_key("base") => {
+            bail!("the key `base` is missing; it says \"read-only\" or \"workspace-write\"")
+        }
         _ => bail!("`base` must be \"read-only\" or \"workspace-write\""),
     };
     let mut confined = Confined::new(base);
@@ -213,10 +216,21 @@ fn from_text(text: &str) -> Result<Policy> {
         None => {}
         Some(item) => match item.as_str() {
             Some(name) => confined.network = network(name)?,
-            None => confined.network = Network::Hosts(texts(&document, "network")?),
+            None => confined.network = hosts(texts(&document, "network")?)?,
         },
     }
     Ok(Policy::Confined(confined))
+}
+
+/// A list of hosts. A word that stands for a whole network is none of them.
+fn hosts(hosts: Vec<String>) -> Result<Network> {
+    if let Some(word) = hosts.iter().find(|host| ["on", "off", "loopback"].contains(&host.as_str())) {
+        bail!("`network` has \"{word}\" among its hosts; write `network = \"{word}\"` for that");
+    }
+    if hosts.is_empty() {
+        bail!("`network` lists no host; write `network = \"off\"` for no network");
+    }
+    Ok(Network::Hosts(hosts))
 }
 
 fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
@@ -303,6 +317,9 @@ mod tests {
         assert_eq!(from_text(text).unwrap(), Policy::Confined(expected));
         for (text, expected) in [
             ("base = \"read\"", "`base` must be"),
+            ("network = \"off\"", "the key `base` is missing"),
+            ("base = \"read-only\"\nnetwork = [\"off\"]", "`network = \"off\"`"),
+            ("base = \"read-only\"\nnetwork = []", "lists no host"),
             ("base = \"read-only\"\nwirte = []", "there is no key `wirte`"),
             ("base = \"read-only\"\nwrite = \"x\"", "`write` must be a list"),
         ] {

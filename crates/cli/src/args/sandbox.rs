@@ -59,7 +59,7 @@ pub(crate) enum SandboxCommand {
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct SandboxExplain {
     /// The policy: a name, or a file that says it
-    #[arg(long, value_name = "POLICY", default_value = "workspace-write")]
+    #[arg(long, alias = "sandbox", value_name = "POLICY", default_value = "workspace-write")]
     pub(crate) policy: String,
 
     /// Let it also change this file or directory; repeatable

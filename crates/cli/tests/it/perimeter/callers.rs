@@ -43,6 +43,15 @@ s.sendall(upgrade + frame(hello) + frame(ready) + frame(start))
 os._exit(0)
 ";
 
+/// Asks the sandbox's proxy for a connection, and prints the status of its answer.
+const THROUGH_PROXY: &str = r"
+import os, socket, sys
+host, port = os.environ['HTTP_PROXY'].split('://')[1].strip('/').rsplit(':', 1)
+s = socket.create_connection((host.split('@')[-1], int(port)))
+s.sendall(f'CONNECT {sys.argv[1]} HTTP/1.1\r\nHost: {sys.argv[1]}\r\n\r\n'.encode())
+print(s.makefile('rb').readline().split()[1].decode())
+";
+
 struct Callers {
     home: Home,
     work: PathBuf,
@@ -94,6 +103,34 @@ fn no_listener_of_ours_serves_a_confined_caller() {
         callers.check(&[dialect, "--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
     }
     callers.check(&["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"]);
+}
+
+/// For the server the caller would be the proxy, which is not confined.
+#[test]
+fn no_listener_of_ours_is_reached_through_the_proxy_of_a_sandbox() {
+    let callers = Callers::new("proxied");
+    let status = |address: &str| {
+        let work = callers.work.to_str().expect("UTF-8");
+        let run = ["run", "-C", work, "--sandbox", "workspace-write", "--network", address, "--"];
+        callers.home.seen(&[&run[..], &["python3", "-c", THROUGH_PROXY, address]].concat()).stdout
+    };
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other.local_addr().expect("an address").port();
+    assert_eq!(status(&format!("localhost:{port}")), "200\n", "what is listed can be reached");
+    for words in [
+        &["exec-server", "--listen", "ws://127.0.0.1:0", "--insecure-loopback"][..],
+        &["app-server", "--listen", "ws://127.0.0.1:0", "--insecure-loopback"],
+        &["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"],
+    ] {
+        let server = Server::start(&callers.home, words);
+        let place =
+            server.url.split("://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
+        let port = place.rsplit(':').next().expect("a port");
+        for address in [format!("localhost:{port}"), format!("127.0.0.1:{port}")] {
+            let seen = status(&address);
+            assert!(seen.starts_with('4') || seen.starts_with('5'), "{words:?} {address}: {seen}");
+        }
+    }
 }
 
 /// The client in a sandbox says why it is refused, also where the connection is encrypted by then.
