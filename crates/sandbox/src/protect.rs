@@ -179,12 +179,15 @@ struct Protection<'a> {
 impl Protection<'_> {
     /// What is there stays as it is; what is not there does not come.
     fn seal(&mut self, directory: &Path, name: &str) {
+        self.seal_because(directory, name, origin(&directory.join(name)));
+    }
+
+    fn seal_because(&mut self, directory: &Path, name: &str, origin: String) {
         let path = directory.join(name);
         // Whoever asked for exactly this place to be writable meant it.
         if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
         }
-        let origin = origin(&path);
         let way = Way::to(name, directory, self.files);
         if let Some(end) = self.keep_to(way, &origin) {
             self.keep_as_it_is(end, origin);
@@ -231,7 +234,8 @@ impl Protection<'_> {
                 }
             }
             None => {
-                self.seal(root, REPOSITORY);
+                let why = "`git init` is yours to run, outside of the sandbox";
+                self.seal_because(root, REPOSITORY, format!("{}: {why}", origin(&path)));
                 // With it, the directory itself could become a repository.
                 if !is_repository {
                     self.seal(root, HEAD);
