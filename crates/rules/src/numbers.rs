@@ -234,7 +234,7 @@ fn is_assigned(rest: &str) -> bool {
     }
 }
 
-/// What follows the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
+/// The text behind the bracket that closes a key. `None`: it is too far to look for, which keeps nested keys from costing the
 /// square of their length.
 fn behind_key(key: &str) -> Option<&str> {
     const FARTHEST: usize = 256;

@@ -96,7 +96,7 @@ impl Files for Disk {
     }
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        if path.ancestors().take(3).any(|it| self.known(it) == Some(None)) {
+        if path.ancestors().any(|it| self.known(it) == Some(None)) {
             return None;
         }
         match self.is_without_links(path) {

@@ -172,7 +172,6 @@ fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool 
         "imap" => key == "tunnel",
         "svn" | "svn-remote" => ["authors-prog", "authorsprog"].contains(&key.as_str()),
         "gc" => key == "recentobjectshook",
-        "advice" | "color" => false,
         "instaweb" => ["httpd", "browser"].contains(&key.as_str()),
         "lfs" => ["path", "clean", "smudge"].contains(&key.as_str()),
         _ => false,

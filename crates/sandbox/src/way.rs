@@ -75,11 +75,6 @@ impl Way {
         (!self.leads_somewhere()).then(|| self.end.join(&self.missing))
     }
 
-    /// Whether it goes through a link in a place where this holds.
-    pub(crate) fn is_led(&self, by: impl Fn(&Path) -> bool) -> bool {
-        self.passed.iter().filter_map(|passed| passed.parent()).any(by)
-    }
-
     /// The links that it goes through.
     pub(crate) fn links(&self) -> &[PathBuf] {
         &self.passed

@@ -163,16 +163,7 @@ impl Ended {
 
     pub(crate) fn line(&self) -> String {
         let start = &self.record.start;
-        let name = start.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-        format!(
-            "{}{name}: {} | {} | in {} | started {}{}\n",
-            self.number,
-            self.ending(),
-            report::shortened(&self.command(), 100),
-            start.cwd.display(),
-            report::moment(start.started),
-            report::withheld(&start.withheld),
-        )
+        report::session_line(&self.number, &self.ending(), &self.command(), start)
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -114,16 +114,7 @@ impl Other {
 
     pub(crate) fn line(&self) -> String {
         let start = &self.record.start;
-        let name = start.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-        format!(
-            "{}{name}: {} | {} | in {} | started {}{}\n",
-            start.id,
-            self.state(),
-            report::shortened(&command(&self.record), 100),
-            start.cwd.display(),
-            report::moment(start.started),
-            report::withheld(&start.withheld),
-        )
+        report::session_line(&start.id, &self.state(), &command(&self.record), start)
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -1,11 +1,12 @@
 //! How sessions, ends and times are put into words and into JSON.
 
+use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
 use windlass_engine::{
-    Amount, Cause, Crossed, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Resource, Signal,
+    Amount, Cause, Crossed, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Resource, Signal, StartRecord,
 };
 use windlass_output::Span;
 
@@ -43,6 +44,18 @@ pub(crate) fn processes(lines: &[ProcessLine]) -> String {
     const LONGEST: usize = 120;
     let shown = |line: &ProcessLine| shortened(&line.to_string(), LONGEST);
     lines.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// A session that has no live handle here, in one line of a list.
+pub(crate) fn session_line(number: &dyn Display, state: &str, command: &str, start: &StartRecord) -> String {
+    let name = start.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+    format!(
+        "{number}{name}: {state} | {} | in {} | started {}{}\n",
+        shortened(command, 100),
+        start.cwd.display(),
+        moment(start.started),
+        withheld(&start.withheld),
+    )
 }
 
 /// The names of variables that a command did not get, as a part of a session's line in a list.

@@ -44,7 +44,7 @@ impl Grants {
             confined = confined.with(Pattern::new(path), Access::Read);
         }
         for path in &files.write {
-            // What was approved stays what it is, also if a command puts a link in its place.
+            // The approved directory stays the one that is meant, also if a command puts a link in its place.
             confined = confined.with(Pattern::new(path).resolved(Path::new("/"), None), Access::Write);
         }
         *policy = Policy::Confined(confined);

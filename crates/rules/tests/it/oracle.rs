@@ -33,7 +33,7 @@ const LISTED: [&str; 6] = ["cat", "sort", "uniq", "sed", "find", "shuf"];
 /// Real programs that write files.
 const WRITING: [&str; 2] = ["tee", "split"];
 
-/// What a stub in the place of a listed program logs.
+/// The line that a stub in the place of a listed program logs.
 const HIJACKED: &str = "hijacked";
 /// Numbers that `PATH` may become: by arithmetic, as a descriptor, as one of a coprocess.
 const NUMBERED: [&str; 4] = ["1", "10", "63", "60"];
@@ -148,7 +148,7 @@ impl Policies {
         assert!(wrong.is_empty(), "{} of {}:\n{shown}", wrong.len(), scripts.len());
     }
 
-    /// What a script did although it was judged not to.
+    /// Effects of a script that was judged to have none.
     fn disagreements(&self, script: &str, observed: &Observed) -> Vec<String> {
         let mut wrong = Vec::new();
         let did_nothing = observed.ran.is_empty() && !observed.hijacked && !observed.wrote;

@@ -55,7 +55,7 @@ pub(super) fn add_rules(
             ));
             continue;
         }
-        if rule.place.resolved_links().is_some() && way.is_led(|_| true) {
+        if rule.place.resolved_links().is_some() && !way.links().is_empty() {
             unborn.extend(way.kept(&origin));
             remarks.push(format!(
                 "`{}` has been replaced by a link, so the rule about it has no effect; remove the link",

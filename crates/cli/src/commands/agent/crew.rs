@@ -48,7 +48,7 @@ impl Workshop {
         let (model, client) = model::client(settings, config)?;
         let engine = tools::engine(configured, config, options.sandbox_layers)?;
         let surroundings =
-            Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine)? };
+            Surroundings { elicitor: outside.elicitor, ..tools::surroundings(configured, config, &engine) };
         let foreign = foreign(surroundings, tools::servers(configured, config)).await?;
         let toolbox_options = tools::options(configured, config)?;
         let sandbox = toolbox_options.sandbox.clone();

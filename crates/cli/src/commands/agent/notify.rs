@@ -36,8 +36,10 @@ impl Place {
     pub(super) fn of(configured: &Configured, config: &Config, engine: &Engine) -> Result<Self> {
         let search = programs::search_path(configured, config);
         let mut argv: Vec<OsString> = configured.loaded.settings.notify.iter().map(OsString::from).collect();
-        if let Some(program) = argv.first_mut() {
-            *program = programs::found(program, &search);
+        if let Some(program) = argv.first_mut()
+            && let Some(found) = programs::found(program, &search)
+        {
+            *program = found.into();
         }
         let mut environment = tools::harmless_environment(configured, config)?;
         environment.retain(|(name, _)| name != "PATH");
@@ -45,7 +47,7 @@ impl Place {
         Ok(Self {
             argv,
             workspace: configured.directory.clone(),
-            directory: programs::directory(configured, config)?,
+            directory: programs::directory(configured, config),
             environment,
             engine: engine.clone(),
         })

@@ -10,7 +10,6 @@ use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use windlass_settings::McpTransport;
 
 use super::context::Configured;
@@ -21,16 +20,17 @@ const SCRIPTS: [&str; 14] =
     ["cjs", "cts", "jar", "js", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "tsx"];
 
 /// The directory that they run in, unless the settings name another: the project that is trusted, otherwise an empty one.
-pub(super) fn directory(configured: &Configured, config: &Config) -> Result<PathBuf> {
+pub(super) fn directory(configured: &Configured, config: &Config) -> PathBuf {
     if configured.loaded.project.is_trusted() {
-        return Ok(configured.directory.clone());
+        return configured.directory.clone();
     }
-    let state = config.state_directory.clone().unwrap_or_else(std::env::temp_dir);
-    let empty = state.join("empty");
-    DirBuilder::new().recursive(true).mode(0o700).create(&empty).with_context(|| {
-        format!("cannot make {}, where programs of an untrusted project's user run", empty.display())
-    })?;
-    Ok(empty)
+    let made = config
+        .state_directory
+        .as_ref()
+        .map(|state| state.join("empty"))
+        .filter(|empty| DirBuilder::new().recursive(true).mode(0o700).create(empty).is_ok());
+    // Without a state directory: one in which commands can make nothing either, unlike the temporary directory.
+    made.unwrap_or_else(|| PathBuf::from("/"))
 }
 
 /// Their `PATH`: without relative directories, and without those of a project that is not trusted.
@@ -45,19 +45,19 @@ pub(super) fn search_path(configured: &Configured, config: &Config) -> OsString 
     std::env::join_paths(kept).unwrap_or_default()
 }
 
-/// The program of a command line as it is found now: a command cannot put another one into an earlier directory of `PATH`.
-pub(super) fn found(program: &OsStr, search: &OsStr) -> OsString {
+/// The file of a program that is looked up, as it is found now: a command cannot put another one into an earlier directory of
+/// `PATH`. `None`: it is a path already, or nowhere.
+pub(super) fn found(program: &OsStr, search: &OsStr) -> Option<PathBuf> {
     let is_name = !program.as_encoded_bytes().contains(&b'/');
     let mut places = std::env::split_paths(search).map(|directory| directory.join(program));
-    let found = places.find(|path| path.is_file()).filter(|_| is_name);
-    found.map_or_else(|| program.to_owned(), PathBuf::into_os_string)
+    places.find(|path| path.is_file()).filter(|_| is_name)
 }
 
 /// The files of all of them, as far as the settings name them.
 pub(super) fn of(configured: &Configured, config: &Config) -> Vec<PathBuf> {
     let settings = &configured.loaded.settings;
     let search = search_path(configured, config);
-    let Ok(here) = directory(configured, config) else { return Vec::new() };
+    let here = directory(configured, config);
     let mut found = named(&settings.notify, &here, &search);
     for server in settings.mcp_servers.values().filter(|server| server.enabled) {
         if let McpTransport::Stdio { command, args, cwd, .. } = &server.transport {
@@ -74,10 +74,7 @@ fn named(words: &[String], directory: &Path, search: &OsStr) -> Vec<PathBuf> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let program = match program.contains('/') {
         true => Some(directory.join(program)),
-        // A relative directory of the search path begins where the server runs.
-        false => std::env::split_paths(search)
-            .map(|path| directory.join(path).join(program))
-            .find(|it| it.is_file()),
+        false => found(program.as_ref(), search),
     };
     let scripts = arguments.iter().map(|argument| directory.join(argument)).filter(|path| is_script(path));
     program.into_iter().chain(scripts).collect()
@@ -112,7 +109,8 @@ mod tests {
         }
         let check = |words: &[&str], expected: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            let found = named(&words, root, OsStr::new("bin:/nowhere"));
+            let search = std::env::join_paths([root.join("bin"), "/nowhere".into()]).unwrap();
+            let found = named(&words, root, &search);
             assert_eq!(found, expected.iter().map(|name| root.join(name)).collect::<Vec<_>>(), "{words:?}");
         };
         check(&["./server", "x"], &["./server"]);

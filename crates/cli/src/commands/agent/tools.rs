@@ -130,25 +130,21 @@ pub(super) fn excludes(config: &Config) -> Vec<PathBuf> {
 }
 
 /// What the servers of other people's tools are started in. Nobody can be asked by them yet.
-pub(super) fn surroundings(
-    configured: &Configured,
-    config: &Config,
-    engine: &Engine,
-) -> Result<Surroundings> {
+pub(super) fn surroundings(configured: &Configured, config: &Config, engine: &Engine) -> Surroundings {
     let mut roots = vec![configured.directory.clone()];
     roots.extend(configured.roots.iter().cloned());
     let mut environment = config.environment.clone();
     environment.retain(|(name, _)| name != "PATH");
     environment.push(("PATH".into(), programs::search_path(configured, config)));
-    Ok(Surroundings {
+    Surroundings {
         engine: engine.clone(),
         keeping: Keeping::Memory,
         http: Some(Arc::new(Web::new(Proxies::of(config), certificates::named(config)))),
-        directory: programs::directory(configured, config)?,
+        directory: programs::directory(configured, config),
         environment,
         roots,
         elicitor: None,
-    })
+    }
 }
 
 /// The servers that are configured.
@@ -173,7 +169,8 @@ fn transport(transport: &McpTransport, configured: &Configured, config: &Config)
     let variable = |name: &str| config.variable(name).and_then(|value| value.to_str()).map(str::to_owned);
     match transport {
         McpTransport::Stdio { command, args, env, env_vars, cwd } => Transport::Stdio {
-            command: programs::found(command.as_ref(), &programs::search_path(configured, config)),
+            command: programs::found(command.as_ref(), &programs::search_path(configured, config))
+                .map_or_else(|| command.into(), PathBuf::into_os_string),
             args: args.iter().map(Into::into).collect(),
             env: env.iter().map(|(name, value)| (name.clone(), value.into())).collect(),
             env_vars: env_vars.clone(),

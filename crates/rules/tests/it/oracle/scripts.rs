@@ -119,7 +119,7 @@ fn source() -> impl Strategy<Value = String> {
     ])
 }
 
-/// What may evaluate `{E}`, a word.
+/// Scripts that may evaluate `{E}`, a word.
 fn sink() -> impl Strategy<Value = String> {
     one_of(&[
         "echo {E}",
@@ -497,7 +497,7 @@ fn command() -> impl Strategy<Value = String> {
     ])
 }
 
-/// What may stand around a script.
+/// Constructs that may stand around a script.
 fn wrapper() -> impl Strategy<Value = String> {
     one_of(&[
         "{}",
