@@ -33,7 +33,7 @@ use tokio::task::JoinSet;
 use windlass_output::QueryScanner;
 use windlass_proxy::allow::EntryError;
 use windlass_proxy::environment::remark_on_loopback;
-use windlass_sandbox::{Grounds, Plan, PlanError, Policy, Surroundings};
+use windlass_sandbox::{Grounds, Plan, PlanError, Policy, StreamKind, Surroundings};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
 use windlass_sys::mark::{Brand, Fate, Mark};
@@ -230,6 +230,10 @@ impl Engine {
         let sequence = seat.mark.sequence();
         self.inner.orphans.roots.starting(sequence);
         let sandbox = spec.sandbox.clone();
+        let streams = match spec.io {
+            Io::Terminal(_) => StreamKind::Terminal,
+            Io::Pipes(_) => StreamKind::Pipes,
+        };
         let started = self.launch(spec, seat);
         match &started {
             Ok(session) => self.registry().add(session),
@@ -241,7 +245,7 @@ impl Engine {
         self.inner.settled.notify_one();
         let session = started?;
         if let Some(plan) = sandbox {
-            self.inner.prepare_helper(plan);
+            self.inner.prepare_helper(plan, streams);
         }
         if let Some(evicted) = evicted {
             self.spawn(async move { drop(evicted.stop_because(Cause::Evicted).await) });
@@ -453,9 +457,9 @@ impl Engine {
 
 impl Inner {
     /// Where there was one confined command, there will be another.
-    fn prepare_helper(&self, plan: Arc<Plan>) {
+    fn prepare_helper(&self, plan: Arc<Plan>, streams: StreamKind) {
         if let Some(grounds) = self.grounds.clone().filter(|_| self.ahead) {
-            drop(self.runtime.spawn_blocking(move || grounds.prepare(&plan)));
+            drop(self.runtime.spawn_blocking(move || grounds.prepare(&plan, streams)));
         }
     }
 

@@ -213,15 +213,6 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn flags(&self) -> [bool; 5] {
-        [self.own_network, self.supervised, self.reads, self.namespaces, self.names_kept]
-    }
-
-    pub(crate) fn from_flags(network: NetworkKind, flags: [bool; 5]) -> Self {
-        let [own_network, supervised, reads, namespaces, names_kept] = flags;
-        Self { network, own_network, supervised, reads, namespaces, names_kept }
-    }
-
     /// The filter, as the kernel takes it.
     pub(crate) fn program(self) -> Program {
         Program::of(&rules(self))

@@ -1,5 +1,10 @@
 //! The real tree of files.
 
+mod memory;
+
+pub(crate) use memory::DirectoryMemory;
+
+use self::memory::Directory;
 use crate::files::{Files, Kind};
 use rustix::fs::{Access, CWD, Mode, OFlags, ResolveFlags, access, openat2};
 use rustix::io::Errno;
@@ -15,20 +20,33 @@ use std::path::{Component, Path, PathBuf};
 /// The tree that this process sees. What cannot be looked at counts as not being there, and is remembered if it is ours: whoever
 /// may change it could let us, or a command, look at it a moment later.
 ///
-/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked at once.
+/// One plan asks about the same paths many times, and every confined command waits for its plan: each path is looked at once, and
+/// in a directory that has not changed since the plan before not even that.
 #[derive(Debug, Default)]
 pub struct Disk {
     barred: RefCell<BTreeSet<PathBuf>>,
-    kinds: RefCell<HashMap<PathBuf, Option<Kind>>>,
     without_links: RefCell<HashSet<PathBuf>>,
-    /// Directories of which every name is known.
-    listed: RefCell<HashMap<PathBuf, Vec<OsString>>>,
+    /// Directories that were looked at for this plan.
+    directories: RefCell<HashMap<PathBuf, Directory>>,
+    before: RefCell<DirectoryMemory>,
 }
 
 impl Disk {
+    /// The same tree, with what an earlier plan has found.
+    pub(crate) fn with_memory(before: DirectoryMemory) -> Self {
+        Self { before: RefCell::new(before), ..Self::default() }
+    }
+
+    /// What the next plan may use.
+    pub(crate) fn into_memory(self) -> DirectoryMemory {
+        let mut directories = self.directories.into_inner();
+        directories.retain(|_, directory| directory.can_be_kept());
+        DirectoryMemory(directories)
+    }
+
     /// The directories of ours that could not be looked into.
-    pub fn barred(self) -> BTreeSet<PathBuf> {
-        self.barred.into_inner()
+    pub fn barred(&self) -> BTreeSet<PathBuf> {
+        self.barred.borrow().clone()
     }
 
     fn note<T>(&self, path: &Path, outcome: io::Result<T>) -> Option<T> {
@@ -47,15 +65,28 @@ impl Disk {
         outcome.ok()
     }
 
-    fn known(&self, path: &Path) -> Option<Option<Kind>> {
-        self.kinds.borrow().get(path).copied().or_else(|| self.is_absent(path).then_some(None))
+    /// Does something with what is known of a directory.
+    fn with_directory<T>(&self, path: &Path, work: impl FnOnce(&mut Directory) -> T) -> T {
+        let mut directories = self.directories.borrow_mut();
+        if let Some(directory) = directories.get_mut(path) {
+            return work(directory);
+        }
+        let before = self.before.borrow_mut().0.remove(path);
+        work(directories.entry(path.to_owned()).or_insert_with(|| Directory::at(path, before)))
     }
 
-    /// Whether a listing says that there is no such name. Some file systems find a name in another case.
-    fn is_absent(&self, path: &Path) -> bool {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return false };
-        let listed = self.listed.borrow();
-        listed.get(above).is_some_and(|names| !names.iter().any(|listed| listed.eq_ignore_ascii_case(name)))
+    fn known(&self, path: &Path) -> Option<Option<Kind>> {
+        let (above, name) = (path.parent()?, path.file_name()?);
+        self.with_directory(above, |directory| {
+            let kind = directory.kinds.get(name).copied();
+            kind.or_else(|| directory.is_absent(name).then_some(None))
+        })
+    }
+
+    fn learn(&self, path: &Path, kind: Option<Kind>) {
+        if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
+            self.with_directory(above, |directory| directory.kinds.insert(name.to_owned(), kind));
+        }
     }
 
     /// Whether there is something at a path, and no link on the way. One system call, where resolving takes one for each name.
@@ -63,11 +94,32 @@ impl Disk {
         if self.without_links.borrow().contains(path) {
             return true;
         }
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let is =
-            is_normal(path) && openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok();
+        let is = is_normal(path) && self.recall_links(path).unwrap_or_else(|| self.look_for_links(path));
         if is {
             self.without_links.borrow_mut().insert(path.to_owned());
+        }
+        is
+    }
+
+    /// The same by what is known; `None`: something has to be looked at.
+    fn recall_links(&self, path: &Path) -> Option<bool> {
+        for (depth, part) in path.ancestors().enumerate().filter(|(_, part)| part.parent().is_some()) {
+            match (self.known(part)?, depth) {
+                (Some(Kind::Directory), _) | (Some(Kind::File), 0) => {}
+                _ => return Some(false),
+            }
+        }
+        Some(true)
+    }
+
+    fn look_for_links(&self, path: &Path) -> bool {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let is = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok();
+        if is {
+            for above in path.ancestors().skip(1) {
+                self.learn(above, Some(Kind::Directory));
+            }
+            self.kind(path);
         }
         is
     }
@@ -90,8 +142,12 @@ impl Files for Disk {
         if let Some(known) = self.known(path) {
             return known;
         }
-        let kind = self.note(path, fs::symlink_metadata(path)).map(|about| Kind::of(about.file_type()));
-        self.kinds.borrow_mut().insert(path.to_owned(), kind);
+        let about = fs::symlink_metadata(path);
+        let is_refused = about.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound);
+        let kind = self.note(path, about).map(|about| Kind::of(about.file_type()));
+        if !is_refused {
+            self.learn(path, kind);
+        }
         kind
     }
 
@@ -110,8 +166,8 @@ impl Files for Disk {
     }
 
     fn names(&self, directory: &Path) -> Vec<OsString> {
-        if let Some(names) = self.listed.borrow().get(directory) {
-            return names.clone();
+        if let Some(names) = self.with_directory(directory, |directory| directory.names.clone()) {
+            return names;
         }
         let entries = self.note(directory, fs::read_dir(directory)).into_iter().flatten();
         let (entries, failures): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
@@ -119,13 +175,11 @@ impl Files for Disk {
         let names: Vec<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
         // Where files cannot be reached, a look at each of them says so.
         if failures.is_empty() && access(directory, Access::EXEC_OK).is_ok() {
-            let mut kinds = self.kinds.borrow_mut();
-            for entry in &entries {
-                if let Ok(kind) = entry.file_type() {
-                    kinds.insert(entry.path(), Some(Kind::of(kind)));
-                }
-            }
-            self.listed.borrow_mut().insert(directory.to_owned(), names.clone());
+            self.with_directory(directory, |known| {
+                let kinds = entries.iter().filter_map(|entry| Some((entry, entry.file_type().ok()?)));
+                known.kinds.extend(kinds.map(|(entry, kind)| (entry.file_name(), Some(Kind::of(kind)))));
+                known.names = Some(names.clone());
+            });
         }
         names
     }
@@ -206,6 +260,58 @@ mod tests {
         assert_eq!(names, ["Config", "inner"]);
         assert_eq!(known, [Some(Some(Kind::Directory)), Some(Some(Kind::File)), None, Some(None)]);
         assert_eq!(kind, None);
+    }
+
+    /// Answers about every path below a directory.
+    fn facts(disk: &Disk, top: &Path) -> Vec<(Option<Kind>, Option<PathBuf>, Vec<OsString>)> {
+        let inner = ["", "a", "a/x", "a/b", "a/b/x", "l", "l/x", "l/b", "gone", "gone/x"];
+        let fact = |name: &str| {
+            let path = if name.is_empty() { top.to_owned() } else { top.join(name) };
+            let mut names = disk.names(&path);
+            names.sort();
+            (disk.kind(&path), disk.real(&path), names)
+        };
+        inner.iter().map(|name| fact(name)).collect()
+    }
+
+    /// Memory is kept only of what has not changed for a moment.
+    fn wait_until_settled() {
+        let begun = windlass_sys::clock::of_files();
+        while windlass_sys::clock::of_files() < begun + 100_000_000 {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_from_the_plan_before_is_what_a_new_look_finds() {
+        let top = std::env::temp_dir().join(format!("windlass-memory-{}", std::process::id()));
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        let top = fs::canonicalize(&top).unwrap();
+        std::os::unix::fs::symlink("a", top.join("l")).unwrap();
+        let changes: [fn(&Path); 9] = [
+            |_| {},
+            |top| fs::write(top.join("a/x"), "").unwrap(),
+            |top| fs::rename(top.join("a/x"), top.join("a/b/x")).unwrap(),
+            |top| fs::rename(top.join("a/b"), top.join("gone")).unwrap(),
+            |top| std::os::unix::fs::symlink("../gone", top.join("a/b")).unwrap(),
+            |top| fs::remove_file(top.join("l")).unwrap(),
+            |top| std::os::unix::fs::symlink("gone", top.join("l")).unwrap(),
+            |top| fs::remove_dir_all(top.join("gone")).unwrap(),
+            |top| fs::rename(top.join("a"), top.join("gone")).unwrap(),
+        ];
+        let mut memory = DirectoryMemory::default();
+        for (number, change) in changes.iter().enumerate() {
+            change(&top);
+            // Right after the change, when its time may be that of the look before, and later.
+            for _ in 0..2 {
+                let disk = Disk::with_memory(memory);
+                assert_eq!(facts(&disk, &top), facts(&Disk::default(), &top), "change {number}");
+                memory = disk.into_memory();
+                wait_until_settled();
+            }
+            assert!(memory.0.contains_key(&top), "nothing is kept");
+        }
+        fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What a runtime keeps for its confined commands: what the machine can do, and the ground for each kind of network, made
 //! when it is first needed and entered by every command after that.
 
+use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
+use crate::disk::DirectoryMemory;
 use crate::machine::Machine;
 use crate::order::{Failure, NetworkKind, Report, Stage, Task};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
@@ -33,19 +35,20 @@ impl Ground {
     }
 }
 
-/// What a helper can be made ready for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
-    network: NetworkKind,
+/// Helpers that wait for commands.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// In the namespaces of one kind of network, with devices of its own; good for every plan that can use such a helper.
+    standing: Option<(NetworkKind, Talk)>,
+    /// Confined as the last command was; good for the next one if its plan comes to the same.
+    prepared: Option<(Preparation, Talk)>,
 }
 
-impl Kind {
-    /// `None`: there is nothing to make ready, or a place of the plan lies where every command has something of its own.
-    fn of(plan: &Plan) -> Option<Self> {
-        let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
-        let suits = plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered);
-        suits.then(|| Self { network: shared_kind(&plan.network) })
-    }
+/// Whether a helper can be in its namespaces before the plan is known: no place of the plan lies where every command has
+/// something of its own.
+fn can_wait_for(plan: &Plan) -> bool {
+    let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
+    plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
 }
 
 /// A list of hosts is kept at the door of each command; the network behind it is the same as without.
@@ -72,10 +75,15 @@ pub struct Grounds {
     helper: HelperProgram,
     means: Means,
     own_files: OwnFiles,
+    /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
     made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
-    ready: Mutex<Option<(Kind, Talk)>>,
+    waiting: Mutex<Waiting>,
+    /// What the last plan has found on the disk. Two plans at the same time do not share it.
+    memory: Mutex<DirectoryMemory>,
+    /// Held while helpers are made ready.
+    preparing: Mutex<()>,
     /// Helpers that have done their work and were not collected yet.
     done: Mutex<Vec<Helper>>,
     /// A file without a name in which supervisors write down the sockets that their sessions bind.
@@ -156,15 +164,12 @@ impl Grounds {
             means,
             machine: OnceLock::new(),
             made: Mutex::default(),
-            ready: Mutex::default(),
+            waiting: Mutex::default(),
+            memory: Mutex::default(),
+            preparing: Mutex::default(),
             done: Mutex::default(),
             sockets: OnceLock::new(),
         }
-    }
-
-    /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
-    pub(crate) fn began(&self) -> u64 {
-        self.began
     }
 
     /// What no command may change.
@@ -173,15 +178,59 @@ impl Grounds {
     }
 
     /// `None`: each session then knows its own alone.
-    pub(crate) fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
+    fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
         let make = || memfd_create("bound-sockets", MemfdFlags::CLOEXEC).ok();
         self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
     }
 
+    pub(crate) fn take_memory(&self) -> DirectoryMemory {
+        std::mem::take(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn keep_memory(&self, memory: DirectoryMemory) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+    }
+
+    /// The ground that a command under this plan runs on, where it has namespaces.
+    pub(crate) fn ground_for(&self, plan: &Plan) -> Result<Option<Arc<Ground>>, StartFailure> {
+        plan.has(Layer::Namespaces).then(|| self.ground(&plan.network)).transpose()
+    }
+
+    /// What confines a command under this plan.
+    pub(crate) fn preparation(
+        &self,
+        plan: &Plan,
+        ground: Option<&Ground>,
+        streams: StreamKind,
+    ) -> Preparation {
+        let own_network = ground.is_some_and(Ground::has_network);
+        let circumstances = Circumstances {
+            own_network,
+            // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
+            shares_sockets: !own_network && self.bound_sockets().is_some(),
+            runtime_began: self.began,
+        };
+        Preparation { confinement: Confinement::of(plan, circumstances), streams }
+    }
+
+    /// The list of bound sockets, where a helper is to be passed it.
+    pub(crate) fn shared_sockets(&self, confinement: &Confinement) -> Option<BorrowedFd<'_>> {
+        self.bound_sockets().filter(|_| confinement.shares_sockets)
+    }
+
+    /// The helper that was prepared for exactly this, if there is one.
+    pub(crate) fn prepared_helper(&self, preparation: &Preparation) -> Option<Talk> {
+        let (_, talk) = self.waiting().prepared.take_if(|(ready, _)| ready == preparation)?;
+        Some(talk).filter(Talk::is_there)
+    }
+
     /// The helper that stands ready for such a plan, if there is one.
-    pub(crate) fn ready_helper(&self, plan: &Plan) -> Option<Talk> {
-        let kind = Kind::of(plan)?;
-        let (_, talk) = self.ready().take_if(|(ready, _)| *ready == kind)?;
+    pub(crate) fn standing_helper(&self, plan: &Plan) -> Option<Talk> {
+        if !can_wait_for(plan) {
+            return None;
+        }
+        let kind = shared_kind(&plan.network);
+        let (_, talk) = self.waiting().standing.take_if(|(ready, _)| *ready == kind)?;
         Some(talk).filter(Talk::is_there)
     }
 
@@ -189,23 +238,48 @@ impl Grounds {
         Talk::begin(&self.helper)
     }
 
-    /// Has a helper stand ready for the next command under such a plan, which then need not wait for what all of them have in
-    /// common. Blocks while it is started.
-    pub fn prepare(&self, plan: &Plan) {
-        let Some(kind) = Kind::of(plan) else { return };
-        if self.ready().as_ref().is_some_and(|(ready, talk)| *ready == kind && talk.is_there()) {
-            return;
+    /// Has helpers stand ready for the next command: one that is confined already if its plan is the same again, and one for
+    /// another plan. Blocks while they are started.
+    pub fn prepare(&self, plan: &Plan, streams: StreamKind) {
+        // Whoever makes them ready already makes them ready for us.
+        let Ok(_preparing) = self.preparing.try_lock() else { return };
+        if can_wait_for(plan) {
+            // What cannot be made ready now is made when it is needed, and its failure told then.
+            let _ = self.prepare_confined(plan, streams).and_then(|()| self.prepare_standing(plan));
         }
-        // One that cannot be made ready now is made when it is needed, and its failure told then.
-        let ready = self.make_ready(plan).ok().map(|talk| (kind, talk));
-        *self.ready() = ready;
     }
 
-    fn make_ready(&self, plan: &Plan) -> Result<Talk, StartFailure> {
+    fn prepare_confined(&self, plan: &Plan, streams: StreamKind) -> Result<(), StartFailure> {
         let ground = self.ground(&plan.network)?;
+        let preparation = self.preparation(plan, Some(&ground), streams);
+        let is_it = |(ready, talk): &(Preparation, Talk)| *ready == preparation && talk.is_there();
+        if self.waiting().prepared.as_ref().is_some_and(is_it) {
+            return Ok(());
+        }
+        let talk = match self.standing_helper(plan) {
+            Some(talk) => talk,
+            None => self.new_standing(&ground)?,
+        };
+        let task = Task::Prepare(Box::new(preparation.clone()));
+        talk.order(&task, self.shared_sockets(&preparation.confinement).as_slice())?;
+        self.waiting().prepared = Some((preparation, talk));
+        Ok(())
+    }
+
+    fn prepare_standing(&self, plan: &Plan) -> Result<(), StartFailure> {
+        let kind = shared_kind(&plan.network);
+        let is_it = |(ready, talk): &(NetworkKind, Talk)| *ready == kind && talk.is_there();
+        if self.waiting().standing.as_ref().is_some_and(is_it) {
+            return Ok(());
+        }
+        let talk = self.new_standing(&*self.ground(&plan.network)?)?;
+        self.waiting().standing = Some((kind, talk));
+        Ok(())
+    }
+
+    fn new_standing(&self, ground: &Ground) -> Result<Talk, StartFailure> {
         let talk = self.new_helper()?;
-        let filter = plan.filter(ground.has_network());
-        talk.order(&Task::Stand { filter }, &ground.spaces())?;
+        talk.order(&Task::Stand { own_network: ground.has_network() }, &ground.spaces())?;
         Ok(talk)
     }
 
@@ -220,13 +294,13 @@ impl Grounds {
         done.retain(|helper| !helper.is_collected());
     }
 
-    /// Sends the one that stands ready away.
+    /// Sends those that stand ready away.
     pub fn dismiss(&self) {
-        self.ready().take();
+        *self.waiting() = Waiting::default();
     }
 
-    fn ready(&self) -> MutexGuard<'_, Option<(Kind, Talk)>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What this machine can enforce, tried out the first time.

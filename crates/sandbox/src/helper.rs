@@ -12,15 +12,17 @@ mod ground;
 mod judge;
 mod memory;
 mod place;
+mod prepared;
 mod rules;
 mod socket_owners;
 mod view;
 mod watcher;
 
-use self::view::Underneath;
+use self::prepared::{MountChanges, Prepared};
+use self::view::{Console, Underneath};
 use self::watcher::Origin;
-use crate::calls::Wanted;
-use crate::order::{DOOR, Failure, Order, Report, Stage, Task};
+use crate::confinement::Confinement;
+use crate::order::{self, DOOR, Failure, NetworkKind, Order, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -32,7 +34,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::OpenFiles;
-use windlass_sys::lockdown::filter::{Listening, Program};
+use windlass_sys::lockdown::filter::Listening;
 use windlass_sys::lockdown::namespace::{self, Spaces};
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::lockdown::unix_sockets::UnixSockets;
@@ -46,47 +48,87 @@ pub fn run() {
     let Some(channel) = descriptor::inherited(FIRST_PASSED) else { return };
     // The network namespace is that of the runtime until the first task.
     let outside = UnixSockets::of_this_namespace().ok();
-    let links = Links { channel: &channel, outside: outside.as_ref() };
-    let report = |report: &Report, with: &[BorrowedFd<'_>]| {
-        // A runtime that is gone needs no answer: its guardian ends what is left.
-        let _ = channel::send(&channel, &report.write(), with, Waiting::Yes);
-    };
+    let mut helper =
+        Helper { links: Links { channel: &channel, outside: outside.as_ref() }, readiness: Readiness::Fresh };
     // It may have been started ahead of time: whoever wants it sends a message, and whoever does not hangs up.
-    let mut standing = None;
-    while let Some((task, orders, mut passed)) = next_task(&channel) {
-        match task {
-            Some(Task::Stand { filter }) => match Standing::make(filter, &mut passed, links) {
-                Ok(made) => {
-                    standing = Some(made);
-                    continue;
-                }
-                Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
-            },
-            Some(Task::Confine(mut order)) => {
-                let confining = Confining { links, orders: &orders, standing: standing.take() };
-                match confining.confine(&mut order, passed) {
-                    Ok(command) => report(&command.report(), &command.holds()),
-                    Err(Stopped { failure, uncollected }) => {
-                        report(&Report::Failed { failure, uncollected }, &[]);
-                    }
-                }
-            }
-            Some(Task::Ground { network, users_from_outside }) => {
-                match ground::make(network, users_from_outside, &channel) {
-                    Ok(made) => report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>()),
-                    Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
-                }
-            }
-            Some(Task::Try) => match ground::try_everything() {
-                Ok(()) => report(&Report::Made, &[]),
-                Err(failure) => report(&Report::Failed { failure, uncollected: None }, &[]),
-            },
-            None => {
-                let failure = Failure { stage: Stage::Order, place: String::new(), errno: Errno::INVAL };
-                report(&Report::Failed { failure, uncollected: None }, &[]);
+    while let Some((task, file, passed)) = next_task(&channel) {
+        let done = match task {
+            Some(task) => helper.carry_out(task, file, passed),
+            None => Err(at(Stage::Order)(Errno::INVAL).into()),
+        };
+        match done {
+            Ok(Next::Wait) => {}
+            Ok(Next::Exit) => return,
+            Err(Stopped { failure, uncollected }) => {
+                return helper.links.report(&Report::Failed { failure, uncollected }, &[]);
             }
         }
-        return;
+    }
+}
+
+/// What becomes of a helper after a task.
+enum Next {
+    Wait,
+    Exit,
+}
+
+struct Helper<'a> {
+    links: Links<'a>,
+    readiness: Readiness,
+}
+
+/// How far a helper has got before its command is known.
+enum Readiness {
+    Fresh,
+    /// In namespaces of its own; since then, things may have been mounted outside.
+    Standing(Standing, MountChanges),
+    Prepared(Box<Prepared>),
+}
+
+impl Helper<'_> {
+    fn carry_out(&mut self, task: Task, file: OwnedFd, mut passed: Passed) -> Result<Next, Stopped> {
+        let readiness = std::mem::replace(&mut self.readiness, Readiness::Fresh);
+        match (task, readiness) {
+            (Task::Ground { network, users_from_outside }, _) => {
+                let made = ground::make(network, users_from_outside, self.links.channel)?;
+                self.links.report(&Report::Made, &made.iter().map(AsFd::as_fd).collect::<Vec<_>>());
+            }
+            (Task::Try, _) => {
+                ground::try_everything()?;
+                self.links.report(&Report::Made, &[]);
+            }
+            (Task::Stand { own_network }, _) => {
+                let mounts_outside = MountChanges::from_now().map_err(at(Stage::Namespaces))?;
+                enter_namespaces(own_network, &mut passed).map_err(at(Stage::Namespaces))?;
+                self.readiness = Readiness::Standing(Standing::in_namespaces(self.links)?, mounts_outside);
+                return Ok(Next::Wait);
+            }
+            (Task::Prepare(preparation), Readiness::Standing(standing, mounts_outside)) => {
+                let given = Given::take(&preparation.confinement, file, &mut passed)?;
+                let prepared = Prepared::make(*preparation, given, standing, mounts_outside)?;
+                self.links.report(&Report::Prepared { watcher: prepared.watcher().get() }, &[]);
+                self.readiness = Readiness::Prepared(Box::new(prepared));
+                return Ok(Next::Wait);
+            }
+            (Task::Start(mut order), Readiness::Prepared(prepared)) => {
+                let command = prepared.start(&mut order, passed, self.links)?;
+                self.links.report(&command.report(), &command.holds());
+            }
+            (Task::Confine { confinement, mut order }, readiness) => {
+                let standing = match readiness {
+                    Readiness::Standing(standing, mounts_outside) if !mounts_outside.happened() => {
+                        Some(standing)
+                    }
+                    Readiness::Fresh => None,
+                    _ => return Err(at(Stage::Prepared)(Errno::STALE).into()),
+                };
+                let confining = Confining { links: self.links, confinement: &confinement, standing };
+                let command = confining.confine(&mut order, file, passed)?;
+                self.links.report(&command.report(), &command.holds());
+            }
+            _ => return Err(at(Stage::Order)(Errno::INVAL).into()),
+        }
+        Ok(Next::Exit)
     }
 }
 
@@ -117,35 +159,37 @@ struct Links<'a> {
     outside: Option<&'a UnixSockets>,
 }
 
+impl Links<'_> {
+    fn report(self, report: &Report, with: &[BorrowedFd<'_>]) {
+        // A runtime that is gone needs no answer: its guardian ends what is left.
+        let _ = channel::send(self.channel, &report.write(), with, Waiting::Yes);
+    }
+}
+
 /// What every command of one kind needs, made ahead of it.
 struct Standing {
     watcher: Watcher,
     underneath: Underneath,
-    filter: Filter,
 }
 
 impl Standing {
-    fn make(filter: Wanted, passed: &mut Passed, links: Links<'_>) -> Result<Self, Failure> {
-        enter_namespaces(filter.own_network, passed).map_err(at(Stage::Namespaces))?;
-        Self::in_namespaces(filter, links)
-    }
-
-    fn in_namespaces(filter: Wanted, links: Links<'_>) -> Result<Self, Failure> {
+    fn in_namespaces(links: Links<'_>) -> Result<Self, Failure> {
         let underneath = view::furnish()?;
         let watcher = start_watcher(links, World::Own)?;
-        Ok(Self { watcher, underneath, filter: Filter::of(filter) })
+        Ok(Self { watcher, underneath })
     }
 }
 
-/// A filter of system calls, and what it was made for.
-struct Filter {
-    wanted: Wanted,
-    program: Program,
+/// What the watcher is given: the file with the confinement, and the list of sockets that sessions of this runtime have bound.
+struct Given {
+    file: OwnedFd,
+    sockets: Option<OwnedFd>,
 }
 
-impl Filter {
-    fn of(wanted: Wanted) -> Self {
-        Self { wanted, program: wanted.program() }
+impl Given {
+    fn take(confinement: &Confinement, file: OwnedFd, passed: &mut Passed) -> Result<Self, Failure> {
+        let sockets = confinement.shares_sockets.then(|| passed.next()).transpose();
+        Ok(Self { file, sockets: sockets.map_err(at(Stage::Order))? })
     }
 }
 
@@ -203,76 +247,70 @@ fn at(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, place: String::new(), errno }
 }
 
-/// One command on its way.
+/// One command on its way, with nothing prepared for it.
 struct Confining<'a> {
     links: Links<'a>,
-    orders: &'a OwnedFd,
+    confinement: &'a Confinement,
     standing: Option<Standing>,
 }
 
 impl Confining<'_> {
-    fn confine(self, order: &mut Order, mut passed: Passed) -> Result<Running, Stopped> {
-        belong_to_session(order, self.links.channel)?;
-        take_streams(&mut passed).map_err(at(Stage::Command))?;
-        enter_groups(order, &mut passed).map_err(at(Stage::Group))?;
-        let inherited = take_inherited(order, &mut passed).map_err(at(Stage::Command))?;
-        let shared = order.shares_sockets.then(|| passed.next()).transpose().map_err(at(Stage::Order))?;
-        let mut filter = None;
-        let (watcher, door) = match (order.namespaces, order.supervisor) {
+    fn confine(self, order: &mut Order, file: OwnedFd, mut passed: Passed) -> Result<Running, Stopped> {
+        let Self { links, confinement, standing } = self;
+        belong_to_session(order, links.channel)?;
+        let inherited = take_over(order, &mut passed)?;
+        let given = Given::take(confinement, file, &mut passed)?;
+        let (watcher, door) = match (confinement.namespaces, confinement.supervisor) {
             (true, _) => {
-                if self.standing.is_none() {
-                    enter_namespaces(order.own_network, &mut passed).map_err(at(Stage::Namespaces))?;
+                if standing.is_none() {
+                    enter_namespaces(confinement.own_network, &mut passed).map_err(at(Stage::Namespaces))?;
                 }
                 // Before the furniture, which may lie over some of them.
-                let pieces = view::copy_pieces(order)?;
-                let standing = match self.standing {
+                let pieces = view::copy_pieces(confinement)?;
+                let Standing { watcher, underneath } = match standing {
                     Some(standing) => standing,
-                    None => Standing::in_namespaces(order.filter(), self.links)?,
+                    None => Standing::in_namespaces(links)?,
                 };
-                let door = open_door(order).map_err(at(Stage::Namespaces))?;
-                view::build(order, pieces, &standing.underneath)?;
-                filter = Some(standing.filter);
-                (Some(standing.watcher), door)
+                let console = if order.terminal { Console::of(&underneath) } else { None };
+                view::build(confinement, pieces, console)?;
+                (Some(watcher), open_door(confinement).map_err(at(Stage::Namespaces))?)
             }
-            (false, true) => (Some(start_watcher(self.links, World::Shared)?), None),
+            (false, true) => (Some(start_watcher(links, World::Shared)?), None),
             (false, false) => (None, None),
         };
+        name_door(order, door.as_ref()).map_err(at(Stage::Command))?;
         name_own_tmux(order);
-        let filter = filter.filter(|filter| filter.wanted == order.filter());
-        let filter = filter.unwrap_or_else(|| Filter::of(order.filter()));
-        lock(order, &filter, watcher.as_ref(), &[Some(self.orders), shared.as_ref()])?;
+        if let (Some(watcher), Some(mark)) = (&watcher, order.mark) {
+            mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
+        }
+        lock(confinement, watcher.as_ref(), &given)?;
+        if let Some(watcher) = &watcher {
+            watcher.begin(order.mark).map_err(at(Stage::Watcher))?;
+        }
         let command = start_command(order, &inherited)?;
         Ok(Running { command, watcher: watcher.map(|watcher| watcher.process), door })
     }
 }
 
-/// From here on there is no way back.
-fn lock(
-    order: &Order,
-    filter: &Filter,
-    watcher: Option<&Watcher>,
-    given: &[Option<&OwnedFd>],
-) -> Result<(), Failure> {
-    if let (Some(watcher), Some(mark)) = (watcher, order.mark) {
-        mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
-    }
-    if !order.namespaces {
+/// From here on there is no way back. The watcher answers for what is asked about from now on.
+fn lock(confinement: &Confinement, watcher: Option<&Watcher>, given: &Given) -> Result<(), Failure> {
+    if !confinement.namespaces {
         // The kernel writes a core dump into the working directory itself, and asks no supervisor.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         setrlimit(Resource::Core, none).map_err(at(Stage::Privileges))?;
     }
     privilege::gain_nothing().map_err(at(Stage::Privileges))?;
-    privilege::keep_only(privileges(order.world())).map_err(at(Stage::Privileges))?;
-    rules::enforce_landlock(order)?;
-    let listening = if order.supervisor { Listening::Yes } else { Listening::No };
-    let listener = filter.program.enforce(listening).map_err(at(Stage::Filter))?;
+    privilege::keep_only(privileges(confinement.world())).map_err(at(Stage::Privileges))?;
+    rules::enforce_landlock(confinement)?;
+    let listening = if confinement.supervisor { Listening::Yes } else { Listening::No };
+    let listener = confinement.filter().program().enforce(listening).map_err(at(Stage::Filter))?;
     match watcher {
         Some(watcher) => watcher.hand_over(given, listener.as_ref()).map_err(at(Stage::Watcher)),
         None => Ok(()),
     }
 }
 
-impl Order {
+impl Confinement {
     fn world(&self) -> World {
         if self.namespaces { World::Own } else { World::Shared }
     }
@@ -284,15 +322,27 @@ fn belong_to_session(order: &Order, channel: &OwnedFd) -> Result<(), Failure> {
     if let Some(mark) = order.mark {
         mark.take_on().map_err(at(Stage::Command))?;
     }
-    if let Some(Halves { soft, hard }) = order.open_files {
-        OpenFiles { soft, hard }.take_on();
-    }
+    check_that_runtime_is_there(channel)
+}
+
+fn check_that_runtime_is_there(channel: &OwnedFd) -> Result<(), Failure> {
     let mut fds = [PollFd::new(channel, PollFlags::IN)];
     let asked = poll(&mut fds, Some(&Timespec::default()));
     match asked.is_ok() && !fds[0].revents().contains(PollFlags::HUP) {
         true => Ok(()),
         false => Err(at(Stage::Order)(Errno::PIPE)),
     }
+}
+
+/// What the command has from this process: its limit of open files, its streams and its control groups. The answer is what it
+/// inherits beside them.
+fn take_over(order: &Order, passed: &mut Passed) -> Result<Vec<OwnedFd>, Failure> {
+    if let Some(Halves { soft, hard }) = order.open_files {
+        OpenFiles { soft, hard }.take_on();
+    }
+    take_streams(passed).map_err(at(Stage::Command))?;
+    enter_groups(order, passed).map_err(at(Stage::Group))?;
+    (0..order.inherited).map(|_| passed.next()).collect::<Result<_, _>>().map_err(at(Stage::Command))
 }
 
 fn take_streams(passed: &mut Passed) -> Result<(), Errno> {
@@ -309,10 +359,6 @@ fn enter_groups(order: &Order, passed: &mut Passed) -> Result<(), Errno> {
     Ok(())
 }
 
-fn take_inherited(order: &Order, passed: &mut Passed) -> Result<Vec<OwnedFd>, Errno> {
-    (0..order.inherited).map(|_| passed.next()).collect()
-}
-
 /// The runtime passes the users, and a network if the command has its own.
 fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno> {
     namespace::enter(passed.next()?, Spaces::USER)?;
@@ -322,20 +368,30 @@ fn enter_namespaces(own_network: bool, passed: &mut Passed) -> Result<(), Errno>
     namespace::separate(Spaces::MOUNT.and(Spaces::PROCESS).and(Spaces::IPC))
 }
 
-/// A place on the command's loopback device behind which the runtime lets through what is listed. The command is told of it.
-fn open_door(order: &mut Order) -> Result<Option<OwnedFd>, Errno> {
-    if order.door.is_empty() {
+/// A place on the command's loopback device behind which the runtime lets through what is listed.
+fn open_door(confinement: &Confinement) -> Result<Option<OwnedFd>, Errno> {
+    if confinement.network != NetworkKind::Hosts {
         return Ok(None);
     }
-    let failed = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
-    let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
-    let port = door.local_addr().map_err(failed)?.port().to_string();
+    let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| errno(&error))?;
+    Ok(Some(door.into()))
+}
+
+/// Tells the command of its door.
+fn name_door(order: &mut Order, door: Option<&OwnedFd>) -> Result<(), Errno> {
+    let Some(door) = door else { return Ok(()) };
+    let listener = TcpListener::from(door.try_clone().map_err(|error| errno(&error))?);
+    let port = listener.local_addr().map_err(|error| errno(&error))?.port().to_string();
     for variable in std::mem::take(&mut order.door) {
         let text = variable.to_string_lossy().replace(DOOR, &port);
         // A number takes the place of a word, so there is no zero in it now either.
         order.environment.extend(CString::new(text));
     }
-    Ok(Some(door.into()))
+    Ok(())
+}
+
+fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one.
@@ -361,10 +417,17 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// From now on it answers for the calls that are asked about, by the orders that are given first.
-    fn hand_over(&self, given: &[Option<&OwnedFd>], listener: Option<&OwnedFd>) -> Result<(), Errno> {
-        let with: Vec<_> = given.iter().copied().flatten().chain(listener).map(AsFd::as_fd).collect();
+    /// Gives it what it answers by, and where it is asked.
+    fn hand_over(&self, given: &Given, listener: Option<&OwnedFd>) -> Result<(), Errno> {
+        let with: Vec<_> =
+            [Some(&given.file), given.sockets.as_ref(), listener].into_iter().flatten().collect();
+        let with: Vec<_> = with.into_iter().map(AsFd::as_fd).collect();
         channel::send(&self.line, b"listen", &with, Waiting::Yes)
+    }
+
+    /// The command of the session with this mark is about to run.
+    fn begin(&self, mark: Option<Halves>) -> Result<(), Errno> {
+        channel::send(&self.line, &order::mark_to_bytes(mark), &[], Waiting::Yes)
     }
 }
 

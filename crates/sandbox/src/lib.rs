@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod confinement;
 mod denial;
 mod disk;
 mod explain;
@@ -22,6 +23,7 @@ mod repository;
 mod start;
 mod way;
 
+pub use confinement::StreamKind;
 pub use denial::{Denial, Operation};
 pub use disk::Disk;
 pub use explain::{Explanation, Summary};

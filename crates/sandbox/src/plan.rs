@@ -205,12 +205,13 @@ pub fn plan_for(
     surroundings: &Surroundings,
     grounds: &Grounds,
 ) -> Result<Plan, PlanError> {
-    let files = Disk::default();
+    let files = Disk::with_memory(grounds.take_memory());
     let mut surroundings = Surroundings { own_files: grounds.own_files().clone(), ..surroundings.clone() };
     let first = plan(confined, &surroundings, grounds.machine(), &files)?;
     let can_be_opened =
         |directory: &PathBuf| first.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
     surroundings.barred = files.barred().into_iter().filter(can_be_opened).collect();
+    grounds.keep_memory(files.into_memory());
     if surroundings.barred.is_empty() {
         return Ok(first);
     }

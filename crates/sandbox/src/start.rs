@@ -1,10 +1,11 @@
 //! The runtime's side of a confined start: the helper is launched, told what to do, and heard. Blocks for the time that the
 //! helper takes, a millisecond or two.
 
+use crate::confinement::StreamKind;
 use crate::denial::Denial;
 use crate::ground::Grounds;
-use crate::order::{Failure, Order, Report, Task};
-use crate::plan::{Layer, Plan};
+use crate::order::{Failure, Order, Report, Stage, Task};
+use crate::plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
@@ -101,32 +102,62 @@ pub fn launch(grounds: &Grounds, plan: &Plan, mut command: Command<'_>) -> Resul
         state.set(&mut command.environment, plan);
     }
     grounds.collect();
-    let namespaces = plan.has(Layer::Namespaces);
-    let ground = if namespaces { Some(grounds.ground(&plan.network)?) } else { None };
-    let own_network = ground.as_ref().is_some_and(|ground| ground.has_network());
+    let ground = grounds.ground_for(plan)?;
+    let kind = match command.stdio {
+        Stdio::Terminal { .. } => StreamKind::Terminal,
+        Stdio::Pipes { .. } => StreamKind::Pipes,
+    };
+    let preparation = grounds.preparation(plan, ground.as_deref(), kind);
     let mut passed = streams(command.stdio).to_vec();
     passed.extend(command.groups);
     passed.extend(command.inherited);
-    // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
-    let sockets = if own_network { None } else { grounds.bound_sockets() };
-    passed.extend(sockets);
-    let order = Order {
-        shares_sockets: sockets.is_some(),
-        runtime_began: grounds.began(),
-        ..order(plan, command, own_network)
-    };
-    let task = Task::Confine(Box::new(order));
-    // One that stands ready is in its namespaces already. One that has just died is replaced.
-    let ready = grounds.ready_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok());
-    let talk = match ready {
-        Some(talk) => talk,
-        None => {
-            passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
-            let talk = grounds.new_helper()?;
-            talk.order(&task, &passed)?;
-            talk
+    let mut order = Box::new(order(command));
+    if let Some(talk) = grounds.prepared_helper(&preparation) {
+        let task = Task::Start(order);
+        if let Some(started) = start_prepared(grounds, talk, &task, &passed) {
+            return started;
         }
-    };
+        let Task::Start(again) = task else { return Err(StartFailure::Silent) };
+        order = again;
+    }
+    passed.extend(grounds.shared_sockets(&preparation.confinement));
+    let task = Task::Confine { confinement: Box::new(preparation.confinement), order };
+    // One that stands ready is in its namespaces already. One that has just died, or is out of date, is replaced.
+    if let Some(talk) = grounds.standing_helper(plan).filter(|talk| talk.order(&task, &passed).is_ok()) {
+        match hear_of_start(grounds, talk) {
+            Err(StartFailure::Confining(failure)) if failure.stage == Stage::Prepared => {}
+            started => return started,
+        }
+    }
+    passed.extend(ground.iter().flat_map(|ground| ground.spaces()));
+    let talk = grounds.new_helper()?;
+    talk.order(&task, &passed)?;
+    hear_of_start(grounds, talk)
+}
+
+/// `None`: what was prepared cannot be used, and nothing of the command was started.
+fn start_prepared(
+    grounds: &Grounds,
+    talk: Talk,
+    task: &Task,
+    passed: &[BorrowedFd<'_>],
+) -> Option<Result<Started, StartFailure>> {
+    let Ok((Report::Prepared { watcher }, _)) = talk.next() else { return None };
+    // A helper that is locked in cannot take the mark on itself. If this runtime dies from here on, its guardian finds both
+    // processes by the mark; if it died before, they would find the channel closed and exit.
+    if let Task::Start(order) = task
+        && let Some(mark) = order.mark
+    {
+        mark.put_on(talk.helper.pid()).and_then(|()| mark.put_on(Pid::new(watcher))).ok()?;
+    }
+    talk.order(task, passed).ok()?;
+    match hear_of_start(grounds, talk) {
+        Err(StartFailure::Confining(failure)) if failure.stage == Stage::Prepared => None,
+        started => Some(started),
+    }
+}
+
+fn hear_of_start(grounds: &Grounds, talk: Talk) -> Result<Started, StartFailure> {
     let mut denials = Vec::new();
     loop {
         match talk.next()? {
@@ -156,23 +187,8 @@ fn streams(stdio: Stdio<'_>) -> [BorrowedFd<'_>; 3] {
     }
 }
 
-fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
-    let landlock = plan.layers.iter().find_map(|layer| match layer {
-        Layer::Landlock(version) => Some(*version),
-        _ => None,
-    });
+fn order(command: Command<'_>) -> Order {
     Order {
-        rulings: plan.rulings.clone(),
-        unborn: plan.unborn.clone(),
-        sockets: plan.sockets.clone(),
-        repositories: plan.repositories.clone(),
-        runtime_began: 0,
-        readable: plan.readable.clone(),
-        network: (&plan.network).into(),
-        namespaces: plan.has(Layer::Namespaces),
-        own_network,
-        landlock: landlock.unwrap_or(0),
-        supervisor: plan.has(Layer::Supervisor),
         program: command.program,
         arguments: command.arguments,
         environment: command.environment,
@@ -182,7 +198,6 @@ fn order(plan: &Plan, command: Command<'_>, own_network: bool) -> Order {
         mark: command.mark.and_then(|(brand, mark)| brand.halves(mark)),
         groups: u32::try_from(command.groups.len()).unwrap_or(u32::MAX),
         inherited: u32::try_from(command.inherited.len()).unwrap_or(u32::MAX),
-        shares_sockets: false,
         limits: command.limits,
         open_files: command.open_files.map(|OpenFiles { soft, hard }| Halves { soft, hard }),
     }

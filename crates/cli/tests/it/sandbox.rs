@@ -11,6 +11,7 @@ mod exhaustion;
 mod later;
 mod locks;
 mod nested;
+mod prepared;
 mod replaced;
 mod runtime;
 mod stage;

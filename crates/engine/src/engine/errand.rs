@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use windlass_sandbox::{Command, Denial, Plan, StartFailure};
+use windlass_sandbox::{Command, Denial, Plan, StartFailure, StreamKind};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::ProcessLimits;
@@ -116,7 +116,7 @@ impl Engine {
         drop(theirs);
         let ended = wait_within(&started.process, errand.bounds);
         roots.gone(mark.sequence());
-        self.inner.prepare_helper(Arc::clone(plan));
+        self.inner.prepare_helper(Arc::clone(plan), StreamKind::Pipes);
         let mut descriptors = Vec::new();
         while let Ok(message) = channel::receive(&ours, Waiting::No) {
             if message.bytes.is_empty() {

@@ -9,7 +9,7 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{Mode, OFlags, open};
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
-use windlass_sandbox::{Command, HelperProgram, Line, Plan, StartFailure};
+use windlass_sandbox::{Command, HelperProgram, Line, Plan, StartFailure, StreamKind};
 use windlass_sys::limits::ProcessLimits;
 use windlass_sys::mark::Mark;
 use windlass_sys::process::Process;
@@ -59,7 +59,7 @@ impl Engine {
             windlass_sandbox::launch(grounds, plan, command).inspect_err(|_| roots.gone(mark.sequence()))?;
         self.inner.watchers.add(started.watcher.as_ref().map(Process::pid), self.inner.brand);
         roots.started(mark, started.process.pid());
-        self.inner.prepare_helper(Arc::clone(plan));
+        self.inner.prepare_helper(Arc::clone(plan), StreamKind::Pipes);
         let process = Mutex::new(Some(started.process));
         Ok(HelperProcess { inner: Arc::clone(&self.inner), process, mark, _line: started.line })
     }

@@ -24,8 +24,8 @@ use super::place::{Entry, Located, Seen};
 use super::rules;
 use super::socket_owners::SocketOwners;
 use crate::calls::{Links, Place, Subject, Told, WRITING, meaning};
+use crate::confinement::Confinement;
 use crate::denial::{Denial, Operation};
-use crate::order::Order;
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::{self, Unborn};
@@ -59,7 +59,9 @@ type Judged = Result<Answer, Missing>;
 
 /// One command's rules.
 pub(super) struct Judge<'a> {
-    pub(super) order: &'a Order,
+    pub(super) order: &'a Confinement,
+    /// The mark of the command's session.
+    pub(super) mark: Option<Halves>,
     /// The number of the command, where it has one in a world of its own.
     pub(super) first: Pid,
     pub(super) indexes: ReadIndexes,
@@ -136,7 +138,7 @@ impl Judge<'_> {
     /// A process by its number, which stands in a register and cannot be changed any more. The session's are known by their mark;
     /// the supervisor bears it, too.
     fn about_process(&self, process: Pid) -> Answer {
-        let is_own = self.order.mark.is_some() && Halves::on(process) == self.order.mark;
+        let is_own = self.mark.is_some() && Halves::on(process) == self.mark;
         match is_own && process != Pid::of_this_process() {
             true => Answer::GoOn,
             false => Answer::Fail(Errno::PERM),
@@ -358,7 +360,7 @@ impl Judge<'_> {
     /// the directory, but those of the next command are where the rules say. The same for what others have in it that is hidden.
     fn held_in_place(&self, entry: &Entry) -> Option<Answer> {
         let path = entry.path();
-        let Order { rulings, unborn, sockets, .. } = self.order;
+        let Confinement { rulings, unborn, sockets, .. } = self.order;
         let is_held = |ruling: &&Ruling| self.is_alone() || self.order.is_held(ruling);
         let rulings = rulings.iter().filter(|ruling| is_held(ruling) && self.stays(ruling));
         let inside = (rulings.map(|ruling| &ruling.path))

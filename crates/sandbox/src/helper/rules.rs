@@ -1,13 +1,14 @@
 //! The rules that a helper binds itself by: Landlock over files, a filter over system calls.
 
-use crate::order::{Failure, NetworkKind, Order, Stage};
+use crate::confinement::Confinement;
+use crate::order::{Failure, NetworkKind, Stage};
 use crate::policy::Access;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use windlass_sys::lockdown::landlock::{Beyond, Rights, Ruleset, Version};
 
-pub(super) fn enforce_landlock(order: &Order) -> Result<(), Failure> {
+pub(super) fn enforce_landlock(order: &Confinement) -> Result<(), Failure> {
     if order.landlock == 0 {
         return Ok(());
     }
@@ -42,7 +43,7 @@ fn allow(rules: &mut Ruleset, (path, how): (&Path, ResolveFlags), rights: Rights
     rules.allow(place, if is_directory { rights.of_directories() } else { rights.of_files() })
 }
 
-fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
+fn planned(order: &Confinement) -> Vec<(PathBuf, Rights)> {
     let mut allowed = Vec::new();
     for path in order.readable.iter().flatten() {
         allowed.push((path.clone(), Rights::READ.and(Rights::EXECUTE)));
@@ -55,7 +56,7 @@ fn planned(order: &Order) -> Vec<(PathBuf, Rights)> {
     allowed
 }
 
-fn common(order: &Order) -> Vec<(PathBuf, Rights)> {
+fn common(order: &Confinement) -> Vec<(PathBuf, Rights)> {
     let own: &[(&str, Rights)] = if order.namespaces { &OWN_PLACES } else { &COMMON_PLACES };
     let mut allowed: Vec<_> = own.iter().map(|(path, rights)| (PathBuf::from(path), *rights)).collect();
     if !order.namespaces {

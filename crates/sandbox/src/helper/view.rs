@@ -1,11 +1,14 @@
 //! The tree of files as the command will see it: everything read-only, what is writable put back in its place, what is
 //! denied replaced by nothing, and devices, terminals and run-time files of its own.
 
-use crate::order::{Failure, Order, Stage};
+use crate::confinement::Confinement;
+use crate::order::{Failure, Stage};
 use crate::plan::{HIDDEN, Ruling, ruling_at};
 use crate::policy::Access;
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, fstat, open, openat2, statx,
+};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -32,8 +35,7 @@ pub(super) fn furnish() -> Result<Underneath, Failure> {
 pub(super) struct Pieces(Vec<Option<Copied>>);
 
 /// Puts the tree together. Pieces of it were copied before anything is changed, and are put in their places from the root down.
-pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> Result<(), Failure> {
-    let console = if order.terminal { underneath.terminals.as_ref().and_then(own_terminal) } else { None };
+pub(super) fn build(order: &Confinement, pieces: Pieces, console: Option<Console>) -> Result<(), Failure> {
     mount::freeze_everything().map_err(|errno| failed(Stage::Tree, Path::new("/"), errno))?;
     let devices = DEVICES.map(|name| c_path(&Path::new("/dev").join(name)));
     for own in OWN.into_iter().chain(devices.iter().map(CString::as_c_str)) {
@@ -41,9 +43,7 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
         let _ = mount::thaw(own);
     }
     if let Some(console) = console {
-        console
-            .put_at(c"/dev/console")
-            .map_err(|errno| failed(Stage::Devices, Path::new("/dev/console"), errno))?;
+        console.put()?;
     }
     for (ruling, piece) in order.rulings.iter().zip(pieces.0) {
         if is_needed(order, ruling) {
@@ -67,9 +67,40 @@ pub(super) fn build(order: &Order, pieces: Pieces, underneath: &Underneath) -> R
 const OWN: [&CStr; 4] = [c"/dev/shm", c"/dev/pts", c"/run", c"/proc"];
 
 /// The terminal the command runs on: it belongs to the terminals outside, and is found under another name inside.
-fn own_terminal(terminals: &OwnedFd) -> Option<Piece> {
-    let number = rustix::fs::minor(fstat(rustix::stdio::stdin()).ok()?.st_rdev);
-    mount::copy_entry(terminals, &CString::new(number.to_string()).ok()?).ok()
+pub(super) struct Console(Piece);
+
+impl Console {
+    /// The terminal that this process has as its input, if it has one.
+    pub(super) fn of(underneath: &Underneath) -> Option<Self> {
+        let number = rustix::fs::minor(fstat(rustix::stdio::stdin()).ok()?.st_rdev);
+        let name = CString::new(number.to_string()).ok()?;
+        mount::copy_entry(underneath.terminals.as_ref()?, &name).ok().map(Self)
+    }
+
+    pub(super) fn put(self) -> Result<(), Failure> {
+        let place = |errno| failed(Stage::Devices, Path::new("/dev/console"), errno);
+        self.0.put_at(c"/dev/console").map_err(place)
+    }
+}
+
+/// Which mount each place of a confinement is on.
+///
+/// A process outside that replaces a file or directory under a mount takes the mount away, and one that renames a directory takes
+/// it elsewhere: the path then leads to another mount, and what was built ahead no longer keeps what the plan says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MountIds(Vec<Option<u64>>);
+
+impl MountIds {
+    /// As this process sees them.
+    pub(super) fn now(order: &Confinement) -> Self {
+        let placed = order.rulings.iter().filter(|ruling| is_needed(order, ruling)).map(|it| &it.path);
+        Self(placed.chain(&order.sockets).map(|path| mount_id(path)).collect())
+    }
+}
+
+fn mount_id(path: &Path) -> Option<u64> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    statx(CWD, path, flags, StatxFlags::MNT_ID).ok().map(|about| about.stx_mnt_id)
 }
 
 fn failed(stage: Stage, place: &Path, errno: Errno) -> Failure {
@@ -86,7 +117,7 @@ pub(super) fn c_path(path: &Path) -> CString {
 }
 
 /// Whether a ruling needs a mount of its own. What only must not be moved does not where the supervisor moves everything.
-fn is_needed(order: &Order, ruling: &Ruling) -> bool {
+fn is_needed(order: &Confinement, ruling: &Ruling) -> bool {
     match above(&order.rulings, &ruling.path) {
         Some(above) => ruling.pinned && !order.supervisor || above.access != ruling.access,
         // The root of the tree: it is read-only by now.
@@ -121,7 +152,7 @@ impl Held {
 }
 
 /// Copies of what is to stay visible in a way of its own.
-pub(super) fn copy_pieces(order: &Order) -> Result<Pieces, Failure> {
+pub(super) fn copy_pieces(order: &Confinement) -> Result<Pieces, Failure> {
     let copy = |ruling: &Ruling| {
         if !is_needed(order, ruling) || ruling.access == Access::Deny {
             return Ok(None);

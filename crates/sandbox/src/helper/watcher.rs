@@ -16,7 +16,7 @@ use super::judge::{Answer, FoldedRules, Judge, OwnTerminals, ReadIndexes};
 use super::socket_owners::{Namespaces, SocketOwners};
 use super::{Links, World};
 use crate::denial::{Denial, Operation};
-use crate::order::{Failure, Report, Stage, Task};
+use crate::order::{self, Failure, Report, Stage, Task};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::inotify;
@@ -54,17 +54,26 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: O
         exit(1);
     }
     let mut descriptors = message.descriptors.into_iter();
-    let Some(Task::Confine(order)) = descriptors.next().and_then(super::read_task) else { exit(1) };
-    let shared = if order.shares_sockets { descriptors.next() } else { None };
-    match descriptors.next() {
+    let confinement = match descriptors.next().and_then(super::read_task) {
+        Some(Task::Confine { confinement, .. }) => *confinement,
+        Some(Task::Prepare(preparation)) => preparation.confinement,
+        _ => exit(1),
+    };
+    let shared = if confinement.shares_sockets { descriptors.next() } else { None };
+    let listener = descriptors.next();
+    let namespaces = Namespaces {
+        own: UnixSockets::of_this_namespace().ok(),
+        outside: outside.filter(|_| confinement.own_network),
+    };
+    let sockets = SocketOwners::new(namespaces, shared);
+    // A prepared helper waits for its command here, as long as it takes.
+    let Ok(begin) = channel::receive(line, Waiting::Yes) else { exit(1) };
+    let Some(mark) = order::mark_from_bytes(&begin.bytes) else { exit(1) };
+    match listener {
         Some(listener) => {
-            let namespaces = Namespaces {
-                own: UnixSockets::of_this_namespace().ok(),
-                outside: outside.filter(|_| order.own_network),
-            };
-            let sockets = SocketOwners::new(namespaces, shared);
             let judge = Judge {
-                order: &order,
+                order: &confinement,
+                mark,
                 first,
                 indexes: ReadIndexes::default(),
                 sockets,

@@ -1,6 +1,7 @@
 //! What one command prepares, and the next one under the same rules then tries: to read what is hidden, to write what is
 //! protected, or to write outside.
 
+use super::prepared::Server;
 use super::stage::{Owner, Stage};
 
 /// A plot: what the user has, what the rules are, what the first command does, and what the second must not be able to say.
@@ -94,9 +95,20 @@ const PLOTS: &[Plot] = &[
     },
 ];
 
+/// How the two commands are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// Without a sandbox.
+    Freely,
+    /// By a runtime each, with these layers.
+    Each(&'static str),
+    /// By one server, which prepares the sandbox of the second command before it comes.
+    OneServer,
+}
+
 impl Plot {
     /// Whether it came to what it wanted.
-    fn succeeds(&self, stage: &Stage, confined: Option<&str>) -> bool {
+    fn succeeds(&self, stage: &Stage, how: How) -> bool {
         let work = stage.directory(&["later"]);
         let run = |words: &[String]| {
             let mut command = stage.command(words);
@@ -106,7 +118,7 @@ impl Plot {
         };
         let plainly = |script: &str| run(&["sh", "-c", script].map(str::to_owned));
         let by_a_command = |script: &str| {
-            let Some(layers) = confined else { return plainly(script) };
+            let How::Each(layers) = how else { return plainly(script) };
             let policy = ["run", "--sandbox", "workspace-write", "--sandbox-layers", layers];
             let words = [&policy[..], self.rules, &["--", "sh", "-c", script]].concat();
             let words: Vec<String> =
@@ -115,8 +127,15 @@ impl Plot {
         };
         let (_, before) = plainly(&format!("set -e; {}", self.before));
         assert!(before.status.success(), "{}: {before:?}", self.name);
-        by_a_command(self.first);
-        let (printed, _) = by_a_command(self.second);
+        let printed = if how == How::OneServer {
+            let mut server = Server::start(stage, &work, &[], self.rules);
+            server.run(self.first);
+            server.wait_until_prepared();
+            server.run(self.second)
+        } else {
+            by_a_command(self.first);
+            by_a_command(self.second).0
+        };
         let (_, cleaned) =
             plainly("chmod -R u+rwx .; find . -mindepth 1 -delete; rm -f \"$OUTSIDE/planted\"");
         assert!(cleaned.status.success(), "{}: {cleaned:?}", self.name);
@@ -137,10 +156,11 @@ fn nothing_is_prepared_for_the_next_command_of_an_ordinary_user() {
 fn check(stage: &Stage) {
     for plot in PLOTS {
         for layers in ["all", "landlock"] {
-            assert!(!plot.succeeds(stage, Some(layers)), "{} ({layers})", plot.name);
+            assert!(!plot.succeeds(stage, How::Each(layers)), "{} ({layers})", plot.name);
         }
+        assert!(!plot.succeeds(stage, How::OneServer), "{} (prepared)", plot.name);
         // What is meant to be stopped can be done.
-        assert!(plot.succeeds(stage, None), "{} is no plot", plot.name);
+        assert!(plot.succeeds(stage, How::Freely), "{} is no plot", plot.name);
     }
 }
 

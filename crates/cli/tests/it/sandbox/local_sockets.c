@@ -160,7 +160,8 @@ static char *bound_later(const char *directory) {
     must(chdir(directory));
     close(file);
     struct stat about;
-    for (int i = 0; i < 500 && stat(path, &about) < 0; i++) poll(NULL, 0, 10);
+    char *ready = text("%s/%s.ready", given("WANTED"), path);
+    for (int i = 0; i < 500 && stat(ready, &about) < 0; i++) poll(NULL, 0, 10);
     return path;
 }
 ATTEMPT(local_socket_bound_later_in_tmp, "unix", BOTH, ANYONE) { reach(bound_later("/tmp")); }

@@ -68,7 +68,11 @@ static void grant_wishes(void) {
         struct inotify_event *event = (void *)at;
         char *name = text("windlass-late-%d-%s", getpid(), event->name);
         int is_wish = event->len && strncmp(event->name, "windlass-late-", 14);
-        if (is_wish && chdir(wanted) == 0) bind_late(text("/tmp/%s", name)), bind_late(name);
+        if (is_wish && chdir(wanted) == 0) {
+            bind_late(text("/tmp/%s", name)), bind_late(name);
+            // A socket has its name before anybody listens at it; this file comes afterwards.
+            close(open(text("%s.ready", name), O_WRONLY | O_CREAT, 0644));
+        }
         at += sizeof *event + event->len;
     }
 }

@@ -2,7 +2,7 @@
 //! `.GIT/hooks` is `.git/hooks`. Whether a directory does so is not asked: a name that only looks like a protected one is
 //! protected, too.
 
-use crate::order::Order;
+use crate::confinement::Confinement;
 use crate::plan::Ruling;
 use crate::policy::Access;
 use crate::protect::Unborn;
@@ -26,7 +26,7 @@ impl FoldedRules {
     /// What must not come into being, and fits.
     pub(super) fn unborn<'a>(
         &self,
-        order: &'a Order,
+        order: &'a Confinement,
         path: &Path,
         fits: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Option<&'a Unborn> {
@@ -36,14 +36,14 @@ impl FoldedRules {
     }
 
     /// What cannot be written at a path, by the most specific rule.
-    pub(super) fn protected<'a>(&self, order: &'a Order, path: &Path) -> Option<&'a Ruling> {
+    pub(super) fn protected<'a>(&self, order: &'a Confinement, path: &Path) -> Option<&'a Ruling> {
         let path = fold(path);
         let covers = |(_, protected): &&(usize, Vec<u8>)| is_at_or_below(&path, protected);
         let (place, _) = self.of(order).protected.iter().rev().find(covers)?;
         order.rulings.get(*place)
     }
 
-    fn of(&self, order: &Order) -> &Folded {
+    fn of(&self, order: &Confinement) -> &Folded {
         self.0.get_or_init(|| {
             let protected = order.rulings.iter().enumerate().filter(|(_, it)| it.access != Access::Write);
             Folded {

@@ -1,0 +1,195 @@
+//! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
+
+use crate::calls::Wanted;
+use crate::order::NetworkKind;
+use crate::order::bytes::{Reader, Writer};
+use crate::plan::{Layer, Plan, Ruling, ruling_at};
+use crate::policy::Access;
+use crate::protect::{Repository, Unborn};
+use std::path::PathBuf;
+
+/// Everything about a sandbox but the command in it. Two commands with equal ones can have the same sandbox prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Confinement {
+    pub(crate) rulings: Vec<Ruling>,
+    pub(crate) unborn: Vec<Unborn>,
+    pub(crate) sockets: Vec<PathBuf>,
+    pub(crate) repositories: Vec<Repository>,
+    /// When the runtime began, in nanoseconds since 1970: repositories that were made since are its commands' own.
+    pub(crate) runtime_began: u64,
+    pub(crate) readable: Option<Vec<PathBuf>>,
+    pub(crate) network: NetworkKind,
+    pub(crate) namespaces: bool,
+    /// A network of its own came with the ground.
+    pub(crate) own_network: bool,
+    pub(crate) landlock: u32,
+    pub(crate) supervisor: bool,
+    /// The list of sockets that sessions of this runtime have bound comes with it.
+    pub(crate) shares_sockets: bool,
+}
+
+/// What a helper can do before the command is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Preparation {
+    pub(crate) confinement: Confinement,
+    /// A terminal has to be mounted, so a helper that waits for one locks itself in only when the command comes.
+    pub(crate) streams: StreamKind,
+}
+
+/// What a command reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// Pipes or files.
+    Pipes,
+    /// A terminal, for all three of them.
+    Terminal,
+}
+
+/// What a confinement needs to know beside the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Circumstances {
+    /// Whether the command gets a network namespace.
+    pub(crate) own_network: bool,
+    /// Whether the list of sockets is passed on.
+    pub(crate) shares_sockets: bool,
+    /// When the runtime began.
+    pub(crate) runtime_began: u64,
+}
+
+impl Confinement {
+    pub(crate) fn of(plan: &Plan, circumstances: Circumstances) -> Self {
+        let landlock = plan.layers.iter().find_map(|layer| match layer {
+            Layer::Landlock(version) => Some(*version),
+            _ => None,
+        });
+        let Circumstances { own_network, shares_sockets, runtime_began } = circumstances;
+        Self {
+            rulings: plan.rulings.clone(),
+            unborn: plan.unborn.clone(),
+            sockets: plan.sockets.clone(),
+            repositories: plan.repositories.clone(),
+            runtime_began,
+            readable: plan.readable.clone(),
+            network: (&plan.network).into(),
+            namespaces: plan.has(Layer::Namespaces),
+            own_network,
+            landlock: landlock.unwrap_or(0),
+            supervisor: plan.has(Layer::Supervisor),
+            shares_sockets,
+        }
+    }
+
+    /// Whether files are changed, and names made, moved and removed, by the supervisor: wherever something can be written there
+    /// are names that must not come into being, and places that what is around them must not be moved away with.
+    pub(crate) fn keeps_names(&self) -> bool {
+        !self.unborn.is_empty() || self.rulings.iter().any(|ruling| ruling.access == Access::Write)
+    }
+
+    /// The filter of system calls that the command needs.
+    pub(crate) fn filter(&self) -> Wanted {
+        Wanted {
+            network: self.network,
+            own_network: self.own_network,
+            supervised: self.supervisor,
+            namespaces: self.namespaces,
+            names_kept: self.keeps_names(),
+            // Whether something must not even be read.
+            reads: self.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+        }
+    }
+
+    /// Whether something in a place that can be changed must stay where it is. Also what can be changed itself: the next command
+    /// could otherwise change whatever is put in its place.
+    pub(crate) fn is_held(&self, ruling: &Ruling) -> bool {
+        let above = ruling.path.parent().and_then(|above| ruling_at(&self.rulings, above));
+        above.is_some_and(|above| above.access == Access::Write)
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.list(&self.rulings, |out, ruling| {
+            out.path(&ruling.path);
+            out.byte(ruling.access as u8);
+            out.block(ruling.origin.as_bytes());
+            out.flag(ruling.pinned);
+        });
+        out.list(&self.unborn, |out, unborn| {
+            out.path(&unborn.path);
+            out.path(&unborn.directory);
+            out.block(unborn.origin.as_bytes());
+        });
+        out.list(&self.sockets, |out, path| out.path(path));
+        out.list(&self.repositories, |out, repository| {
+            out.path(&repository.git_dir);
+            out.path(&repository.work_tree);
+        });
+        out.large(self.runtime_began);
+        out.flag(self.readable.is_some());
+        out.list(self.readable.as_deref().unwrap_or_default(), |out, path| out.path(path));
+        out.byte(self.network.code());
+        out.flag(self.namespaces);
+        out.flag(self.own_network);
+        out.number(self.landlock);
+        out.flag(self.supervisor);
+        out.flag(self.shares_sockets);
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            rulings: from.list(|from| {
+                Some(Ruling {
+                    path: from.path()?,
+                    access: access_from(from.byte()?)?,
+                    origin: from.text()?,
+                    pinned: from.flag()?,
+                })
+            })?,
+            unborn: from.list(|from| {
+                Some(Unborn { path: from.path()?, directory: from.path()?, origin: from.text()? })
+            })?,
+            sockets: from.list(Reader::path)?,
+            repositories: from
+                .list(|from| Some(Repository { git_dir: from.path()?, work_tree: from.path()? }))?,
+            runtime_began: from.large()?,
+            readable: {
+                let given = from.flag()?;
+                Some(from.list(Reader::path)?).filter(|_| given)
+            },
+            network: NetworkKind::from_code(from.byte()?)?,
+            namespaces: from.flag()?,
+            own_network: from.flag()?,
+            landlock: from.number()?,
+            supervisor: from.flag()?,
+            shares_sockets: from.flag()?,
+        })
+    }
+}
+
+fn access_from(code: u8) -> Option<Access> {
+    [Access::Deny, Access::Read, Access::Write].into_iter().find(|access| *access as u8 == code)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> Confinement {
+        Confinement {
+            rulings: vec![Ruling { pinned: true, ..Ruling::new("/w", Access::Write, "the workspace") }],
+            unborn: vec![Unborn {
+                path: "/w/.git".into(),
+                directory: "/w".into(),
+                origin: "protected".into(),
+            }],
+            sockets: vec!["/tmp/s".into()],
+            repositories: vec![Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }],
+            runtime_began: 1 << 60,
+            readable: Some(vec!["/usr".into()]),
+            network: NetworkKind::Hosts,
+            namespaces: true,
+            own_network: true,
+            landlock: 7,
+            supervisor: true,
+            shares_sockets: true,
+        }
+    }
+}
