@@ -25,6 +25,8 @@ mod oracle;
 mod ordinary;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/programs.rs"]
+mod programs;
 #[path = "it/quoting.rs"]
 mod quoting;
 #[path = "it/slips.rs"]
