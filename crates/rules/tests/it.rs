@@ -5,6 +5,8 @@
 mod assigning;
 #[path = "it/bounds.rs"]
 mod bounds;
+#[path = "it/builtins.rs"]
+mod builtins;
 #[path = "it/evaluation.rs"]
 mod evaluation;
 #[path = "it/examples.rs"]
