@@ -64,6 +64,10 @@ pub(crate) enum Style {
     Dash,
     /// As with GNU, and `--no-x` takes `--x` back.
     Git,
+    /// As with GNU, but an operand ends the options.
+    Posix,
+    /// Long options have one dash, and an operand ends the options.
+    DashFirst,
     /// Long options must be written out. The values of bundled short ones follow in later words, as in `tree -Lo 2 file`.
     Spread,
 }
@@ -114,6 +118,13 @@ pub(crate) enum Role {
     Write,
     /// It makes the program run something.
     Ask,
+}
+
+impl Style {
+    /// Whether long options have one dash.
+    pub(crate) fn has_one_dash(self) -> bool {
+        matches!(self, Self::Dash | Self::DashFirst)
+    }
 }
 
 impl Program {

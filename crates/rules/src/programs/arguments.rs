@@ -51,7 +51,7 @@ impl Reader<'_> {
                 self.found.too_many = true;
                 return;
             }
-            if self.words[self.at].is("--") && self.program.style != Style::Dash {
+            if self.words[self.at].is("--") && !self.program.style.has_one_dash() {
                 self.found.operands.extend(self.at + 1..self.words.len());
                 return;
             }
@@ -72,13 +72,21 @@ impl Reader<'_> {
         } else if !beginning.starts_with('-') && is_bundle {
             self.old_bundle(beginning);
         } else if !beginning.starts_with('-') || word.is("-") {
-            self.found.operands.push(place);
-        } else if self.program.style == Style::Dash {
+            self.operand(place);
+        } else if self.program.style.has_one_dash() {
             self.dash(&word);
         } else if beginning.starts_with("--") {
             self.long(&word);
         } else {
             self.bundle(&word.from(1));
+        }
+    }
+
+    fn operand(&mut self, place: usize) {
+        self.found.operands.push(place);
+        if matches!(self.program.style, Style::Posix | Style::DashFirst) {
+            self.found.operands.extend(self.at..self.words.len());
+            self.at = self.words.len();
         }
     }
 

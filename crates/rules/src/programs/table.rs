@@ -1,7 +1,7 @@
 //! Tables of tools that every system has: archives, text, files, builds and compilers.
 
 use super::Coverage::{Complete, Partial};
-use super::Style::{Dash, Gnu, Tar};
+use super::Style::{Dash, Gnu, Posix, Tar};
 use super::{Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -46,7 +46,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         &["awk", "gawk", "mawk", "nawk"],
-        (Gnu, Complete),
+        (Posix, Complete),
         "F,field-separator: v,assign: f,file:=file b,characters-as-bytes c,traditional C,copyright \
          d,dump-variables?=write D,debug?=ask e,source:=text E,exec:=file g,gen-pot h,help i,include:=file I,trace \
          l,load:=ask L,lint? M,bignum N,use-lc-numeric n,non-decimal-data o,pretty-print?=write O,optimize \

@@ -1,7 +1,7 @@
 //! Tables of tools that read, search, compare and convert texts.
 
 use super::Coverage::{Complete, Partial};
-use super::Style::{Dash, Exact, Gnu, Spread};
+use super::Style::{Dash, DashFirst, Exact, Gnu, Spread};
 use super::{Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -28,7 +28,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         &["xxd"],
-        (Dash, Complete),
+        (DashFirst, Complete),
         "c,cols: c* g,groupsize: g* l,len: l* n,name: o: o* s,seek: s* R: a,autoskip b,bits C,capitalize e E,EBCDIC i,include \
          p,ps,postscript,plain r,revert rp u,uppercase d h,help v,version t",
     )

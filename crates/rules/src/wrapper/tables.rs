@@ -86,7 +86,7 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
 
 fn option((name, style): (&str, Style), found: &Found, look: &mut Look) {
     let first = found.entry.names.split(',').next().unwrap_or_default();
-    let dashes = if first.len() == 1 || style == Style::Dash { "-" } else { "--" };
+    let dashes = if first.len() == 1 || style.has_one_dash() { "-" } else { "--" };
     let spelled = format!("{dashes}{}", first.trim_end_matches('*'));
     let value = || found.value.clone().unwrap_or_else(|| Word::unknown("…", Split::Words));
     match found.entry.role {

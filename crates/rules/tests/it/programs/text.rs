@@ -109,6 +109,9 @@ fn a_tool_for_texts_only_prints() {
                 "fd --exec ./x",
                 "fd --exec-batch ./x",
                 "fd --exec=./x",
+                "fd -x./x",
+                "fd -HX./x",
+                "fd . --exec-batch=./x",
                 "fd --surprise",
             ],
         ),
@@ -143,6 +146,16 @@ fn a_tool_for_texts_only_prints() {
                 "find . -fls M",
                 "find . -exec ./x \\;",
                 "find . -surprise",
+            ],
+        ),
+        case(
+            "awk",
+            &["awk -F: '{ print $1 }' x", "awk '{ print }' x -f"],
+            &[
+                "awk 'BEGIN { system(\"./x\") }' -f y",
+                "awk '{ print > \"M\" }' x -f y",
+                "awk -f x",
+                "POSIXLY_CORRECT=1 awk '{ print }' x",
             ],
         ),
         case(
@@ -208,7 +221,15 @@ fn a_tool_for_texts_only_prints() {
         case(
             "xxd",
             &["xxd x", "xxd -l 64 -c 8 x", "xxd -c8 x", "xxd -p x", "xxd -s 0x10 x"],
-            &["xxd x M", "xxd -r x M", "xxd -r -p x M", "xxd -rp x M", "xxd - M"],
+            &[
+                "xxd x M",
+                "xxd -r x M",
+                "xxd x -p",
+                "xxd -r -u x -l4",
+                "xxd -r -p x M",
+                "xxd -rp x M",
+                "xxd - M",
+            ],
         ),
         case(
             "tree",
