@@ -220,6 +220,31 @@ impl Role {
 mod tests {
     use super::*;
 
+    const GUIDE: &str = include_str!("../../../docs/rules.md");
+
+    /// The row of the guide that lists these programs by their first names.
+    fn row(title: &str, programs: impl Iterator<Item = &'static Program>) -> String {
+        let mut names: Vec<&str> = programs.map(|program| program.names[0]).collect();
+        names.sort_unstable();
+        let list: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("| {title} | {} |", list.join(", "))
+    }
+
+    #[test]
+    fn the_guide_lists_the_programs_of_the_tables() {
+        let of = |coverage| Program::all().filter(move |program| program.coverage == coverage);
+        let has_list = |program: &&Program| matches!(program.operands, Operands::Subcommands(_));
+        let rows = [
+            row("options, complete", of(Coverage::Complete)),
+            row("options of ordinary use", of(Coverage::Partial)),
+            row("options, only those that matter", of(Coverage::Marked)),
+            row("subcommands that are known to be harmless", Program::all().filter(has_list)),
+        ];
+        for row in rows {
+            assert!(GUIDE.lines().any(|line| line == row), "docs/rules.md lacks this row:\n{row}");
+        }
+    }
+
     #[test]
     fn every_program_has_one_table() {
         let mut seen = Vec::new();
