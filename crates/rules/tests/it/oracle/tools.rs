@@ -294,7 +294,7 @@ fn command_line() -> impl Strategy<Value = String> {
             }
             let line = format!("{} {}", tool.name, words.join(" "));
             match around {
-                0 => format!("timeout 5 {line}"),
+                0 => format!("nice {line}"),
                 1 => format!("echo '!cmd' | {line}"),
                 2 => format!("{line} < x"),
                 _ => line,
