@@ -34,15 +34,34 @@ pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
         // `%output{file}` writes a file, and `@` reads the format from one.
         "curl" if text.contains("%output") || text.starts_with('@') => Meaning::Writes,
         "curl" => Meaning::Harmless,
-        "apt" | "apt-get" | "apt-cache" => {
-            runs_if(holds_any(text, &["invoke", "dir::", "bin::", "dpkg::pre", "dpkg::post"]))
-        }
+        "apt" | "apt-get" | "apt-cache" => runs_if(!is_harmless_for_apt(text)),
         "scp" | "sftp" => ssh_setting(text),
         "dc" => runs_if(text.contains('!')),
         _ if option.starts_with("fuse-ld") => runs_if(text.contains('/')),
         // What is left are linkers.
         _ => runs_if(text.contains("plugin")),
     }
+}
+
+/// Whether a setting of apt, as in `-o Dpkg::Use-Pty=0`, is known to run nothing. Many others name programs.
+fn is_harmless_for_apt(text: &str) -> bool {
+    const HARMLESS: [&str; 13] = [
+        "acquire::check-valid-until=",
+        "acquire::forceipv4=",
+        "acquire::forceipv6=",
+        "acquire::http::proxy=",
+        "acquire::http::timeout=",
+        "acquire::https::proxy=",
+        "acquire::retries=",
+        "apt::get::",
+        "apt::install-recommends=",
+        "apt::install-suggests=",
+        "dpkg::lock::timeout=",
+        "dpkg::options::=--force-conf",
+        "dpkg::use-pty=",
+    ];
+    let text = text.to_ascii_lowercase();
+    HARMLESS.iter().any(|known| text.starts_with(known))
 }
 
 /// A setting of wget, as in `-e robots=off`: each of its options is one, so only a few are known to be harmless.

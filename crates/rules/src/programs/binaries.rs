@@ -27,7 +27,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         &["ld", "ld.bfd", "ld.gold", "ld.lld", "lld", "gold", "mold"],
         (Dash, Marked),
-        "plugin*=ask load*=ask Map*=write T*=file \
+        "pl*=ask load*=ask Map*=write T*=file \
          dynamic-list*=file version-script*=file retain-symbols-file*=file c*=file script*=file dependency-file*=write \
          print-map o: L* l* e* m* r s shared static rpath*",
     ),

@@ -187,6 +187,16 @@ pub(super) const PROGRAMS: &[Program] = &[
          no-hyphenation,nh no-justification,nj ?,help usage V,version h",
     ),
     program(
+        &["nano", "rnano"],
+        (Gnu, Partial),
+        "s,speller:=run f,rcfile:=file C,backupdir:=write G,locking=write P,positionlog=write H,historylog=write B,backup A,smarthome \
+         D,boldtext E,tabstospaces F,multibuffer I,ignorercfiles J,guidestripe: K,rawsequences L,nonewlines M,trimblanks N,noconvert \
+         O,bookstyle Q,quotestr: R,restricted S,softwrap T,tabsize: U,quickblank V,version W,wordbounds X,wordchars: Y,syntax: a,atblanks \
+         b,breaklonglines c,constantshow d,rebinddelete e,emptyline g,showcursor h,help i,autoindent j,jumpyscrolling k,cutfromcursor \
+         l,linenumbers m,mouse n,noread o,operatingdir: p,preserve q,indicator r,fill: t,saveonexit=write u,unix v,view w,nowrap \
+         x,nohelp y,afterends z,suspendable zero minibar stateflags !,magic %",
+    ),
+    program(
         &["groff", "troff", "nroff", "pic", "gpic"],
         (Exact, Partial),
         "U=ask P:=ask l=ask V L:=ask X=ask F:=file M:=file K: D: I: T: W: m: n: o: r: w: d: f: a b c e g h i j k p s t v z C E G J N R S Z",

@@ -125,7 +125,7 @@ pub(super) fn look_in_zsh(name: &str, given: &Given<'_>, look: &mut Look) {
             }
             return;
         }
-        "set" if given.words.iter().any(|word| sets_array(word)) => {
+        "set" if given.words.iter().any(sets_array) => {
             look.harmless = None;
             look.evaluated.extend(given.words.iter().skip(2).cloned());
             return;

@@ -203,6 +203,43 @@ fn a_build_tool_runs_no_other_program_by_an_option() {
             ],
         ),
         case(
+            "nano",
+            &["nano x", "nano -l +5 x", "nano --view x"],
+            &["nano -s ./x y", "nano --spell=./x y", "nano -ls./x y", "nano -C M x", "nano -f x y"],
+        ),
+        case(
+            "vim",
+            &["vim x", "vim +10 x", "vim -d a b"],
+            &[
+                "vim -c '!./x' y",
+                "vim '+!./x' y",
+                "vim --startuptime M x",
+                "vim -V9M x",
+                "vim -i M x",
+                "vim --remote-expr x",
+                "echo ':!./x' | vim y",
+                "vim y < x",
+            ],
+        ),
+        case(
+            "emacs",
+            &["emacs x"],
+            &["emacs --script x", "emacs -x x", "emacs --batch -l x", "emacs --execute x"],
+        ),
+        case(
+            "apt-get",
+            &["apt-get -y install x", "apt-get -o Dpkg::Use-Pty=0 update"],
+            &[
+                "apt-get -o APT::Update::Pre-Invoke::=./x update",
+                "apt-get -o Acquire::http::Proxy-Auto-Detect=./x update",
+                "apt-get -oDir::Bin::dpkg=./x install y",
+                "apt-get -c x update",
+                "apt-get -o DPkg::Options::=--pre-invoke=./x install y",
+            ],
+        ),
+        case("bazel", &["bazel build //..."], &["bazel run //x"]),
+        case("terraform", &["terraform plan"], &["terraform apply"]),
+        case(
             "gcc",
             &["gcc -O2 -c x.c"],
             &[
@@ -217,7 +254,14 @@ fn a_build_tool_runs_no_other_program_by_an_option() {
         case(
             "ld",
             &["ld --version"],
-            &["ld -plugin ./x y.o", "ld --plugin=./x y.o", "ld @x", "ld -T x y.o", "ld -Map=M x.o"],
+            &[
+                "ld -plugin ./x y.o",
+                "ld --plugin=./x y.o",
+                "ld --plug=./x y.o",
+                "ld @x",
+                "ld -T x y.o",
+                "ld -Map=M x.o",
+            ],
         ),
         case("as", &["as --version"], &["as @x"]),
         case(
