@@ -11,6 +11,8 @@ pub(crate) enum Meaning {
     Harmless,
     /// It writes a file.
     Writes,
+    /// It names a file with code that is run.
+    ReadsCode,
     /// Part of it is known only when it runs; what is known is harmless.
     Unclear,
     /// It runs a command; which one, if that is known.
@@ -240,25 +242,20 @@ fn mysql(text: &str) -> Meaning {
 
 /// A variable of CMake, as in `-D NAME:TYPE=value`. Some name compilers, and files with code that is run.
 fn cmake_variable(text: &str) -> Meaning {
-    const RUNNING: [&str; 10] = [
-        "compiler",
-        "launcher",
-        "toolchain",
-        "program",
-        "command",
-        "emulator",
-        "linker",
-        "include",
-        "module_path",
-        "executable",
-    ];
+    const PROGRAMS: [&str; 7] =
+        ["compiler", "launcher", "program", "command", "emulator", "linker", "executable"];
+    const FILES: [&str; 3] = ["toolchain", "include", "module_path"];
+    const PLACES: [&str; 3] = ["install_prefix", "output_directory", "destdir"];
     let name = text.split(['=', ':']).next().unwrap_or_default();
     let value = text.split_once('=').map(|it| it.1).unwrap_or_default();
-    if holds_any(name, &RUNNING) && !is_usual_compiler(value) {
+    if holds_any(name, &PROGRAMS) && !is_usual_compiler(value) {
         return Meaning::Runs(None);
     }
-    let writes = holds_any(name, &["install_prefix", "output_directory", "destdir"]);
-    if writes { Meaning::Writes } else { Meaning::Harmless }
+    match (holds_any(name, &FILES), holds_any(name, &PLACES)) {
+        (true, _) => Meaning::ReadsCode,
+        (false, true) => Meaning::Writes,
+        (false, false) => Meaning::Harmless,
+    }
 }
 
 fn is_usual_compiler(value: &str) -> bool {

@@ -148,6 +148,9 @@ fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
         Meaning::Unclear => {
             look.ask_at_least(Strength::UnlessDefaultAllows, "part of its script is known only when it runs");
         }
+        Meaning::ReadsCode => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "it names a file with code that is run");
+        }
         Meaning::Writes => look.ask_at_least(Strength::UnlessDefaultAllows, "its script writes a file"),
         Meaning::Runs(script) => {
             look.ask_at_least(Strength::UnlessUnrestricted, "its script may run a command");
