@@ -51,6 +51,8 @@ struct Place {
     direct: bool,
     /// The redirection of the command that carries this one.
     writes: Option<String>,
+    /// Whether the input of the command that carries this one may be a pipe, a file or a text.
+    fed: bool,
 }
 
 /// What a script says of its commands' surroundings.
@@ -80,6 +82,7 @@ impl Place {
             is_untouched: true,
             direct: true,
             writes: None,
+            fed: false,
         }
     }
 
@@ -247,6 +250,7 @@ impl<'r> Inquiry<'r> {
             words: &simple.words,
             input: simple.input.as_ref(),
             writes: simple.writes.as_deref().or(place.writes.as_deref()),
+            fed: simple.fed || place.fed,
             shell: place.shell,
             direct: place.direct,
             arrays: place.scope.arrays,
@@ -283,6 +287,7 @@ impl<'r> Inquiry<'r> {
         let mut inside = place.inside(&carrier);
         inside.is_untouched &= look.settings.is_empty();
         inside.writes = simple.writes.clone().or(inside.writes);
+        inside.fed |= simple.fed;
         for carried in &look.carried {
             self.carried(carried, &inside);
         }

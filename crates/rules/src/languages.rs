@@ -11,6 +11,8 @@ pub(crate) enum Meaning {
     Harmless,
     /// It writes a file.
     Writes,
+    /// It names a file with code that is run.
+    ReadsCode,
     /// Part of it is known only when it runs; what is known is harmless.
     Unclear,
     /// It runs a command; which one, if that is known.
@@ -24,21 +26,44 @@ pub(crate) fn meaning(program: &str, option: &str, text: &str) -> Meaning {
         "awk" | "gawk" | "mawk" | "nawk" => awk::meaning(text),
         "tar" | "gtar" => checkpoint(text),
         "sqlite3" => sqlite(text),
+        "psql" if matches!(option, "P" | "v") => psql_setting(text),
         "psql" => postgres(text),
-        "mysql" | "mariadb" => runs_if(holds_any(text, &["system", "\\"])),
+        "mysql" | "mariadb" => mysql(text),
+        "pandoc" => runs_if(text.contains(".lua") || text.contains('/')),
+        "cmake" => cmake_variable(text),
+        "go" => go_flags(text),
         "wget" => wget_setting(text),
         // `%output{file}` writes a file, and `@` reads the format from one.
         "curl" if text.contains("%output") || text.starts_with('@') => Meaning::Writes,
         "curl" => Meaning::Harmless,
-        "apt" | "apt-get" | "apt-cache" => {
-            runs_if(holds_any(text, &["invoke", "dir::", "bin::", "dpkg::pre", "dpkg::post"]))
-        }
+        "apt" | "apt-get" | "apt-cache" => runs_if(!is_harmless_for_apt(text)),
         "scp" | "sftp" => ssh_setting(text),
         "dc" => runs_if(text.contains('!')),
         _ if option.starts_with("fuse-ld") => runs_if(text.contains('/')),
         // What is left are linkers.
         _ => runs_if(text.contains("plugin")),
     }
+}
+
+/// Whether a setting of apt, as in `-o Dpkg::Use-Pty=0`, is known to run nothing. Many others name programs.
+fn is_harmless_for_apt(text: &str) -> bool {
+    const HARMLESS: [&str; 13] = [
+        "acquire::check-valid-until=",
+        "acquire::forceipv4=",
+        "acquire::forceipv6=",
+        "acquire::http::proxy=",
+        "acquire::http::timeout=",
+        "acquire::https::proxy=",
+        "acquire::retries=",
+        "apt::get::",
+        "apt::install-recommends=",
+        "apt::install-suggests=",
+        "dpkg::lock::timeout=",
+        "dpkg::options::=--force-conf",
+        "dpkg::use-pty=",
+    ];
+    let text = text.to_ascii_lowercase();
+    HARMLESS.iter().any(|known| text.starts_with(known))
 }
 
 /// A setting of wget, as in `-e robots=off`: each of its options is one, so only a few are known to be harmless.
@@ -53,15 +78,21 @@ fn wget_setting(text: &str) -> Meaning {
     }
 }
 
-/// A setting of ssh, as in `-o ProxyCommand=…`.
+/// A setting of ssh, as in `-o ProxyCommand=…`. Its name may be quoted, and blanks of any kind may surround it.
 pub(crate) fn ssh_setting(text: &str) -> Meaning {
     const RUNNING: [&str; 5] = ["pkcs11provider", "securitykeyprovider", "xauthlocation", "include", "match"];
-    let (key, command) = text.split_once(['=', ' ']).unwrap_or((text, ""));
-    let key = key.trim().to_ascii_lowercase();
+    const WRITING: [&str; 3] = ["userknownhostsfile", "controlpath", "identityagent"];
+    let text = text.trim_start();
+    let is_end = |c: char| c == '=' || c == '"' || c.is_whitespace();
+    let unquoted = text.strip_prefix('"').unwrap_or(text);
+    let (key, value) = unquoted.split_once(is_end).unwrap_or((unquoted, ""));
+    let key = key.to_ascii_lowercase();
+    let value = value.trim_matches(is_end);
     if key.ends_with("command") || RUNNING.contains(&key.as_str()) {
-        return Meaning::Runs(Some(command.trim().to_owned()));
+        return Meaning::Runs(Some(value.to_owned()));
     }
-    Meaning::Harmless
+    let writes = WRITING.contains(&key.as_str()) && !matches!(value, "/dev/null" | "none");
+    if writes { Meaning::Writes } else { Meaning::Harmless }
 }
 
 fn runs_if(runs: bool) -> Meaning {
@@ -115,15 +146,67 @@ fn sqlite(text: &str) -> Meaning {
         "timeout",
         "width",
     ];
-    let dotted = text.lines().map(str::trim_start).filter_map(|line| line.strip_prefix('.'));
+    let is_dotted = |line: &&str| line.trim_start().starts_with('.');
+    let dotted = text.lines().filter(is_dotted).map(|line| line.trim_start().trim_start_matches('.'));
     let mut commands = dotted.map(|line| line.split_whitespace().next().unwrap_or_default());
-    let runs = holds_any(text, &["load_extension", "edit(", "edit ("])
+    let runs = holds_any(text, &["load_extension", "edit", "fts3_tokenizer"])
         || commands.any(|name| !HARMLESS.contains(&name));
-    match (runs, holds_any(text, &["writefile", "vacuum into"])) {
+    let statements: String =
+        text.lines().filter(|line| !is_dotted(line)).flat_map(|line| [line, "\n"]).collect();
+    match (runs, reads_only(&statements)) {
         (true, _) => Meaning::Runs(None),
-        (false, true) => Meaning::Writes,
-        (false, false) => Meaning::Harmless,
+        (false, true) => Meaning::Harmless,
+        (false, false) => Meaning::Writes,
     }
+}
+
+/// Whether statements of SQL only read a database. What changes it writes its file, and may name another one.
+fn reads_only(statements: &str) -> bool {
+    const READING: [&str; 5] = ["select", "explain", "values", "with", "pragma"];
+    const CHANGING: [&str; 14] = [
+        "attach",
+        "insert",
+        "update",
+        "delete",
+        "replace",
+        "create",
+        "drop",
+        "alter",
+        "vacuum",
+        "reindex",
+        "writefile",
+        "detach",
+        "zipfile",
+        "begin",
+    ];
+    let text = statements.to_ascii_lowercase();
+    let words = || text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    // A semicolon in a text only makes for more statements, which then begin with another word.
+    let is_reading = |statement: &str| {
+        let first = statement.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+        first.is_empty() && statement.is_empty()
+            || READING.contains(&first) && (first != "pragma" || is_query(statement))
+    };
+    text.split(';').map(str::trim).all(is_reading) && !words().any(|word| CHANGING.contains(&word))
+}
+
+/// Whether a pragma only tells something: it assigns nothing, and what is in parentheses is a name.
+fn is_query(pragma: &str) -> bool {
+    const ABOUT_TABLES: [&str; 10] = [
+        "table_info",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_info",
+        "index_xinfo",
+        "foreign_key_list",
+        "foreign_key_check",
+        "integrity_check",
+        "quick_check",
+    ];
+    let name = pragma["pragma".len()..].trim_start();
+    let name = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    !pragma.contains('=') && (!pragma.contains('(') || ABOUT_TABLES.contains(&name))
 }
 
 /// Backslashes begin commands of psql, and the server itself runs programs for `copy`.
@@ -132,5 +215,65 @@ fn postgres(text: &str) -> Meaning {
         ["\\d", "\\l", "\\dt", "\\d+", "\\du", "\\dn", "\\conninfo", "\\x", "\\q", "\\timing"];
     let backslashed = text.split_whitespace().filter(|word| word.contains('\\'));
     let runs = backslashed.into_iter().any(|word| !HARMLESS.contains(&word));
-    runs_if(runs || holds_any(text, &["program", "load "]))
+    if runs || holds_any(text, &["program", "load "]) {
+        return Meaning::Runs(None);
+    }
+    // The server writes the file.
+    let copies = holds_any(text, &["copy"]) && !holds_any(text, &["stdout", "stdin"]);
+    if copies || holds_any(text, &["lo_export"]) { Meaning::Writes } else { Meaning::Harmless }
+}
+
+/// A variable or a setting of psql's output. A prompt can run a command in backquotes.
+fn psql_setting(text: &str) -> Meaning {
+    runs_if(text.contains(['`', '\\']) || holds_any(text, &["prompt", "editor"]))
+}
+
+/// Statements of MySQL's client, some of which it carries out itself.
+fn mysql(text: &str) -> Meaning {
+    let has = |names: &[&str]| {
+        let lower = text.to_ascii_lowercase();
+        lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| names.contains(&word))
+    };
+    if text.contains('\\') || has(&["system", "pager", "source", "edit", "plugin"]) {
+        return Meaning::Runs(None);
+    }
+    if has(&["tee", "outfile", "dumpfile"]) { Meaning::Writes } else { Meaning::Harmless }
+}
+
+/// A variable of CMake, as in `-D NAME:TYPE=value`. Some name compilers, and files with code that is run.
+fn cmake_variable(text: &str) -> Meaning {
+    const PROGRAMS: [&str; 7] =
+        ["compiler", "launcher", "program", "command", "emulator", "linker", "executable"];
+    const FILES: [&str; 3] = ["toolchain", "include", "module_path"];
+    const PLACES: [&str; 3] = ["install_prefix", "output_directory", "destdir"];
+    let name = text.split(['=', ':']).next().unwrap_or_default();
+    let value = text.split_once('=').map(|it| it.1).unwrap_or_default();
+    if holds_any(name, &PROGRAMS) && !is_usual_compiler(value) {
+        return Meaning::Runs(None);
+    }
+    match (holds_any(name, &FILES), holds_any(name, &PLACES)) {
+        (true, _) => Meaning::ReadsCode,
+        (false, true) => Meaning::Writes,
+        (false, false) => Meaning::Harmless,
+    }
+}
+
+fn is_usual_compiler(value: &str) -> bool {
+    const USUAL: [&str; 12] =
+        ["gcc", "g++", "clang", "clang++", "cc", "c++", "ccache", "sccache", "make", "ninja", "ON", "OFF"];
+    let name = value.strip_prefix("/usr/bin/").unwrap_or(value);
+    USUAL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
+}
+
+/// Flags that go hands on to its linker and compilers.
+fn go_flags(text: &str) -> Meaning {
+    let names_program = |word: &str| {
+        let name = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        word.starts_with('-') && ["extld", "o", "tmpdir", "tooldir"].contains(&name)
+    };
+    runs_if(
+        text.split_whitespace().any(names_program)
+            || text.contains('@')
+            || holds_any(text, &["plugin", "wrapper", "specs"]),
+    )
 }

@@ -1,12 +1,18 @@
 //! Programs as data: which options they have, which of those take values, which are the same option in other words, and
 //! which make the program run a command, read code or write a file.
 //!
-//! A program whose table is complete is asked about when it is given an option that is not in it. Other tables list only
-//! what matters, because the program has too many options or too many versions.
+//! An option that is not in a program's table is asked about. Where a table is partial, because the program has too many
+//! options or too many versions, that holds only where commands need a rule.
 
+mod archives;
 mod arguments;
+mod binaries;
+mod databases;
+mod development;
 mod git;
+mod network;
 mod table;
+mod text;
 mod tools;
 
 pub(crate) use self::arguments::{Arguments, Found, read};
@@ -18,8 +24,22 @@ pub(crate) struct Program {
     pub(crate) style: Style,
     pub(crate) coverage: Coverage,
     /// Options, separated by blanks: `name,same:=role`. One letter is a short option, more are a long one. Behind the names,
-    /// `:` takes a value and `?` takes one only if it is attached; `*` stands for any end of the name. Then comes the role.
+    /// `:` takes a value, `?` takes one only if it is attached, and `+` takes all words up to `;`; `*` stands for any end of the
+    /// name. Then comes the role.
     pub(crate) options: &'static str,
+    pub(crate) operands: Operands,
+}
+
+/// What a program does with its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operands {
+    /// It reads them, or they are looked at elsewhere.
+    Plain,
+    /// Those behind the first ones, of which this is the number, are files that it writes.
+    WrittenAfter(usize),
+    /// The first one, or the first two with a slash between them, is a subcommand. These are known to neither run other
+    /// programs nor write files outside of the project.
+    Subcommands(&'static str),
 }
 
 /// One row of the tables.
@@ -28,7 +48,7 @@ const fn program(
     (style, coverage): (Style, Coverage),
     options: &'static str,
 ) -> Program {
-    Program { names, style, coverage, options }
+    Program { names, style, coverage, options, operands: Operands::Plain }
 }
 
 /// How a program reads its options.
@@ -44,13 +64,23 @@ pub(crate) enum Style {
     Dash,
     /// As with GNU, and `--no-x` takes `--x` back.
     Git,
+    /// As with GNU, but an operand ends the options.
+    Posix,
+    /// Long options have one dash, and an operand ends the options.
+    DashFirst,
+    /// Long options must be written out. The values of bundled short ones follow in later words, as in `tree -Lo 2 file`.
+    Spread,
 }
 
 /// Whether a table has all options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
+    /// It has all options: another one is asked about.
     Complete,
+    /// It has the options of ordinary use. Another one is asked about where commands need a rule.
     Partial,
+    /// It has only the options that matter, because the program runs the code of a project anyway. Another one is passed over.
+    Marked,
 }
 
 /// One option of a table.
@@ -68,6 +98,8 @@ pub(crate) enum Takes {
     Nothing,
     Value,
     Attached,
+    /// A command, up to `;` or `+` or the last word.
+    Command,
 }
 
 /// What an option makes of a program.
@@ -88,6 +120,13 @@ pub(crate) enum Role {
     Ask,
 }
 
+impl Style {
+    /// Whether long options have one dash.
+    pub(crate) fn has_one_dash(self) -> bool {
+        matches!(self, Self::Dash | Self::DashFirst)
+    }
+}
+
 impl Program {
     /// The table of a program, by its file name, or of a subcommand, as in `git push`.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
@@ -95,7 +134,30 @@ impl Program {
     }
 
     fn all() -> impl Iterator<Item = &'static Self> {
-        table::PROGRAMS.iter().chain(tools::PROGRAMS).chain(git::PROGRAMS)
+        let tables = [
+            table::PROGRAMS,
+            archives::PROGRAMS,
+            text::PROGRAMS,
+            binaries::PROGRAMS,
+            databases::PROGRAMS,
+            network::PROGRAMS,
+            development::PROGRAMS,
+            tools::PROGRAMS,
+            git::PROGRAMS,
+        ];
+        tables.into_iter().flatten()
+    }
+
+    /// The same program, which writes the operands behind the first ones.
+    const fn writing_after(mut self, read: usize) -> Self {
+        self.operands = Operands::WrittenAfter(read);
+        self
+    }
+
+    /// The same program, of whose subcommands only these are harmless.
+    const fn subcommands(mut self, harmless: &'static str) -> Self {
+        self.operands = Operands::Subcommands(harmless);
+        self
     }
 
     /// Its options.
@@ -120,11 +182,10 @@ impl Entry {
             Some((text, role)) => (text, Role::parse(role)),
             None => (text, Role::Plain),
         };
-        let (names, takes) = match (text.strip_suffix(':'), text.strip_suffix('?')) {
-            (Some(names), _) => (names, Takes::Value),
-            (_, Some(names)) => (names, Takes::Attached),
-            _ => (text, Takes::Nothing),
-        };
+        let suffixes = [(':', Takes::Value), ('?', Takes::Attached), ('+', Takes::Command)];
+        let suffixed =
+            |(suffix, takes)| Some((text.strip_suffix(suffix).filter(|names| !names.is_empty())?, takes));
+        let (names, takes) = suffixes.into_iter().find_map(suffixed).unwrap_or((text, Takes::Nothing));
         Self { names, takes, role }
     }
 
@@ -159,6 +220,40 @@ impl Role {
 mod tests {
     use super::*;
 
+    const GUIDE: &str = include_str!("../../../docs/rules.md");
+
+    /// The row of the guide that lists these programs by their first names.
+    fn row(title: &str, programs: impl Iterator<Item = &'static Program>) -> String {
+        let mut names: Vec<&str> = programs.map(|program| program.names[0]).collect();
+        names.sort_unstable();
+        let list: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("| {title} | {} |", list.join(", "))
+    }
+
+    #[test]
+    fn the_guide_lists_the_programs_of_the_tables() {
+        let of = |coverage| Program::all().filter(move |program| program.coverage == coverage);
+        let has_list = |program: &&Program| matches!(program.operands, Operands::Subcommands(_));
+        let rows = [
+            row("options, complete", of(Coverage::Complete)),
+            row("options of ordinary use", of(Coverage::Partial)),
+            row("options, only those that matter", of(Coverage::Marked)),
+            row("subcommands that are known to be harmless", Program::all().filter(has_list)),
+        ];
+        for row in rows {
+            assert!(GUIDE.lines().any(|line| line == row), "docs/rules.md lacks this row:\n{row}");
+        }
+    }
+
+    #[test]
+    fn every_program_has_one_table() {
+        let mut seen = Vec::new();
+        for name in Program::all().flat_map(|program| program.names) {
+            assert!(!seen.contains(&name), "{name} has two tables");
+            seen.push(name);
+        }
+    }
+
     #[test]
     fn every_entry_of_the_tables_is_well_formed() {
         for program in Program::all() {
@@ -170,7 +265,11 @@ mod tests {
                 let known = ["run", "code", "text", "file", "write", "ask"];
                 assert!(role.is_none_or(|role| known.contains(&role)), "{:?}: {names:?}", program.names);
                 for name in entry.names.split(',') {
-                    assert!(!name.is_empty() && !name.starts_with('-'), "{:?}: {names:?}", program.names);
+                    assert!(
+                        !name.is_empty() && (name == "-" || !name.starts_with('-')),
+                        "{:?}: {names:?}",
+                        program.names
+                    );
                     assert!(!seen.contains(&name), "{:?}: {name} twice", program.names);
                     seen.push(name);
                 }

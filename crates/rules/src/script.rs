@@ -79,6 +79,8 @@ pub(crate) struct Simple {
     pub(crate) input: Option<Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<String>,
+    /// Whether its standard input is, or may be, a pipe, a file or a text of the script.
+    pub(crate) fed: bool,
 }
 
 /// A function that a script defines.
@@ -113,5 +115,20 @@ pub(crate) fn parse(text: &str, shell: ShellKind, depth: usize) -> Parsed {
     let outcome = parser.script();
     let mut found = parser.into_found();
     found.broken = outcome.err();
+    found.feed_functions();
     found
+}
+
+impl Parsed {
+    /// A function reads what its caller reads, and `exec <file` changes the input of everything in its shell.
+    fn feed_functions(&mut self) {
+        for body in self.functions.iter().map(|function| function.body.clone()) {
+            let inside = self.simples.get_mut(body).unwrap_or_default();
+            inside.iter_mut().for_each(|simple| simple.fed = true);
+        }
+        let is_exec = |simple: &Simple| simple.words.first().is_some_and(|word| word.is("exec"));
+        if self.simples.iter().any(|simple| simple.fed && is_exec(simple)) {
+            self.simples.iter_mut().for_each(|simple| simple.fed = true);
+        }
+    }
 }

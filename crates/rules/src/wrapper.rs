@@ -27,6 +27,8 @@ pub(crate) struct Given<'a> {
     pub(crate) input: Option<&'a Word>,
     /// The redirection by which it writes a file or opens a connection.
     pub(crate) writes: Option<&'a str>,
+    /// Whether its standard input is, or may be, a pipe, a file or a text of the script.
+    pub(crate) fed: bool,
     /// The shell that runs it.
     pub(crate) shell: ShellKind,
     /// Whether it stands in the script itself, and is not carried by another command.

@@ -5,6 +5,8 @@
 mod assigning;
 #[path = "it/bounds.rs"]
 mod bounds;
+#[path = "it/builtins.rs"]
+mod builtins;
 #[path = "it/evaluation.rs"]
 mod evaluation;
 #[path = "it/examples.rs"]
@@ -25,6 +27,8 @@ mod oracle;
 mod ordinary;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/programs.rs"]
+mod programs;
 #[path = "it/quoting.rs"]
 mod quoting;
 #[path = "it/slips.rs"]

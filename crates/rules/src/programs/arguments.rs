@@ -1,6 +1,6 @@
 //! A program's arguments, read by its table: which options are there, in whatever spelling, with which values.
 
-use super::{Coverage, Entry, Program, Style, Takes};
+use super::{Coverage, Entry, Program, Role, Style, Takes};
 use crate::word::Word;
 
 /// What stands in the arguments.
@@ -30,7 +30,7 @@ const LONGEST_BUNDLE: usize = 32;
 
 /// Reads the words from a place on.
 pub(crate) fn read(program: &Program, words: &[Word], from: usize) -> Arguments {
-    let mut reader = Reader { program, words, at: from, found: Arguments::default() };
+    let mut reader = Reader { program, words, at: from, found: Arguments::default(), reads_value: false };
     reader.all(from);
     reader.found
 }
@@ -40,37 +40,53 @@ struct Reader<'a> {
     words: &'a [Word],
     at: usize,
     found: Arguments,
+    /// Whether this is a second look at the value of an option.
+    reads_value: bool,
 }
 
 impl Reader<'_> {
     fn all(&mut self, from: usize) {
-        while let Some(word) = self.words.get(self.at).cloned() {
-            let place = self.at;
-            self.at += 1;
-            let beginning = word.beginning();
+        while self.at < self.words.len() {
             if self.found.options.len() + self.found.unknown.len() > MOST_OPTIONS {
                 self.found.too_many = true;
                 return;
             }
-            if word.is("--") && self.program.style != Style::Dash {
-                self.found.operands.extend(self.at..self.words.len());
+            if self.words[self.at].is("--") && !self.program.style.has_one_dash() {
+                self.found.operands.extend(self.at + 1..self.words.len());
                 return;
             }
-            let is_bundle = self.program.style == Style::Tar && place == from && word.text().is_some();
-            if beginning.is_empty() && word.text().is_none() {
-                self.found.vague.push(place);
-                self.found.operands.push(place);
-            } else if !beginning.starts_with('-') && is_bundle {
-                self.old_bundle(beginning);
-            } else if !beginning.starts_with('-') || word.is("-") {
-                self.found.operands.push(place);
-            } else if self.program.style == Style::Dash {
-                self.dash(&word);
-            } else if beginning.starts_with("--") {
-                self.long(&word);
-            } else {
-                self.bundle(&word.from(1));
-            }
+            self.one(from);
+        }
+    }
+
+    /// Reads the next word, and the values of the options in it. `from`: where the first one stands.
+    fn one(&mut self, from: usize) {
+        let Some(word) = self.words.get(self.at).cloned() else { return };
+        let place = self.at;
+        self.at += 1;
+        let beginning = word.beginning();
+        let is_bundle = self.program.style == Style::Tar && place == from && word.text().is_some();
+        if beginning.is_empty() && word.text().is_none() {
+            self.found.vague.push(place);
+            self.found.operands.push(place);
+        } else if !beginning.starts_with('-') && is_bundle {
+            self.old_bundle(beginning);
+        } else if !beginning.starts_with('-') || word.is("-") {
+            self.operand(place);
+        } else if self.program.style.has_one_dash() {
+            self.dash(&word);
+        } else if beginning.starts_with("--") {
+            self.long(&word);
+        } else {
+            self.bundle(&word.from(1));
+        }
+    }
+
+    fn operand(&mut self, place: usize) {
+        self.found.operands.push(place);
+        if matches!(self.program.style, Style::Posix | Style::DashFirst) {
+            self.found.operands.extend(self.at..self.words.len());
+            self.at = self.words.len();
         }
     }
 
@@ -96,7 +112,8 @@ impl Reader<'_> {
         let exact: Vec<Entry> =
             entries.clone().filter(|entry| name.len() > 1 && entry.is_named(&name)).collect();
         let shortened = || {
-            let may_be_shortened = self.program.style != Style::Exact && !name.is_empty();
+            let may_be_shortened =
+                !matches!(self.program.style, Style::Exact | Style::Spread) && !name.is_empty();
             entries.filter(|entry| may_be_shortened && entry.begins_with(&name)).collect()
         };
         // Of several that it may be, all count.
@@ -106,6 +123,9 @@ impl Reader<'_> {
         }
         if meant.is_empty() {
             self.unknown(&format!("--{name}"));
+        }
+        if meant.iter().any(|entry| entry.takes == Takes::Command) {
+            self.skip_command();
         }
         let takes_next = attached.is_none() && meant.iter().any(|entry| entry.takes == Takes::Value);
         let value = if takes_next { self.next() } else { attached };
@@ -139,6 +159,10 @@ impl Reader<'_> {
             return self.unknown(word.source());
         };
         let value = match (entry.takes, attached) {
+            (Takes::Command, _) => {
+                self.skip_command();
+                None
+            }
             (Takes::Value, None) => self.next(),
             (_, attached) => attached.or_else(|| Some(word.clone())),
         };
@@ -171,12 +195,16 @@ impl Reader<'_> {
                 continue;
             };
             let value = match entry.takes {
+                Takes::Command => {
+                    self.skip_command();
+                    None
+                }
                 Takes::Nothing => None,
-                Takes::Value if rest.is("") => self.next(),
+                Takes::Value if rest.is("") || self.program.style == Style::Spread => self.next(),
                 Takes::Value | Takes::Attached => Some(rest.clone()).filter(|rest| !rest.is("")),
             };
             self.found.options.push(Found { entry, value });
-            if entry.takes != Takes::Nothing {
+            if entry.takes != Takes::Nothing && self.program.style != Style::Spread {
                 return;
             }
         }
@@ -198,10 +226,33 @@ impl Reader<'_> {
         }
     }
 
+    /// Passes over a command, which is looked at elsewhere.
+    fn skip_command(&mut self) {
+        let rest = self.words.get(self.at..).unwrap_or_default();
+        let end = rest.iter().position(|word| word.is(";") || word.is("+"));
+        self.at += end.map_or(rest.len(), |end| end + 1);
+    }
+
     fn next(&mut self) -> Option<Word> {
         let value = self.words.get(self.at).cloned();
+        self.also_as_option();
         self.at += 1;
         value
+    }
+
+    /// Versions and subcommands of a program differ in whether an option takes a value. A value that looks like an option which
+    /// runs a command or writes a file counts as that option, too.
+    fn also_as_option(&mut self) {
+        let is_option = |word: &Word| word.beginning().len() > 1 && word.beginning().starts_with('-');
+        if self.reads_value || !self.words.get(self.at).is_some_and(is_option) {
+            return;
+        }
+        let found = Arguments::default();
+        let mut second =
+            Reader { program: self.program, words: self.words, at: self.at, found, reads_value: true };
+        second.one(self.at);
+        let matters = |found: &Found| found.entry.role != Role::Plain;
+        self.found.options.extend(second.found.options.into_iter().filter(matters));
     }
 
     fn unknown(&mut self, option: &str) {

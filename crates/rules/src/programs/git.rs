@@ -1,7 +1,7 @@
 //! Tables of git's subcommands. Everything that walks history or shows differences takes `--output`, because git reads such
 //! options in one place for all of them; so their tables are complete, and made of shared parts.
 
-use super::Coverage::{Complete, Partial};
+use super::Coverage::{Complete, Marked};
 use super::Style::Git;
 use super::{Program, program};
 
@@ -115,18 +115,18 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         &["git blame", "git annotate"],
-        (Git, Partial),
+        (Git, Marked),
         "output:=write L: S: e,show-email w s l t p,porcelain n,show-number f,show-name c b M? C? contents: ignore-rev: \
          ignore-revs-file: since: date: abbrev? output-indicator-new:",
     ),
     program(
         &["git cherry-pick", "git revert"],
-        (Git, Partial),
+        (Git, Marked),
         "output:=write n,no-commit e,edit s,signoff m,mainline: X,strategy-option: S,gpg-sign? x strategy: cleanup: empty:",
     ),
     program(
         &["git bisect"],
-        (Git, Partial),
+        (Git, Marked),
         "output:=write term-old,term-good: term-new,term-bad: first-parent",
     ),
     program(
@@ -143,17 +143,17 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(&["git mailsplit"], (Git, Complete), "o:=write b d: f: keep-cr mboxrd help"),
     program(
         &["git read-tree"],
-        (Git, Partial),
+        (Git, Marked),
         "index-output:=write prefix: exclude-per-directory: m i u n v q",
     ),
     program(
         &["git interpret-trailers"],
-        (Git, Partial),
+        (Git, Marked),
         "in-place=write trailer: where: if-exists: if-missing: only-trailers only-input unfold parse trim-empty",
     ),
     program(
         &["git apply"],
-        (Git, Partial),
+        (Git, Marked),
         "build-fake-ancestor:=write unsafe-paths=write exclude: include: p: C: whitespace: directory: stat check index cached \
          R,reverse 3,3way v,verbose q,quiet binary allow-empty allow-overlap allow-binary-replacement apply",
     ),
@@ -232,20 +232,20 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         &["git send-email"],
-        (Git, Partial),
+        (Git, Marked),
         "sendmail-cmd,to-cmd,cc-cmd,header-cmd:=run smtp-server:=ask",
     ),
     program(
         &["git commit"],
-        (Git, Partial),
+        (Git, Marked),
         "a,all m,message: F,file: C,reuse-message: c,reedit-message: t,template: n,no-verify q,quiet v,verbose s,signoff \
          S,gpg-sign? e,edit p,patch i,include o,only u? amend no-edit fixup: squash: author: date: cleanup: allow-empty",
     ),
-    program(&["git reset"], (Git, Partial), "hard soft mixed merge keep q,quiet p,patch N,intent-to-add"),
-    program(&["git clean"], (Git, Partial), "f,force d n,dry-run x X q,quiet i,interactive e,exclude:"),
+    program(&["git reset"], (Git, Marked), "hard soft mixed merge keep q,quiet p,patch N,intent-to-add"),
+    program(&["git clean"], (Git, Marked), "f,force d n,dry-run x X q,quiet i,interactive e,exclude:"),
     program(
         &["git checkout", "git switch"],
-        (Git, Partial),
+        (Git, Marked),
         "f,force,discard-changes b: B: c,create: C,force-create: d,detach t,track? q,quiet m,merge p,patch orphan:",
     ),
 ];

@@ -1,7 +1,7 @@
 //! Tables of tools that every system has: archives, text, files, builds and compilers.
 
 use super::Coverage::{Complete, Partial};
-use super::Style::{Dash, Exact, Gnu, Tar};
+use super::Style::{Dash, Gnu, Posix, Tar};
 use super::{Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -30,15 +30,6 @@ pub(super) const PROGRAMS: &[Program] = &[
          R,block-number show-defaults show-omitted-dirs,show-stored-names show-snapshot-field-ranges \
          show-transformed-names totals? utc v,verbose warning: w,interactive,confirmation o restrict help usage version",
     ),
-    program(&["bsdtar"], (Gnu, Partial), "use-compress-program:=run f: C: T: X: s: b: I:"),
-    program(&["cpio"], (Gnu, Partial), "rsh-command:=run rmt-command:=run F: H: I: O:=write C: E: M: R:"),
-    program(
-        &["rsync"],
-        (Exact, Partial),
-        "a,archive v,verbose r,recursive n,dry-run e,rsh:=run rsync-path:=run M,remote-option:=ask early-exec:=run \
-         delete,del daemon=ask config:=file log-file:=write write-batch:=write only-write-batch:=write B: f: T: exclude: \
-         include: files-from:",
-    ),
     program(
         &["sort", "gsort"],
         (Gnu, Complete),
@@ -48,13 +39,6 @@ pub(super) const PROGRAMS: &[Program] = &[
          t,field-separator: T,temporary-directory: parallel: u,unique z,zero-terminated help version",
     ),
     program(
-        &["split", "gsplit"],
-        (Gnu, Complete),
-        "a,suffix-length: additional-suffix: b,bytes: C,line-bytes: d numeric-suffixes? x hex-suffixes? \
-         e,elide-empty-files filter:=run l,lines: n,number: t,separator: u,unbuffered verbose help version 0 1 2 3 4 5 6 7 \
-         8 9",
-    ),
-    program(
         &["sed", "gsed"],
         (Gnu, Complete),
         "n,quiet,silent debug e,expression:=text f,file:=file follow-symlinks i,in-place?=write I?=write l,line-length: \
@@ -62,7 +46,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         &["awk", "gawk", "mawk", "nawk"],
-        (Gnu, Complete),
+        (Posix, Complete),
         "F,field-separator: v,assign: f,file:=file b,characters-as-bytes c,traditional C,copyright \
          d,dump-variables?=write D,debug?=ask e,source:=text E,exec:=file g,gen-pot h,help i,include:=file I,trace \
          l,load:=ask L,lint? M,bignum N,use-lc-numeric n,non-decimal-data o,pretty-print?=write O,optimize \
@@ -123,27 +107,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         "strip-program:=run b c C,compare d,directory D g,group: m,mode: o,owner: p,preserve-timestamps s,strip S,suffix: \
          t,target-directory: T,no-target-directory v,verbose",
     ),
-    program(&["patch", "gpatch"], (Gnu, Partial), "e,ed=ask p: i: o:=write r: d: D: F: B: Y: z: V: g:"),
-    program(
-        &["find", "gfind", "bfs"],
-        (Dash, Partial),
-        "delete=write fprint:=write fprint0:=write fprintf:=write fls:=write name: iname: path: ipath: regex: iregex: \
-         wholename: type: newer: size: mtime: maxdepth: mindepth: user: group: perm: printf:",
-    ),
-    program(
-        &["less"],
-        (Gnu, Partial),
-        "k,lesskey-file:=ask lesskey-src:=ask lesskey-content:=ask o,log-file:=write O,LOG-FILE:=write p,pattern: t,tag: \
-         T,tag-file: x,tabs: y,max-forw-scroll: z,window: b,buffers: h,max-back-scroll: j,jump-target: P,prompt: D,color: \
-         rscroll: shift:",
-    ),
-    // Its prompt becomes options of the pager.
-    program(
-        &["man"],
-        (Gnu, Partial),
-        "P,pager:=run r,prompt:=ask H,html?=run B,browser:=run C,config-file:=file M,manpath: m,systems: L,locale: S,s,sections: \
-         e,extension: E,encoding: R,recode: p,preprocessor: T,troff-device?",
-    ),
     program(
         &["file"],
         (Gnu, Complete),
@@ -153,46 +116,9 @@ pub(super) const PROGRAMS: &[Program] = &[
          z,uncompress Z,uncompress-noreport help",
     ),
     program(
-        &["uniq", "guniq"],
-        (Gnu, Complete),
-        "c,count d,repeated D all-repeated? f,skip-fields: group? i,ignore-case \
-         s,skip-chars: u,unique z,zero-terminated w,check-chars: help version 0 1 2 3 4 5 6 7 8 9",
-    ),
-    program(
-        &["shuf", "gshuf"],
-        (Gnu, Complete),
-        "o,output:=write e,echo i,input-range: n,head-count: random-source: r,repeat z,zero-terminated help version",
-    ),
-    program(
         &["date", "gdate"],
         (Gnu, Complete),
         "s,set:=write d,date: debug f,file: I,iso-8601? resolution R,rfc-email rfc-822 rfc-3339: r,reference: \
          u,utc,universal,uct help version",
     ),
-    program(
-        &["xxd"],
-        (Dash, Partial),
-        "c: cols: g: groupsize: l: len: n: name: o: s: seek: R: a b C e E i p ps plain r u d v t",
-    ),
-    program(
-        &["tree"],
-        (Exact, Partial),
-        "o:=write R=write L: P: I: H: T: a d f l x s h p u g D i n C F q N Q v t c U r J X filelimit: charset: timefmt: \
-         sort? gitfile: infofile: fromfile fromtabfile dirsfirst noreport prune du si",
-    ),
-    program(&["diff3"], (Gnu, Partial), "diff-program:=run L,label:"),
-    program(
-        &["sdiff"],
-        (Gnu, Partial),
-        "o,output:=write diff-program:=run I,ignore-matching-lines: w,width:",
-    ),
-    program(
-        &["xmllint"],
-        (Dash, Partial),
-        "output:=write o:=write shell=ask xpath: schema: relaxng: dtdvalid: encode: path:",
-    ),
-    program(&["yq"], (Exact, Partial), "i,in-place,inplace=write s,split-exp:=write w: f: p: o: I: r e n"),
-    program(&["nm", "ar", "ranlib", "strip", "objcopy", "ld"], (Gnu, Partial), "plugin:=ask"),
-    program(&["dc"], (Gnu, Partial), "e,expression:=text f,file:=file"),
-    program(&["zip"], (Exact, Partial), "TT:=run unzip-command:=run b: x: i: n: P: t: tt: O:"),
 ];

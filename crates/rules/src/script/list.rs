@@ -86,7 +86,11 @@ impl Parser<'_> {
     fn pipeline(&mut self) -> Parse<bool> {
         let mut is_piped = false;
         loop {
+            let first = self.found.simples.len();
             self.command()?;
+            if is_piped {
+                self.feed(first);
+            }
             self.blanks();
             if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
                 return Ok(is_piped);

@@ -100,7 +100,12 @@ impl Parser<'_> {
             if !self.at_redirection() {
                 return Ok(());
             }
-            let Some(writes) = self.redirection(None)? else { continue };
+            let reads = self.after_descriptor().starts_with('<');
+            let writes = self.redirection(None)?;
+            if reads {
+                self.feed(first);
+            }
+            let Some(writes) = writes else { continue };
             if self.found.simples.len() == first {
                 self.found.redirections.push(writes);
             } else {
@@ -166,6 +171,9 @@ impl Parser<'_> {
             "<<<" => self.give_input(owner, target.clone()),
             _ => {}
         }
+        if let Some(owner) = owner.filter(|_| operator.starts_with('<') && !target.is("/dev/null")) {
+            self.found.simples[owner].fed = true;
+        }
         let writes = operator.contains('>') && !is_harmless(operator, &target, self.shell);
         let connects = matches!(operator, "<" | "<>") && may_connect(&target);
         let written = (writes || connects).then(|| self.text[start..self.at].to_owned());
@@ -186,6 +194,11 @@ impl Parser<'_> {
     fn closed_descriptor(&mut self) -> Parse<Option<String>> {
         let ends = self.peek().is_none_or(|byte| b" \t\n;&|()<>".contains(&byte));
         if ends { Ok(None) } else { Err(self.wrong("a descriptor is closed right before a word")) }
+    }
+
+    /// The commands from this one on do not read from the terminal.
+    pub(super) fn feed(&mut self, first: usize) {
+        self.found.simples[first..].iter_mut().for_each(|simple| simple.fed = true);
     }
 
     pub(super) fn give_input(&mut self, owner: Option<usize>, input: Word) {

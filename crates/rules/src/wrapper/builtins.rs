@@ -38,6 +38,7 @@ const CHANGING: &[(&str, &str)] = &[
     ("autoload", "it loads functions from files"),
     ("zle", "it makes the shell run a command later"),
     ("sched", "it makes the shell run a command later"),
+    ("zpty", "it runs a command in a terminal of its own"),
 ];
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
@@ -115,6 +116,20 @@ fn emulate(words: &[Word], look: &mut Look) {
 pub(super) fn look_in_zsh(name: &str, given: &Given<'_>, look: &mut Look) {
     match name {
         "noglob" | "nocorrect" | "-" => look.carry_command(name, &given.words[1..]),
+        // They take names of variables, and evaluate their keys; `print -P` evaluates prompts.
+        "print" | "getln" | "zformat" | "zregexparse" | "zparseopts" | "zstyle" | "strftime" | "zstat"
+        | "sysread" | "zselect" | "private" => {
+            look.evaluated.extend_from_slice(&given.words[1..]);
+            if name == "zstyle" && given.words[1..].iter().any(evaluates_style) {
+                look.ask("it makes the shell run a command later");
+            }
+            return;
+        }
+        "set" if given.words.iter().any(sets_array) => {
+            look.harmless = None;
+            look.evaluated.extend(given.words.iter().skip(2).cloned());
+            return;
+        }
         "repeat" => {
             look.evaluated.extend(given.words.get(1).cloned());
             look.carry_command(name, given.words.get(2..).unwrap_or_default());
@@ -122,6 +137,16 @@ pub(super) fn look_in_zsh(name: &str, given: &Given<'_>, look: &mut Look) {
         _ => return,
     }
     look.is_transparent(given);
+}
+
+/// `zstyle -e` keeps a script that is run when the style is looked up.
+fn evaluates_style(word: &Word) -> bool {
+    word.text().is_none_or(|text| text.starts_with('-') && text.contains('e'))
+}
+
+/// `set -A name` of zsh and ksh.
+fn sets_array(word: &Word) -> bool {
+    word.beginning().starts_with(['-', '+']) && word.beginning().contains('A')
 }
 
 fn without_dashes(words: &[Word]) -> &[Word] {

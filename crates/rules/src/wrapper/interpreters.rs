@@ -22,16 +22,52 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["ruby", "jruby", "irb"], code: &["-e", "-r"], values: &["-I", "-C"] },
     Interpreter {
         names: &["node", "nodejs"],
-        code: &["-e", "--eval", "-p", "--print", "-pe", "-r", "--require", "--import", "--loader"],
+        code: &[
+            "-e",
+            "--eval",
+            "-p",
+            "--print",
+            "-pe",
+            "-r",
+            "--require",
+            "--import",
+            "--loader",
+            "--experimental-loader",
+            "--run",
+            "--env-file",
+            "--experimental-config-file",
+            "--test-reporter",
+            "--build-snapshot-config",
+        ],
         values: &["-C"],
     },
     Interpreter { names: &["deno"], code: &["eval", "repl"], values: &[] },
     Interpreter { names: &["bun"], code: &["-e", "--eval", "-p", "--print"], values: &[] },
-    Interpreter { names: &["php"], code: &["-r", "-R", "-B", "-E", "-d", "-a"], values: &["-c"] },
+    Interpreter {
+        names: &["php"],
+        code: &[
+            "-r",
+            "-R",
+            "-B",
+            "-E",
+            "-d",
+            "-a",
+            "--run",
+            "--process-begin",
+            "--process-code",
+            "--process-end",
+            "--define",
+            "--interactive",
+        ],
+        values: &["-c", "--php-ini", "-z", "--zend-extension"],
+    },
     Interpreter { names: &["lua", "luajit"], code: &["-e", "-l", "-i"], values: &[] },
     Interpreter {
-        names: &["Rscript", "R", "julia", "ghci", "elixir", "iex", "scala", "groovy"],
-        code: &["-e", "-E", "--eval"],
+        names: &[
+            "Rscript", "R", "julia", "ghc", "ghci", "elixir", "iex", "scala", "groovy", "ocaml", "octave",
+            "gnuplot", "erl",
+        ],
+        code: &["-e", "-E", "-L", "--eval", "--print", "--load", "--rpc-eval", "--erl", "-eval", "-run"],
         values: &[],
     },
     Interpreter { names: &["tclsh", "wish", "expect"], code: &["-c"], values: &[] },
@@ -47,13 +83,51 @@ const INTERPRETERS: &[Interpreter] = &[
 const EDITORS: &[(&[&str], &[&str])] = &[
     (
         &["vim", "vi", "nvim", "view", "gvim", "vimdiff"],
-        &["-c", "--cmd", "-S", "+", "-u", "-l", "-s", "-e", "-E", "-W", "-w"],
+        &[
+            "-c",
+            "--cmd",
+            "-S",
+            "+",
+            "-u",
+            "-l",
+            "-s",
+            "-e",
+            "-E",
+            "-W",
+            "-w",
+            "-i",
+            "-V",
+            "--startuptime",
+            "--log",
+            "--remote",
+            "--server",
+        ],
     ),
-    // They read commands from their input, some of which run others.
     (&["ed", "ex", "red"], &[""]),
     (
         &["emacs", "emacsclient"],
-        &["-e", "--eval", "-eval", "-f", "-l", "--load", "-load", "--funcall", "-batch", "--batch"],
+        &[
+            "-e",
+            "--eval",
+            "-eval",
+            "-f",
+            "-l",
+            "--load",
+            "-load",
+            "--funcall",
+            "-batch",
+            "--batch",
+            "-x",
+            "--script",
+            "-script",
+            "--execute",
+            "-execute",
+            "-funcall",
+            "-L",
+            "--directory",
+            "-u",
+            "--user",
+        ],
     ),
     (
         &["gdb", "lldb"],
@@ -75,6 +149,10 @@ const EDITORS: &[(&[&str], &[&str])] = &[
     (&["jshell"], &["-"]),
 ];
 
+/// Programs that are no use without commands from their input, some of which run others. Editors and debuggers read theirs from
+/// the terminal; where that is a pipe or a file, they read commands from it too.
+const ALWAYS_READING: [&str; 3] = ["ed", "ex", "red"];
+
 const CODE: &str = "it runs code of another language that is not looked at";
 
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
@@ -88,6 +166,11 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         };
         if arguments.iter().any(|word| takes_code(word) || word.split() == Split::Words) {
             look.ask_unless_named(CODE);
+        }
+        let only_informs = |word: &Word| matches!(word.text(), Some("--version" | "--help"));
+        let reads_input = given.fed || ALWAYS_READING.contains(&name);
+        if reads_input && !arguments.iter().any(only_informs) {
+            look.ask_unless_named("it reads commands from its input");
         }
         return;
     }
@@ -164,8 +247,10 @@ impl Interpreter {
 
 /// A module of Python is judged by its name, as a file is; but some run the code that they are given.
 fn module(module: Option<&Word>, look: &mut Look) {
-    const RUNNING: [&str; 9] =
-        ["timeit", "pdb", "bdb", "code", "runpy", "IPython", "ptpython", "bpython", "idlelib"];
+    const RUNNING: [&str; 15] = [
+        "timeit", "pdb", "bdb", "code", "runpy", "IPython", "ptpython", "bpython", "idlelib", "asyncio",
+        "cProfile", "profile", "trace", "pickle", "sqlite3",
+    ];
     let name = module.and_then(Word::text).map(|name| name.split('.').next().unwrap_or_default());
     if name.is_none_or(|name| RUNNING.contains(&name)) {
         look.ask_unless_named(CODE);

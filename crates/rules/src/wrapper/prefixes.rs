@@ -109,7 +109,16 @@ const PREFIXES: &[Prefix] = &[
     transparent(&["taskset"], ("apchV", "all-tasks pid cpu-list help version"), 1),
     transparent(&["nohup"], ("", "help version"), 0),
     transparent(&["setsid"], ("cfwhV", "ctty fork wait help version"), 0),
-    transparent(&["setarch", "linux32", "linux64"], ("BFILRSTXZv3h", "help version"), 0),
+    transparent(
+        &["setarch", "linux32", "linux64", "i386", "x86_64"],
+        (
+            "BFILRSTXZv3hV",
+            "32bit fdpic-funcptrs short-inode addr-compat-layout addr-no-randomize whole-seconds sticky-timeouts read-implies-exec \
+             mmap-page-zero 3gb 4gb uname-2.6 list verbose show? help version",
+        ),
+        0,
+    ),
+    transparent(&["ssh-agent"], ("cDdksa:E:O:P:t:T", ""), 0),
     transparent(&["stdbuf"], ("i:o:e:", "input: output: error: help version"), 0),
     transparent(
         &["timeout"],
@@ -133,11 +142,14 @@ const PREFIXES: &[Prefix] = &[
         ..transparent(
             &["strace"],
             (
-                "a:b:cCdDe:E:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yYzZ",
-                "attach: output: summary summary-only summary-wall follow-forks output-separately argv0: interruptible: \
-                 columns: decode-fds? decode-pids? abbrev: env: fault: inject: kvm: quiet? raw: read: signals: status: \
-                 string-limit: strings-in-hex? trace: trace-path: successful-only failed-only user: verbose: write: \
-                 tips? help version",
+                "a:Ab:cCdDe:E:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yYzZN",
+                "attach: output: output-append-mode summary summary-only summary-wall-clock summary-syscall-overhead: \
+                 summary-sort-by: summary-columns: follow-forks output-separately argv0: interruptible: columns: decode-fds? \
+                 decode-pids? abbrev: env: fault: inject: kvm: quiet? raw: read: signal: signals: status: string-limit: \
+                 strings-in-hex? trace: trace-path: trace-fds: successful-only failed-only user: verbose: no-abbrev write: \
+                 instruction-pointer stack-traces? stack-trace-frame-limit: syscall-number syscall-times? syscall-limit: \
+                 relative-timestamps? absolute-timestamps? timestamps? daemonize? daemonized? detach-on: const-print-style: \
+                 seccomp-bpf secontext? arg-names always-show-pid debug tips? help version",
             ),
             0,
         )
@@ -222,7 +234,7 @@ impl Prefix {
     fn look(&self, name: &str, given: &Given<'_>, look: &mut Look) {
         let mut walk = Walk::new(given.words);
         let mut operands = 0;
-        let (mut changes, mut writes) = (false, false);
+        let (mut changes, mut adds) = (false, false);
         let command = loop {
             match walk.next(self.spec) {
                 None => break None,
@@ -234,13 +246,16 @@ impl Prefix {
                     if carrying_option((name, &option, value.as_ref()), given, &walk, look) {
                         return;
                     }
-                    writes |=
-                        matches!((name, option.as_str()), ("time" | "strace" | "ltrace", "o" | "output"));
+                    adds |= adding_option((name, &option), value.as_ref(), look);
                     changes |= matches!(option.as_str(), "e" | "edit" | "l" | "list" | "v" | "validate");
                 }
                 Some(Step::Operand(place)) => match given.words[place].setting() {
                     Some((variable, value)) if self.settings => {
                         look.settings.push((variable.to_owned(), value));
+                    }
+                    // `setarch` takes the name of an architecture first, or not.
+                    _ if name == "setarch" && operands == 0 && is_architecture(&given.words[place]) => {
+                        operands = usize::MAX;
                     }
                     // `env -` begins with an empty environment.
                     _ if name == "env" && given.words[place].is("-") => {}
@@ -262,10 +277,33 @@ impl Prefix {
             }
             (None, _) => {}
         }
-        if self.kind == Kind::Transparent && !writes {
+        if self.kind == Kind::Transparent && !adds {
             look.is_transparent(given);
         }
     }
+}
+
+/// Options by which a program does more than to run its command: it writes a file, changes another process, or runs code of its
+/// own. Says whether this is one.
+fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut Look) -> bool {
+    let tampers =
+        |value: &Word| value.text().is_none_or(|text| text.contains("inject") || text.contains("fault"));
+    let (strength, why) = match (name, option) {
+        ("time" | "strace" | "ltrace", "o" | "output") => (Strength::UnlessDefaultAllows, "writes a file"),
+        ("fakeroot", "s") | ("ssh-agent", "a") => (Strength::UnlessDefaultAllows, "writes a file"),
+        ("strace" | "ltrace", "p" | "attach") => (Strength::UnlessDefaultAllows, "stops another process"),
+        ("strace" | "ltrace", "u" | "user") => (Strength::UnlessDefaultAllows, "changes the user"),
+        ("strace", "inject" | "fault") => (Strength::UnlessDefaultAllows, "changes what its command does"),
+        ("strace", "e") if value.is_some_and(tampers) => {
+            (Strength::UnlessDefaultAllows, "changes what its command does")
+        }
+        ("ltrace", "F" | "config") => (Strength::UnlessDefaultAllows, "reads a file with settings"),
+        ("fakeroot", "l" | "lib" | "faked") | ("ssh-agent", "P") => (Strength::Always, "loads or runs code"),
+        _ => return false,
+    };
+    let dashes = if option.len() == 1 { "-" } else { "--" };
+    look.ask_at_least(strength, format!("its option `{dashes}{option}` {why}"));
+    true
 }
 
 /// Options that carry something themselves. Says whether they are all that is to be looked at.
@@ -295,6 +333,14 @@ fn carrying_option(
         _ => {}
     }
     false
+}
+
+fn is_architecture(word: &Word) -> bool {
+    const KNOWN: [&str; 22] = [
+        "linux32", "linux64", "x86_64", "i386", "i486", "i586", "i686", "athlon", "amd64", "uname26", "arm",
+        "armv7l", "armv8l", "aarch64", "arm64", "ppc", "ppc64", "ppc64le", "s390", "s390x", "sparc", "mips",
+    ];
+    word.text().is_some_and(|text| KNOWN.contains(&text))
 }
 
 fn may_be_batch(word: &Word) -> bool {

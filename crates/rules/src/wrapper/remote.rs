@@ -46,6 +46,14 @@ fn ssh(words: &[Word], look: &mut Look) {
                     ("F", value) if value.as_ref().and_then(Word::text).is_none_or(is_made_up) => {
                         look.ask("what it reads its settings from is known only when it runs");
                     }
+                    ("F", Some(file)) if !file.is("none") && !file.is("/dev/null") => {
+                        let why = "its option `-F` reads settings from a file";
+                        look.ask_at_least(Strength::UnlessDefaultAllows, why);
+                    }
+                    ("S", Some(path)) if !path.is("none") => {
+                        let why = "its option `-S` makes or uses a socket";
+                        look.ask_at_least(Strength::UnlessDefaultAllows, why);
+                    }
                     _ => {}
                 }
             }
@@ -71,9 +79,15 @@ fn ssh(words: &[Word], look: &mut Look) {
 fn ssh_setting(value: Option<&Word>, look: &mut Look) {
     let text = value.and_then(Word::text).map(str::to_owned);
     let Some(text) = text else { return look.ask("one of its settings is known only when it runs") };
-    if let Meaning::Runs(Some(command)) = languages::ssh_setting(&text) {
-        look.ask(format!("its setting `{text}` runs a command"));
-        look.carry("ssh -o", Carried::Script(Word::literal(command), ShellKind::Posix));
+    match languages::ssh_setting(&text) {
+        Meaning::Runs(Some(command)) => {
+            look.ask(format!("its setting `{text}` runs a command"));
+            look.carry("ssh -o", Carried::Script(Word::literal(command), ShellKind::Posix));
+        }
+        Meaning::Writes => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, format!("its setting `{text}` writes a file"));
+        }
+        _ => {}
     }
 }
 
@@ -178,6 +192,10 @@ fn watch(given: &Given<'_>, look: &mut Look) {
         match walk.next(SPEC) {
             None => return,
             Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, _)) if matches!(option.as_str(), "s" | "shotsdir") => {
+                look.harmless = None;
+                look.ask_at_least(Strength::UnlessDefaultAllows, "its option `--shotsdir` writes files");
+            }
             Some(Step::Option(option, _)) => as_words |= matches!(option.as_str(), "x" | "exec"),
             Some(Step::Operand(place)) if as_words => {
                 return look.carry_command("watch", &given.words[place..]);

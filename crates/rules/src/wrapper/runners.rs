@@ -52,6 +52,9 @@ const RUNNERS: &[(&[&str], &[&str])] = &[
     (&["vagrant"], &["ssh"]),
     (&["machinectl"], &["shell"]),
     (&["systemctl"], &["edit"]),
+    (&["bazel", "bazelisk", "buck2"], &["run", "test"]),
+    (&["meson"], &["devenv"]),
+    (&["terraform", "tofu"], &["apply", "console", "destroy"]),
 ];
 
 /// Subcommands of cargo itself. Another one is a program `cargo-…` on the path.

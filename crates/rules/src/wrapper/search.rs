@@ -49,8 +49,7 @@ fn fd(words: &[Word], look: &mut Look) {
         is_short || text.starts_with("--exec")
     };
     if let Some(at) = words.iter().position(starts) {
-        let attached = words[at].setting().map(|(_, value)| value);
-        let mut command: Vec<Word> = attached.into_iter().collect();
+        let mut command: Vec<Word> = attached_command(&words[at]).into_iter().collect();
         command.extend(words[at + 1..].iter().take_while(|word| !word.is(";")).cloned());
         let mut command = with_paths(&command);
         command.push(Word::unknown("…", Split::Words));
@@ -66,6 +65,19 @@ fn fd(words: &[Word], look: &mut Look) {
             "one of its arguments may be an option that runs a command",
         );
     }
+}
+
+/// The program that stands in the same word as the option: `--exec=prog`, `-xprog`, `-HXprog`.
+fn attached_command(option: &Word) -> Option<Word> {
+    let beginning = option.beginning();
+    let start = match beginning.strip_prefix("--") {
+        Some(long) => 2 + long.find('=')? + 1,
+        None => beginning.find(['x', 'X'])? + 1,
+    };
+    let command = option.from(start);
+    // A word of its own, so that people are shown the program alone.
+    let command = command.text().map(Word::literal).unwrap_or(command);
+    (!command.is("")).then_some(command)
 }
 
 fn xargs(given: &Given<'_>, look: &mut Look) {

@@ -3,7 +3,7 @@
 use super::builtins::is_made_up;
 use super::{Carried, Given, Look, Strength};
 use crate::languages::{self, Meaning};
-use crate::programs::{self, Arguments, Coverage, Found, Program, Role, Style};
+use crate::programs::{self, Arguments, Coverage, Found, Operands, Program, Role, Style};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};
 
@@ -13,6 +13,32 @@ const SCRIPT_FIRST: [&str; 6] = ["sed", "gsed", "awk", "gawk", "mawk", "nawk"];
 /// Programs that run the code of a project anyway. A word that may turn out to be an option adds nothing to that.
 const RUNS_PROJECTS: [&str; 8] = ["cargo", "npm", "npx", "pnpm", "go", "rake", "pip", "pip3"];
 
+/// Programs that read more options from a file that is named behind `@`.
+const OPTION_FILES: [&str; 22] = [
+    "gcc",
+    "cc",
+    "g++",
+    "c++",
+    "clang",
+    "clang++",
+    "nm",
+    "ar",
+    "ranlib",
+    "strip",
+    "objcopy",
+    "objdump",
+    "readelf",
+    "strings",
+    "size",
+    "addr2line",
+    "c++filt",
+    "ld",
+    "as",
+    "java",
+    "javac",
+    "ld.lld",
+];
+
 const CODE: &str = "it runs code of another language that is not looked at";
 const INPUT: &str = "it reads commands from its input";
 
@@ -20,6 +46,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     if let Some(program) = Program::named(name) {
         let arguments = programs::read(program, given.words, 1);
         options(name, program, &arguments, look);
+        described_operands(program.operands, &arguments, given, look);
         operands(name, &arguments, given, look);
     }
 }
@@ -33,10 +60,14 @@ pub(super) fn look_at_subcommand(name: &str, words: &[Word], place: usize, look:
 }
 
 fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look) {
-    if program.coverage == Coverage::Complete {
-        // Where it can only write files, an option that is not known does no more.
-        let strength =
-            if program.can_run() { Strength::UnlessUnrestricted } else { Strength::UnlessDefaultAllows };
+    // Where it can only write files, an option that is not known does no more.
+    let strength = match program.coverage {
+        Coverage::Complete if program.can_run() => Some(Strength::UnlessUnrestricted),
+        Coverage::Complete => Some(Strength::UnlessDefaultAllows),
+        Coverage::Partial => Some(Strength::UnlessDefaultAllows).filter(|_| program.can_harm()),
+        Coverage::Marked => None,
+    };
+    if let Some(strength) = strength {
         for option in &arguments.unknown {
             look.ask_at_least(strength, format!("its option `{option}` is not known"));
         }
@@ -55,7 +86,7 @@ fn options(name: &str, program: &Program, arguments: &Arguments, look: &mut Look
 
 fn option((name, style): (&str, Style), found: &Found, look: &mut Look) {
     let first = found.entry.names.split(',').next().unwrap_or_default();
-    let dashes = if first.len() == 1 || style == Style::Dash { "-" } else { "--" };
+    let dashes = if first.len() == 1 || style.has_one_dash() { "-" } else { "--" };
     let spelled = format!("{dashes}{}", first.trim_end_matches('*'));
     let value = || found.value.clone().unwrap_or_else(|| Word::unknown("…", Split::Words));
     match found.entry.role {
@@ -117,6 +148,9 @@ fn text(name: &str, option: &str, word: &Word, look: &mut Look) {
         Meaning::Unclear => {
             look.ask_at_least(Strength::UnlessDefaultAllows, "part of its script is known only when it runs");
         }
+        Meaning::ReadsCode => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "it names a file with code that is run");
+        }
         Meaning::Writes => look.ask_at_least(Strength::UnlessDefaultAllows, "its script writes a file"),
         Meaning::Runs(script) => {
             look.ask_at_least(Strength::UnlessUnrestricted, "its script may run a command");
@@ -134,6 +168,34 @@ fn known_parts(name: &str, option: &str, word: &Word) -> Meaning {
     if runs { Meaning::Runs(None) } else { Meaning::Unclear }
 }
 
+/// Operands that the program's table describes.
+fn described_operands(kind: Operands, arguments: &Arguments, given: &Given<'_>, look: &mut Look) {
+    let words: Vec<&Word> = arguments.operands.iter().map(|place| &given.words[*place]).collect();
+    match kind {
+        Operands::Plain => {}
+        Operands::WrittenAfter(read) => {
+            let may_be_more = words.iter().any(|word| word.split() != Split::Never);
+            if words.len() > read || may_be_more {
+                let why = "one of its operands names a file that it writes";
+                look.ask_at_least(Strength::UnlessDefaultAllows, why);
+            }
+        }
+        Operands::Subcommands(harmless) => {
+            if !words.is_empty() && !is_harmless_subcommand(harmless, &words) {
+                let why = "its subcommand may run another program or write a file";
+                look.ask_at_least(Strength::UnlessWords(2), why);
+            }
+        }
+    }
+}
+
+fn is_harmless_subcommand(harmless: &str, words: &[&Word]) -> bool {
+    let text = |place: usize| words.get(place).and_then(|word| word.text());
+    let Some(first) = text(0) else { return false };
+    let two = text(1).map(|second| format!("{first}/{second}"));
+    harmless.split_ascii_whitespace().any(|known| known == first || Some(known) == two.as_deref())
+}
+
 fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Look) {
     let words: Vec<&Word> = arguments.operands.iter().map(|place| &given.words[*place]).collect();
     match name {
@@ -149,29 +211,101 @@ fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Loo
             words.iter().skip(1).for_each(|word| text(name, "", word, look));
             match given.input {
                 Some(input) => text(name, "", input, look),
-                None if words.len() == 1 => look.ask_unless_named(INPUT),
+                None if words.len() <= 1 && !only_informs(arguments) => look.ask_unless_named(INPUT),
                 None => {}
             }
         }
+        "psql" | "mysql" | "mariadb" | "dc" | "sftp" | "lftp" | "openssl" | "redis-cli" | "valkey-cli" => {
+            reads_commands(name, (&words, arguments), given, look);
+        }
         "make" | "gmake" => words.iter().for_each(|word| make_variable(name, word, look)),
-        "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++"
-            if words.iter().any(|word| word.beginning().starts_with('@')) =>
-        {
+        _ if OPTION_FILES.contains(&name) && words.iter().any(|word| word.beginning().starts_with('@')) => {
             look.ask_at_least(Strength::UnlessUnrestricted, "it reads options from a file");
         }
-        "less" if words.iter().any(|word| word.beginning().starts_with('+') && !only_moves(word)) => {
-            look.ask("it begins with a command that it is given");
+        "socat" => words.iter().for_each(|word| socat_address(word, look)),
+        "less" if arguments.options.iter().filter_map(|found| found.value.as_ref()).any(hides_option) => {
+            look.ask_at_least(Strength::UnlessUnrestricted, "more options may follow behind `$` in a value");
         }
-        // The second file is the one that they write.
-        "uniq" | "guniq" | "xxd"
-            if words.len() > 1 || words.iter().any(|word| word.split() != Split::Never) =>
+        "less" | "more"
+            if words.iter().any(|word| word.beginning().starts_with('+') && !only_moves(word)) =>
         {
-            look.ask_at_least(Strength::UnlessDefaultAllows, "its second file is written");
+            look.ask("it begins with a command that it is given");
         }
         "date" | "gdate" if words.iter().any(|word| !word.beginning().starts_with('+')) => {
             look.ask_at_least(Strength::UnlessDefaultAllows, "it sets the clock");
         }
         _ => {}
+    }
+}
+
+/// Shells of other languages: without a script in their arguments they read commands from their input.
+fn reads_commands(
+    name: &str,
+    (words, arguments): (&[&Word], &Arguments),
+    given: &Given<'_>,
+    look: &mut Look,
+) {
+    let has = |names: &[&str]| {
+        arguments.options.iter().any(|found| names.iter().any(|it| found.entry.is_named(it)))
+    };
+    let has_script = match name {
+        "psql" => has(&["c", "f", "l"]),
+        "mysql" | "mariadb" => has(&["e", "print-defaults"]),
+        "sftp" => has(&["b"]),
+        "lftp" => has(&["c", "f"]),
+        "dc" => has(&["e", "f"]),
+        "openssl" => !words.is_empty(),
+        _ => {
+            !words.is_empty()
+                || has(&["scan", "stat", "bigkeys", "memkeys", "hotkeys", "latency", "rdb", "eval", "pipe"])
+        }
+    };
+    if name == "dc" && !words.is_empty() {
+        look.ask_at_least(Strength::UnlessDefaultAllows, "it reads commands from a file");
+    }
+    if has_script || only_informs(arguments) || name == "dc" && !words.is_empty() {
+        return;
+    }
+    match given.input {
+        Some(input) if matches!(name, "psql" | "mysql" | "mariadb" | "dc") => text(name, "", input, look),
+        _ => look.ask_unless_named(INPUT),
+    }
+}
+
+/// Whether a value of less ends early: `$` ends it, and more options follow in the same word.
+fn hides_option(value: &Word) -> bool {
+    value.texts().any(|text| text.trim_end_matches('$').contains('$')) || value.text().is_none()
+}
+
+/// Whether it only prints its version or its options.
+fn only_informs(arguments: &Arguments) -> bool {
+    let informs = |name: &str| arguments.options.iter().any(|found| found.entry.is_named(name));
+    informs("version") || informs("help") || informs("V")
+}
+
+/// An address of socat. Many kinds open files; those of networks and descriptors do not.
+fn socat_address(word: &Word, look: &mut Look) {
+    const HARMLESS: [&str; 15] = [
+        "-",
+        "stdio",
+        "stdin",
+        "stdout",
+        "stderr",
+        "fd:",
+        "tcp",
+        "udp",
+        "unix-connect:",
+        "unix-client:",
+        "openssl",
+        "ssl",
+        "socks",
+        "proxy",
+        "vsock",
+    ];
+    let text = word.text().unwrap_or_default().to_ascii_lowercase();
+    let is_harmless = HARMLESS.iter().any(|known| text.starts_with(known)) && !text.contains("!!");
+    if !is_harmless || text.starts_with("fd:") && text.contains(',') {
+        look.ask_at_least(Strength::UnlessDefaultAllows, "one of its addresses may write a file");
     }
 }
 

@@ -8,6 +8,8 @@
 
 #[path = "oracle/scripts.rs"]
 mod scripts;
+#[path = "oracle/tools.rs"]
+mod tools;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,6 +24,9 @@ use windlass_rules::{Judgement, Reason, Rules, RulesFile, ShellKind, Verdict};
 const SCRIPTS: usize = 2500;
 /// How many of them `sh` runs, too.
 const SCRIPTS_OF_SH: usize = 500;
+
+/// How many command lines of programs that can write files or run others are compared.
+const COMMAND_LINES: usize = 1500;
 
 /// Programs that only log that they ran.
 const STUBS: [&str; 3] = ["cmd", "prog", "tool"];
@@ -106,6 +111,23 @@ fn sh_agrees_whichever_shell_it_is() {
     assert!(observed.iter().any(|observed| !observed.ran.is_empty()), "no script ran a program");
 }
 
+/// Every program is allowed by its name alone. Those that are not installed here do nothing.
+#[test]
+fn no_program_that_is_allowed_by_its_name_writes_or_runs_silently() {
+    let lines = tools::generate(COMMAND_LINES);
+    let observed = observe(&lines, "");
+    let policies = Policies::allowing(ShellKind::Bash, &tools::names().chain(LISTED).collect::<Vec<_>>());
+    policies.agree(&lines, &observed);
+    let is_allowed =
+        |line: &&String| policies.listed.judge_script(line, ShellKind::Bash).verdict == Verdict::Allow;
+    let allowed = lines.iter().filter(is_allowed).count();
+    let wrote = observed.iter().filter(|observed| observed.wrote).count();
+    let ran = observed.iter().filter(|observed| !observed.ran.is_empty()).count();
+    assert!(allowed > COMMAND_LINES / 8, "only {allowed} command lines were allowed");
+    assert!(wrote > COMMAND_LINES / 16, "only {wrote} command lines wrote a file");
+    assert!(ran > COMMAND_LINES / 64, "only {ran} command lines ran a program");
+}
+
 /// The generator must not degenerate: scripts of every kind are there in numbers.
 fn assert_kinds(scripts: &[String], observed: &[Observed], policies: &Policies) {
     let allowed = |rules: &Rules| {
@@ -128,7 +150,12 @@ fn assert_kinds(scripts: &[String], observed: &[Observed], policies: &Policies) 
 
 impl Policies {
     fn new(shell: ShellKind) -> Self {
-        let names = LISTED.map(|name| format!("{name:?}")).join(", ");
+        Self::allowing(shell, &LISTED)
+    }
+
+    /// The programs of these names are allowed.
+    fn allowing(shell: ShellKind, names: &[&str]) -> Self {
+        let names = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
         let rule = format!("[[rule]]\ncommand = [[{names}]]\nverdict = \"allow\"");
         Self {
             shell,
@@ -193,7 +220,7 @@ fn is_found(name: &str, judgement: &Judgement) -> bool {
 
 /// Runs scripts in bash itself, or in a shell that it starts.
 fn observe(scripts: &[String], shell: &str) -> Vec<Observed> {
-    let name = format!("windlass-rules-oracle-{shell}-{}", std::process::id());
+    let name = format!("windlass-rules-oracle-{shell}-{}-{}", scripts.len(), std::process::id());
     let scratch = Scratch(std::env::temp_dir().join(name));
     let root = &scratch.0;
     for directory in ["bin", "hijack", "log", "work"] {
@@ -236,6 +263,13 @@ fn install(bin: &Path) {
         let real =
             real.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{name} is not installed"));
         symlink(real, bin.join(name)).expect("the link is new");
+    }
+    for name in tools::names().chain(["diff", "diff3"]) {
+        let real = Path::new("/usr/bin").join(name);
+        // Some are among the others, and some may not be installed.
+        if real.exists() && !bin.join(name).exists() {
+            symlink(real, bin.join(name)).expect("the link is new");
+        }
     }
 }
 
