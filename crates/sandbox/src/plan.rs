@@ -167,6 +167,7 @@ pub fn plan(
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
     unborn.extend(rendezvous::add(rustix::process::getuid(), files, &mut rulings));
+    unborn.extend(add_secrets(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
@@ -324,6 +325,21 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
     }
     for door in &surroundings.doors {
         add(door, Access::Deny, "windlass waits for calls there");
+    }
+    unborn
+}
+
+/// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
+/// owner is replacing it, cannot be created by the command either.
+fn add_secrets(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+    const ORIGIN: &str = "windlass reads a secret from it";
+    let mut unborn = Vec::new();
+    for secret in &surroundings.own_files.secrets {
+        let way = Way::of(secret, files);
+        unborn.extend(way.kept(ORIGIN));
+        if way.leads_somewhere() {
+            rulings.push(Ruling::new(way.end, Access::Deny, ORIGIN));
+        }
     }
     unborn
 }

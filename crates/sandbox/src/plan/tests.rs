@@ -214,7 +214,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
         program: Some("/h/tools/windlass".into()),
         configuration: vec!["/h/.config/windlass".into()],
         startup: vec!["/h".into()],
-        state_inside: None,
+        ..OwnFiles::default()
     };
     let surroundings = Surroundings { own_files, ..surroundings() };
     let home = write().with(Pattern::new("/h"), Write);
@@ -236,6 +236,20 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
     let surroundings = Surroundings { own_files, ..surroundings };
     let made = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/target/windlass"])).unwrap();
     check(&made, &[("/w/target/windlass", Write)]);
+}
+
+#[test]
+fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
+    let lines = ["/w/token", "/w/current -> /h/keys/1", "/h/keys/1", "/h/keys/2"];
+    let secrets = ["/w/token", "/w/current", "/w/replaced"].map(Into::into).to_vec();
+    let own_files = OwnFiles { secrets, ..OwnFiles::default() };
+    let surroundings = Surroundings { own_files, ..surroundings() };
+    let allowed = write().with(Pattern::new("token"), Write).with(Pattern::new("/h"), Write);
+    let made = plan(&allowed, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&made, &[("/w/token", Deny), ("/h/keys/1", Deny), ("/h/keys/2", Write)]);
+    for path in ["/w/current", "/w/replaced"] {
+        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+    }
 }
 
 #[test]
