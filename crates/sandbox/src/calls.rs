@@ -30,7 +30,9 @@ pub(crate) enum Subject {
     /// A socket, and the address that it gets.
     Bound,
     /// A kind of socket.
-    Family { argument: usize },
+    Socket,
+    /// Two unix sockets for datagrams that are connected to each other, and where their numbers are to be written.
+    DatagramPair,
     /// The number of a process or thread.
     Process { argument: usize },
 }
@@ -189,11 +191,14 @@ const PRIORITIES: &[Told] = &[
     told(n::SCHED_SETATTR, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
     told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
 ];
-const SOCKETS: Told = told(n::SOCKET, Operation::Socket, Subject::Family { argument: 0 });
+const SOCKETS: &[Told] = &[
+    told(n::SOCKET, Operation::Socket, Subject::Socket),
+    told(n::SOCKETPAIR, Operation::Socket, Subject::DatagramPair),
+];
 
 /// What a call that was asked about means.
 pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
-    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, std::slice::from_ref(&SOCKETS)];
+    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, SOCKETS];
     lists.into_iter().flatten().find(|told| told.number == number)
 }
 
@@ -210,16 +215,26 @@ pub(crate) struct Wanted {
     pub(crate) namespaces: bool,
     /// Whether there are names that must not come into being.
     pub(crate) names_kept: bool,
+    /// Whether the kernel keeps messages of unix sockets from programs outside, also those with an address.
+    pub(crate) datagrams_kept: bool,
+}
+
+/// Landlock judges from this version on which unix sockets a message can reach (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
+const LANDLOCK_FOR_DATAGRAMS: u32 = 9;
+
+/// Whether unix sockets for datagrams reach no programs outside, with this version of Landlock.
+pub(crate) fn keeps_datagrams(landlock: u32) -> bool {
+    landlock >= LANDLOCK_FOR_DATAGRAMS
 }
 
 impl Wanted {
-    pub(crate) fn flags(&self) -> [bool; 5] {
-        [self.own_network, self.supervised, self.reads, self.namespaces, self.names_kept]
+    pub(crate) fn flags(&self) -> [bool; 6] {
+        [self.own_network, self.supervised, self.reads, self.namespaces, self.names_kept, self.datagrams_kept]
     }
 
-    pub(crate) fn from_flags(network: NetworkKind, flags: [bool; 5]) -> Self {
-        let [own_network, supervised, reads, namespaces, names_kept] = flags;
-        Self { network, own_network, supervised, reads, namespaces, names_kept }
+    pub(crate) fn from_flags(network: NetworkKind, flags: [bool; 6]) -> Self {
+        let [own_network, supervised, reads, namespaces, names_kept, datagrams_kept] = flags;
+        Self { network, own_network, supervised, reads, namespaces, names_kept, datagrams_kept }
     }
 
     /// The filter, as the kernel takes it.
@@ -473,9 +488,11 @@ const FILE_SYSTEM_COMMANDS: [u32; 9] = [
 /// Making volumes within a volume of btrfs and bcachefs: directories whose names are in memory, and nobody would be asked.
 const SUBVOLUMES: [u32; 5] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418, 0x4020_bc10];
 
+/// The family of sockets between processes of one machine.
+pub(crate) const UNIX: u32 = 1;
+
 fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
-    const UNIX: u32 = 1;
-    /// Set in the number of this kind of socket, and not in those of streams.
+    /// Set in the number of this kind of socket, and not in those of streams. The kernel makes one of this kind for `SOCK_RAW`, too.
     const DATAGRAM: u32 = 2;
     const INTERNET: [u32; 2] = [2, 10];
     const NETLINK: u32 = 16;
@@ -484,11 +501,13 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
     const PROTOCOLS: [u32; 6] = [0, 1, 6, 17, 58, 262];
     let family = |family| Test::Is { argument: 0, value: family };
     let reachable = wanted.own_network || wanted.network == NetworkKind::On;
-    if !wanted.namespaces {
-        // `sendmsg` takes the address of a message from memory: a socket for datagrams could reach programs outside unseen.
+    let asked = if wanted.supervised { Verdict::Tell } else { Verdict::Fail(Errno::ACCESS) };
+    if !wanted.datagrams_kept {
+        // `sendmsg` takes the address of a message from memory, and asking about every message of every socket would be slow. So
+        // there is no socket that could send to an address: a socket for datagrams could reach programs outside unseen.
         let datagrams = [family(UNIX), Test::HasAny { argument: 1, bits: DATAGRAM }];
         for call in [n::SOCKET, n::SOCKETPAIR] {
-            rules.push(Rule::when(call, datagrams, Verdict::Fail(Errno::ACCESS)));
+            rules.push(Rule::when(call, datagrams, asked));
         }
     }
     rules.push(Rule::when(n::SOCKET, [family(UNIX)], Verdict::Allow));
@@ -497,13 +516,7 @@ fn add_network(wanted: Wanted, rules: &mut Vec<Rule>) {
         let routes = Test::Is { argument: 2, value: ROUTES };
         rules.push(Rule::when(n::SOCKET, [family(NETLINK), routes], Verdict::Allow));
     }
-    let internet = if reachable {
-        Verdict::Allow
-    } else if wanted.supervised {
-        Verdict::Tell
-    } else {
-        Verdict::Fail(Errno::ACCESS)
-    };
+    let internet = if reachable { Verdict::Allow } else { asked };
     for number in INTERNET {
         for protocol in PROTOCOLS {
             let protocol = Test::Is { argument: 2, value: protocol };
@@ -558,13 +571,20 @@ mod tests {
             reads: true,
             namespaces: own_network,
             names_kept: true,
+            datagrams_kept: false,
         }
     }
 
     #[test]
-    fn the_largest_filter_fits_into_the_kernel_with_room_to_spare() {
-        let length = wanted(NetworkKind::Off, true).program().length();
-        assert!(length < 512, "{length}");
+    fn every_filter_fits_into_the_kernel_with_room_to_spare() {
+        for network in [NetworkKind::Off, NetworkKind::Loopback, NetworkKind::Hosts, NetworkKind::On] {
+            for number in 0..1_u8 << 6 {
+                let flags = std::array::from_fn(|bit| number >> bit & 1 == 1);
+                let length = Wanted::from_flags(network, flags).program().length();
+                // The kernel takes 4096.
+                assert!(length < 1024, "{length}: {network:?}, {flags:?}");
+            }
+        }
     }
 
     #[test]
@@ -574,6 +594,22 @@ mod tests {
                 assert!(rule.verdict != Verdict::Tell || meaning(rule.number).is_some(), "{rule:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_socket_that_could_send_to_any_address_is_asked_about_unless_the_kernel_judges_addresses() {
+        let verdicts = |wanted: Wanted| -> Vec<Verdict> {
+            let is_datagram = |rule: &&Rule| rule.tests.contains(&Test::HasAny { argument: 1, bits: 2 });
+            rules(wanted).iter().filter(is_datagram).map(|rule| rule.verdict).collect()
+        };
+        for own_network in [false, true] {
+            let asked = wanted(NetworkKind::Off, own_network);
+            assert_eq!(verdicts(asked), [Verdict::Tell; 2]);
+            let unsupervised = Wanted { supervised: false, ..asked };
+            assert_eq!(verdicts(unsupervised), [Verdict::Fail(Errno::ACCESS); 2]);
+            assert_eq!(verdicts(Wanted { datagrams_kept: true, ..asked }), []);
+        }
+        assert!(!keeps_datagrams(8) && keeps_datagrams(9));
     }
 
     #[test]

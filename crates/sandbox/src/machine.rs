@@ -119,10 +119,7 @@ impl Machine {
              inotify instances are everybody's"
                 .to_owned(),
         );
-        said.push(
-            "shared memory and queues by number or name, and unix sockets for datagrams, cannot be had"
-                .to_owned(),
-        );
+        said.push("shared memory and queues by number or name cannot be had".to_owned());
         said
     }
 }

@@ -1,7 +1,7 @@
 //! What the runtime tells the helper, and what the helper tells back: plain bytes between two processes of one program, so
 //! without versions. Reading never trusts a length.
 
-use crate::calls::Wanted;
+use crate::calls::{Wanted, keeps_datagrams};
 use crate::denial::{Denial, Operation};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::{Access, Network};
@@ -79,6 +79,7 @@ impl Order {
             namespaces: self.namespaces,
             names_kept: keeps_names(&self.rulings, &self.unborn),
             reads: denies(&self.rulings),
+            datagrams_kept: keeps_datagrams(self.landlock),
         }
     }
 
@@ -100,6 +101,7 @@ impl Plan {
             namespaces: self.has(Layer::Namespaces),
             names_kept: keeps_names(&self.rulings, &self.unborn),
             reads: denies(&self.rulings),
+            datagrams_kept: keeps_datagrams(self.landlock()),
         }
     }
 }
@@ -272,7 +274,8 @@ impl Task {
             1 => Self::Try,
             3 => {
                 let network = NetworkKind::from_code(from.byte()?)?;
-                let flags = [from.flag()?, from.flag()?, from.flag()?, from.flag()?, from.flag()?];
+                let flags =
+                    [from.flag()?, from.flag()?, from.flag()?, from.flag()?, from.flag()?, from.flag()?];
                 Self::Stand { filter: Wanted::from_flags(network, flags) }
             }
             2 => Self::Confine(Box::new(Order::read(&mut from)?)),

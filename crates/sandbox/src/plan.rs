@@ -234,6 +234,15 @@ impl Plan {
     pub fn has(&self, layer: Layer) -> bool {
         self.layers.iter().any(|it| std::mem::discriminant(it) == std::mem::discriminant(&layer))
     }
+
+    /// The version of Landlock that takes part; 0: none.
+    pub(crate) fn landlock(&self) -> u32 {
+        let version = |layer: &Layer| match layer {
+            Layer::Landlock(version) => Some(*version),
+            _ => None,
+        };
+        self.layers.iter().find_map(version).unwrap_or(0)
+    }
 }
 
 /// The most specific ruling over a path: they are in order, so it is the last that covers it.

@@ -7,6 +7,7 @@
 mod adversary;
 mod attempts;
 mod confinement;
+mod denials;
 mod exhaustion;
 mod later;
 mod locks;
@@ -277,6 +278,10 @@ const SUPERVISED: &[&str] = &[
     "terminal_by_python",
     "terminal_by_tmux",
     "terminal_by_tmux_with_a_server_of_its_own",
+    "pair_of_sockets_for_datagrams",
+    "log_messages_do_no_harm",
+    "agent_of_ssh",
+    "agent_of_gpg",
 ];
 
 #[test]

@@ -5,10 +5,12 @@
 //! with the directory that it holds, the name that it read, and the caller's own rights.
 
 mod opening;
+mod pair;
 mod socket;
 pub(super) mod wish;
 
 pub(super) use self::opening::{Opened, Opening, Patience, What};
+pub(super) use self::pair::{MadePair, SocketPair};
 pub(super) use self::socket::{Peer, Request, SocketCall};
 
 use super::caller::Caller;
@@ -62,6 +64,7 @@ pub(super) enum Deed {
     Open(Opening),
     Draft(DraftOpening),
     Socket(SocketCall),
+    Pair(SocketPair),
 }
 
 /// A file, and the bytes of it that were judged.
@@ -97,6 +100,7 @@ impl Deed {
         match self {
             Self::Open(opening) => opening.perform(caller, patience),
             Self::Socket(call) => call.perform(caller, patience),
+            Self::Pair(pair) => pair.perform(),
             Self::Draft(opening) => {
                 let (file, heirs, draft) = opening.perform(caller)?;
                 Ok(Opened::Draft(file, heirs, Box::new(draft)))
@@ -128,7 +132,9 @@ impl Deed {
                 linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
             }
             Self::Change { seen, how } => change(seen, how),
-            Self::Open(_) | Self::Draft(_) | Self::Socket(_) | Self::AfterCopies { .. } => Ok(()),
+            Self::Open(_) | Self::Draft(_) | Self::Socket(_) | Self::Pair(_) | Self::AfterCopies { .. } => {
+                Ok(())
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) use self::repositories::ReadIndexes;
 pub(super) use self::terminals::OwnTerminals;
 
 use self::folded::is_at_or_below;
-use super::deed::{Change, Deed, Made, wish};
+use super::deed::{Change, Deed, Made, SocketPair, wish};
 use super::memory::Missing;
 use super::place::{Entry, Located, Seen};
 use super::rules;
@@ -106,9 +106,8 @@ impl Judge<'_> {
             Subject::Connected => self.connected(notice, operation),
             Subject::Sent => self.sent(notice, operation),
             Subject::Bound => self.bound(notice, operation),
-            Subject::Family { .. } => {
-                Ok(self.no_network(operation, "an internet socket".into(), Errno::ACCESS))
-            }
+            Subject::Socket => Ok(self.socket(notice, operation)),
+            Subject::DatagramPair => Ok(Answer::carry_out(Deed::Pair(SocketPair::of(notice)))),
             Subject::Process { argument } => {
                 Ok(self.about_process(Pid::new(notice.arguments[argument] as u32)))
             }
@@ -128,7 +127,8 @@ impl Judge<'_> {
             Subject::Connected
             | Subject::Sent
             | Subject::Bound
-            | Subject::Family { .. }
+            | Subject::Socket
+            | Subject::DatagramPair
             | Subject::Process { .. } => true,
         }
     }

@@ -4,6 +4,7 @@
 //! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
 use super::{Answer, Judge, Judged, denial};
+use crate::calls::UNIX;
 use crate::denial::{Denial, Operation};
 use crate::helper::caller::Caller;
 use crate::helper::deed::{Deed, Peer, Request, SocketCall};
@@ -168,6 +169,19 @@ impl Judge<'_> {
             Owner::Nobody => Answer::Fail(Errno::CONNREFUSED).into(),
             Owner::Others => foreign(operation, seen.path.display().to_string()).into(),
         })
+    }
+
+    /// A kind of socket that is refused, whatever it would be used for.
+    pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> Answer {
+        match notice.arguments[0] as u32 {
+            UNIX => {
+                let target = "a unix socket for datagrams".to_owned();
+                let rule =
+                    "datagrams could reach programs outside; SOCK_STREAM and SOCK_SEQPACKET can be used";
+                Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+            }
+            _ => self.no_network(operation, "an internet socket".into(), Errno::ACCESS),
+        }
     }
 
     pub(super) fn no_network(&self, operation: Operation, target: String, errno: Errno) -> Answer {
