@@ -35,6 +35,8 @@ pub(crate) enum Subject {
     DatagramPair,
     /// The number of a process or thread.
     Process { argument: usize },
+    /// An instance of inotify.
+    Inotify,
 }
 
 /// Where a path is given.
@@ -191,6 +193,12 @@ const PRIORITIES: &[Told] = &[
     told(n::SCHED_SETATTR, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
     told(n::SCHED_SETAFFINITY, Operation::ChangeAttributes, Subject::Process { argument: 0 }),
 ];
+/// Instances of inotify, where no namespace limits them.
+const WATCHES: &[Told] = &[
+    told(n::INOTIFY_INIT1, Operation::Watch, Subject::Inotify),
+    #[cfg(target_arch = "x86_64")]
+    told(n::INOTIFY_INIT, Operation::Watch, Subject::Inotify),
+];
 const SOCKETS: &[Told] = &[
     told(n::SOCKET, Operation::Socket, Subject::Socket),
     told(n::SOCKETPAIR, Operation::Socket, Subject::DatagramPair),
@@ -198,7 +206,7 @@ const SOCKETS: &[Told] = &[
 
 /// What a call that was asked about means.
 pub(crate) fn meaning(number: i64) -> Option<&'static Told> {
-    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, SOCKETS];
+    let lists = [OPENS, CHANGES, OLD_CHANGES, ADDRESSES, PRIORITIES, WATCHES, SOCKETS];
     lists.into_iter().flatten().find(|told| told.number == number)
 }
 
@@ -397,6 +405,9 @@ fn add_refused_among_others(wanted: Wanted, rules: &mut Vec<Rule>) {
             ));
         }
         rules.push(Rule::when(number, [others], Verdict::Fail(Errno::PERM)));
+    }
+    if wanted.supervised {
+        rules.extend(WATCHES.iter().map(|told| Rule::always(told.number, Verdict::Tell)));
     }
     // All processes of a user, which may be others' too.
     for (number, user) in [(n::SETPRIORITY, 2), (n::IOPRIO_SET, 3)] {

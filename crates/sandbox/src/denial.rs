@@ -78,6 +78,8 @@ operations! {
     Send = "send",
     /// Making a socket.
     Socket = "socket",
+    /// Watching files.
+    Watch = "watch",
     /// Anything that was refused after there were too many different things to list.
     More = "more",
 }

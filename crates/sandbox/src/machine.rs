@@ -116,7 +116,7 @@ impl Machine {
         }
         said.push(
             "memory that is shared under /dev/shm, the list of who listens on this machine, and the user's number of \
-             inotify instances are everybody's"
+             inotify watches are everybody's"
                 .to_owned(),
         );
         said.push("shared memory and queues by number or name cannot be had".to_owned());

@@ -7,6 +7,7 @@
 
 mod folded;
 mod git_dirs;
+mod inotify;
 mod network;
 mod opened;
 mod repositories;
@@ -108,6 +109,7 @@ impl Judge<'_> {
             Subject::Bound => self.bound(notice, operation),
             Subject::Socket => Ok(self.socket(notice, operation)),
             Subject::DatagramPair => Ok(Answer::carry_out(Deed::Pair(SocketPair::of(notice)))),
+            Subject::Inotify => self.inotify(notice, operation),
             Subject::Process { argument } => {
                 Ok(self.about_process(Pid::new(notice.arguments[argument] as u32)))
             }
@@ -129,6 +131,7 @@ impl Judge<'_> {
             | Subject::Bound
             | Subject::Socket
             | Subject::DatagramPair
+            | Subject::Inotify
             | Subject::Process { .. } => true,
         }
     }

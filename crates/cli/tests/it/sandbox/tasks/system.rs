@@ -151,6 +151,20 @@ except BlockingIOError: pass
         r#"grep -qF "[b'first', b'second', b'third']" said; grep -q 'of a child' heard"#,
     ),
     task(
+        "files_watched_by_inotify",
+        &["python3"],
+        r#"python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None)
+one = libc.inotify_init1(os.O_CLOEXEC)
+assert one >= 0 and not os.get_inheritable(one)
+assert libc.inotify_add_watch(one, b".", 0x100) > 0
+open("made", "w").close()
+print(os.read(one, 4096)[16:20].decode(), file=open("said", "w"))
+'"#,
+        "grep -qx made said",
+    ),
+    task(
         "log_messages_do_no_harm",
         &["logger", "python3"],
         r#"logger -t task hello 2> said || true; python3 -c 'import syslog; syslog.syslog("hello")'; echo logged >> said"#,
