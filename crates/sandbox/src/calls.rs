@@ -1,6 +1,7 @@
 //! Which system calls a confined command may not make, and which are asked about before they are carried out.
 
 use crate::denial::Operation;
+use crate::machine::LANDLOCK_FOR_SOCKETS;
 use crate::order::NetworkKind;
 use rustix::io::Errno;
 use windlass_sys::lockdown::filter::{Program, Rule, Test, Verdict};
@@ -227,12 +228,10 @@ pub(crate) struct Wanted {
     pub(crate) datagrams_kept: bool,
 }
 
-/// Landlock judges from this version on which unix sockets a message can reach (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
-const LANDLOCK_FOR_DATAGRAMS: u32 = 9;
-
-/// Whether unix sockets for datagrams reach no programs outside, with this version of Landlock.
+/// Whether unix sockets for datagrams reach no programs outside with this version of Landlock, which judges the address of every
+/// message then (`LANDLOCK_ACCESS_FS_RESOLVE_UNIX`).
 pub(crate) fn keeps_datagrams(landlock: u32) -> bool {
-    landlock >= LANDLOCK_FOR_DATAGRAMS
+    landlock >= LANDLOCK_FOR_SOCKETS
 }
 
 impl Wanted {

@@ -91,7 +91,7 @@ impl Listener {
     pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: Heirs) -> Result<(), Errno> {
         let separately = only_death_interrupts();
         let flags = if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 };
-        let number = self.add(notice, &file, heirs, flags)?;
+        let number = self.add(notice, (&file, heirs), flags)?;
         drop(file);
         if separately {
             self.answer(notice, Answer::Value(i64::from(number)));
@@ -101,10 +101,10 @@ impl Listener {
 
     /// Puts a file into the caller, which still waits for an answer, and returns the number that it has there.
     pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: Heirs) -> Result<i32, Errno> {
-        self.add(notice, file, heirs, 0)
+        self.add(notice, (file, heirs), 0)
     }
 
-    fn add(&self, notice: &Notice, file: &OwnedFd, heirs: Heirs, flags: u32) -> Result<i32, Errno> {
+    fn add(&self, notice: &Notice, (file, heirs): (&OwnedFd, Heirs), flags: u32) -> Result<i32, Errno> {
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
             flags,
