@@ -192,9 +192,9 @@ export interface CrossedLimit {
 export interface Denial {
   /**
    * What the command tried: `read`, `write`, `create`, `make directory`, `make node`, `remove`, `rename`,
-   * `link`, `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`, `send`
-   * or `socket`. `more`, last: there were too many different things to list, and this is how often others
-   * were refused.
+   * `link`, `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`,
+   * `send`, `socket`, `execute`, `watch` (inotify) or `call` (a system call that no sandbox allows). `more`,
+   * last: there were too many different things to list, and this is how often others were refused.
    */
   operation: string;
   /** Which rule of the policy said no. */

@@ -22,26 +22,42 @@ pub(crate) const NO_UNIX_SOCKETS: &str =
 
 /// What an engine needs for confined commands; nothing is done before the first.
 pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
-    grounds_with(layers, config, Vec::new())
+    grounds_with(layers, config, NamedFiles::default())
 }
 
-/// The same for the words of a command line, where further files are obeyed: a command must not change the policy or the rules
-/// that the next one is judged by.
-pub(crate) fn grounds_of(words: &SandboxWords, config: &Config, rules: Option<&Path>) -> Arc<Grounds> {
-    let policy = words.sandbox.as_deref().filter(|name| Policy::named(name).is_none()).map(Path::new);
-    let here = Config::working_directory().unwrap_or_default();
-    let obeyed = policy.into_iter().chain(rules).map(|path| here.join(path)).collect();
-    grounds_with(words.sandbox_layers, config, obeyed)
+/// Files that a command line or a configuration names and that confined commands are kept from. Absolute paths.
+#[derive(Debug, Default)]
+pub(crate) struct NamedFiles {
+    /// Windlass obeys them, or runs them outside of the sandbox: commands cannot change them.
+    pub(crate) obeyed: Vec<PathBuf>,
+    /// Windlass reads secrets from them: commands cannot read them.
+    pub(crate) secrets: Vec<PathBuf>,
 }
 
-/// The same, where further files are obeyed, or run outside of the sandbox.
-pub(crate) fn grounds_with(layers: LayersName, config: &Config, obeyed: Vec<PathBuf>) -> Arc<Grounds> {
+impl NamedFiles {
+    /// The policy that the words name, if it is in a file, and the rules.
+    pub(crate) fn of_words(words: &SandboxWords, rules: Option<&Path>) -> Self {
+        let policy = words.sandbox.as_deref().filter(|name| Policy::named(name).is_none()).map(Path::new);
+        let here = Config::working_directory().unwrap_or_default();
+        let obeyed = policy.into_iter().chain(rules).map(|path| here.join(path)).collect();
+        Self { obeyed, secrets: Vec::new() }
+    }
+}
+
+/// The same for the words of a command line: a command must not change the policy that the next one is judged by.
+pub(crate) fn grounds_of(words: &SandboxWords, config: &Config) -> Arc<Grounds> {
+    grounds_with(words.sandbox_layers, config, NamedFiles::of_words(words, None))
+}
+
+/// The same, where commands are kept from further files.
+pub(crate) fn grounds_with(layers: LayersName, config: &Config, named: NamedFiles) -> Arc<Grounds> {
     let means = match layers {
         LayersName::All => Means::All,
         LayersName::Landlock => Means::LandlockAlone,
     };
     let mut own_files = own_files(config);
-    own_files.configuration.extend(obeyed);
+    own_files.configuration.extend(named.obeyed);
+    own_files.secrets = named.secrets;
     Arc::new(Grounds::new(confine::program(), means, own_files))
 }
 
@@ -58,6 +74,7 @@ fn own_files(config: &Config) -> OwnFiles {
         program: Some(Config::own_program()).filter(|program| program.is_absolute()),
         configuration: own.chain(named.into_iter().filter_map(directory)).collect(),
         startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
+        secrets: Vec::new(),
         state_inside: Some(StateInside {
             variable: STATE_DIRECTORY.to_owned(),
             directory: format!("/tmp/windlass-inside-{}", rustix::process::getuid().as_raw()).into(),

@@ -1,6 +1,6 @@
 //! From the words about listening to a place where clients are waited for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -49,6 +49,12 @@ pub(crate) async fn bind(words: &ListenWords, otherwise: Listen) -> Result<Liste
         reach => reach,
     };
     Ok(Listener::bind(&listen, Perimeter { gate, reach, tls, report }).await?)
+}
+
+/// The files with secrets that these words name.
+pub(crate) fn secrets(words: &ListenWords) -> Result<Vec<PathBuf>> {
+    let named = [&words.ws_token_file, &words.ws_shared_secret_file, &words.tls.tls_key];
+    secret_file::places(named.into_iter().flatten())
 }
 
 /// The first option that means something only where clients connect.

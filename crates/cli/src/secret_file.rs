@@ -4,7 +4,7 @@
 use std::fs::{File, Metadata};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags};
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use windlass_server::gate::Token;
 use zeroize::Zeroizing;
 
+use crate::config::Config;
 use crate::failure::Usage;
 
 /// The longest file that is taken for a secret: a private key in PEM is a few thousand bytes.
@@ -64,6 +65,22 @@ pub(crate) fn read_or_create_token(path: &Path) -> Result<Token> {
         }
         Err(error) => Err(error).with_context(|| cannot_read(path, Secret::Token)),
     }
+}
+
+/// Where secrets in these files lie, so that commands can be kept from them: each path as it was given, whatever it leads to
+/// later, and the file that it leads to now, whose secret this process goes on using. A pipe of a shell (`<(pass show x)`) lies
+/// nowhere: its path names a descriptor of this process, which may be another file by the time a command starts.
+pub(crate) fn places<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
+    let here = Config::working_directory()?;
+    let mut places = Vec::new();
+    for path in paths.into_iter().map(|path| here.join(path)) {
+        let Ok(real) = path.canonicalize() else { continue };
+        if !real.starts_with("/proc") {
+            places.extend([path, real]);
+        }
+    }
+    places.dedup();
+    Ok(places)
 }
 
 /// A named pipe without a writer must not block us here: opened like this, it is empty.

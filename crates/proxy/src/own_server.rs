@@ -18,14 +18,22 @@ pub struct Announcement {
 impl Announcement {
     /// Announces a port. The error means that it is announced already.
     pub fn of(port: u16) -> io::Result<Self> {
-        let name = SocketAddr::from_abstract_name(format!("windlass-server-{port}"))?;
-        Ok(Self { _socket: UnixDatagram::bind_addr(&name)? })
+        Ok(Self { _socket: UnixDatagram::bind_addr(&name(port)?)? })
     }
 }
 
-/// Whether a server of Windlass listens on this port.
+/// The name that stands for a port. It is part of no protocol and has no version: servers and proxies of every Windlass from
+/// now on must agree on it.
+fn name(port: u16) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("windlass-server-{port}"))
+}
+
+/// Whether a server of Windlass listens on this port. The name is connected to and not bound, even for a moment: a server that
+/// starts in that moment could not announce itself.
 pub(crate) fn is_announced(port: u16) -> bool {
-    Announcement::of(port).is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+    let connected =
+        name(port).and_then(|name| UnixDatagram::unbound().and_then(|socket| socket.connect_addr(&name)));
+    connected.is_ok()
 }
 
 #[cfg(test)]
@@ -33,6 +41,28 @@ mod tests {
     use super::*;
     use crate::resolve::{Connector, SystemConnector};
     use tokio::net::TcpListener;
+
+    #[test]
+    fn a_proxy_that_looks_for_a_server_keeps_none_from_announcing_itself() {
+        // A port that no server of ours can have.
+        const PORT: u16 = 0;
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = is_announced(PORT);
+                }
+            });
+            let failed = (0..10_000).find_map(|_| Announcement::of(PORT).err());
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            looking.join().expect("it looks");
+            assert!(failed.is_none(), "{failed:?}");
+        });
+        let announced = Announcement::of(PORT).expect("it is free");
+        assert!(is_announced(PORT));
+        drop(announced);
+        assert!(!is_announced(PORT));
+    }
 
     #[tokio::test]
     async fn no_connection_leads_to_a_server_of_our_own() {

@@ -1,6 +1,6 @@
 //! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
 
-use crate::calls::Wanted;
+use crate::calls::{Wanted, keeps_datagrams};
 use crate::order::NetworkKind;
 use crate::order::bytes::{Reader, Writer};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
@@ -58,10 +58,6 @@ pub(crate) struct Circumstances {
 
 impl Confinement {
     pub(crate) fn of(plan: &Plan, circumstances: Circumstances) -> Self {
-        let landlock = plan.layers.iter().find_map(|layer| match layer {
-            Layer::Landlock(version) => Some(*version),
-            _ => None,
-        });
         let Circumstances { own_network, shares_sockets, runtime_began } = circumstances;
         Self {
             rulings: plan.rulings.clone(),
@@ -73,7 +69,7 @@ impl Confinement {
             network: (&plan.network).into(),
             namespaces: plan.has(Layer::Namespaces),
             own_network,
-            landlock: landlock.unwrap_or(0),
+            landlock: plan.landlock(),
             supervisor: plan.has(Layer::Supervisor),
             shares_sockets,
         }
@@ -95,6 +91,7 @@ impl Confinement {
             names_kept: self.keeps_names(),
             // Whether something must not even be read.
             reads: self.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+            datagrams_kept: keeps_datagrams(self.landlock),
         }
     }
 

@@ -78,6 +78,12 @@ operations! {
     Send = "send",
     /// Making a socket.
     Socket = "socket",
+    /// Executing a file.
+    Execute = "execute",
+    /// A call that no sandbox allows.
+    Call = "call",
+    /// Watching files.
+    Watch = "watch",
     /// Anything that was refused after there were too many different things to list.
     More = "more",
 }

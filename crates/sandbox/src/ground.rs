@@ -100,6 +100,8 @@ pub struct OwnFiles {
     pub configuration: Vec<PathBuf>,
     /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
     pub startup: Vec<PathBuf>,
+    /// Files with secrets that the runtime was given, such as tokens of its servers: no command may read them.
+    pub secrets: Vec<PathBuf>,
     /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
     pub state_inside: Option<StateInside>,
 }

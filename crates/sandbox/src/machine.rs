@@ -98,6 +98,7 @@ impl Machine {
                         .to_owned(),
                 );
             }
+            said.extend(self.reached_sockets(plan));
             return said;
         };
         said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
@@ -111,21 +112,49 @@ impl Machine {
                 "names beside denied places that come into being later cannot be read either".to_owned(),
             );
         }
-        if self.landlock < 6 {
+        if self.landlock < LANDLOCK_FOR_SCOPES {
             said.push("signals reach processes outside that belong to the same user".to_owned());
         }
         said.push(
             "memory that is shared under /dev/shm, the list of who listens on this machine, and the user's number of \
-             inotify instances are everybody's"
+             inotify watches are everybody's"
                 .to_owned(),
         );
-        said.push(
-            "shared memory and queues by number or name, and unix sockets for datagrams, cannot be had"
-                .to_owned(),
-        );
+        said.push("shared memory and queues by number or name cannot be had".to_owned());
+        said
+    }
+
+    /// Which unix sockets of programs outside namespaces do not hide: abstract names belong to a network namespace, and a path can be
+    /// bound after the tree of files was made.
+    fn reached_sockets(&self, plan: &Plan) -> Vec<String> {
+        let mut said = Vec::new();
+        let by_name = plan.network == Network::On && self.landlock < LANDLOCK_FOR_SCOPES;
+        if by_name && self.supervisor {
+            said.push(format!(
+                "abstract unix sockets of programs outside are kept by supervision alone (Landlock {LANDLOCK_FOR_SCOPES} \
+                 would keep them, too)"
+            ));
+        }
+        if by_name && !self.supervisor {
+            said.push("abstract unix sockets of programs outside can be connected to".to_owned());
+        }
+        let can_write = plan.rulings.iter().any(|ruling| ruling.access == Access::Write);
+        if can_write && !self.supervisor && self.landlock < LANDLOCK_FOR_SOCKETS {
+            said.push(
+                "unix sockets that programs outside bind in writable places after the command has started can be \
+                 connected to"
+                    .to_owned(),
+            );
+        }
         said
     }
 }
+
+/// Landlock keeps abstract unix sockets and signals to those that are bound by the same rules from this version on.
+const LANDLOCK_FOR_SCOPES: u32 = 6;
+
+/// And unix sockets at paths from this one on.
+pub(crate) const LANDLOCK_FOR_SOCKETS: u32 = 9;
 
 /// Moving files between directories cannot be allowed by an older one.
 const LEAST_LANDLOCK: u32 = 2;

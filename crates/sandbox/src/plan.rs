@@ -167,6 +167,7 @@ pub fn plan(
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
     unborn.extend(rendezvous::add(rustix::process::getuid(), files, &mut rulings));
+    unborn.extend(add_secrets(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
@@ -233,6 +234,15 @@ impl Plan {
     /// Whether a layer takes part, whatever its version.
     pub fn has(&self, layer: Layer) -> bool {
         self.layers.iter().any(|it| std::mem::discriminant(it) == std::mem::discriminant(&layer))
+    }
+
+    /// The version of Landlock that takes part; 0: none.
+    pub(crate) fn landlock(&self) -> u32 {
+        let version = |layer: &Layer| match layer {
+            Layer::Landlock(version) => Some(*version),
+            _ => None,
+        };
+        self.layers.iter().find_map(version).unwrap_or(0)
     }
 }
 
@@ -325,6 +335,21 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
     }
     for door in &surroundings.doors {
         add(door, Access::Deny, "windlass waits for calls there");
+    }
+    unborn
+}
+
+/// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
+/// owner is replacing it, cannot be created by the command either.
+fn add_secrets(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+    const ORIGIN: &str = "windlass reads a secret from it";
+    let mut unborn = Vec::new();
+    for secret in &surroundings.own_files.secrets {
+        let way = Way::of(secret, files);
+        unborn.extend(way.kept(ORIGIN));
+        if way.leads_somewhere() {
+            rulings.push(Ruling::new(way.end, Access::Deny, ORIGIN));
+        }
     }
     unborn
 }

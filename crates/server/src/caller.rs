@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::sync::OnceCell;
 use windlass_engine::peer::{self, Confinement, Holder};
 
 use crate::gate::Access;
@@ -61,7 +62,7 @@ pub(crate) async fn accept(listener: &UnixListener) -> std::io::Result<UnixStrea
 }
 
 /// Whether a caller over a unix socket is served.
-pub(crate) fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
+fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
     match peer::of_unix_socket(stream.as_fd()) {
         Confinement::NoMore => Ok(()),
         Confinement::More => Err(Denied::Confined),
@@ -69,11 +70,54 @@ pub(crate) fn judge_local(stream: &UnixStream) -> Result<(), Denied> {
     }
 }
 
-/// Whether a caller over TCP is served, before anything it says is read.
-pub(crate) async fn judge(stream: &TcpStream, access: &Access) -> Result<(), Denied> {
-    let (Ok(ours), Ok(theirs)) = (stream.local_addr(), stream.peer_addr()) else {
-        return Err(Denied::Unidentified);
-    };
+/// The process behind a connection, which is looked for once it has sent a request, and not before: that takes milliseconds, and
+/// whoever opens hundreds of connections and sends nothing would have the server do nothing else. A connection keeps its two
+/// addresses for as long as the server holds it, so the process cannot be taken for another one in between.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    found: Found,
+    judged: OnceCell<Result<(), Denied>>,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// By its credentials, which come with the connection.
+    Local(Result<(), Denied>),
+    /// Only the addresses of the connection are known: ours and theirs.
+    Tcp(SocketAddr, SocketAddr),
+}
+
+impl Caller {
+    pub(crate) fn local(stream: &UnixStream) -> Self {
+        Self { found: Found::Local(judge_local(stream)), judged: OnceCell::new() }
+    }
+
+    pub(crate) fn tcp(stream: &TcpStream) -> Self {
+        let found = match (stream.local_addr(), stream.peer_addr()) {
+            (Ok(ours), Ok(theirs)) => Found::Tcp(ours, theirs),
+            _ => Found::Local(Err(Denied::Unidentified)),
+        };
+        Self { found, judged: OnceCell::new() }
+    }
+
+    /// The same, if it is known by now.
+    pub(crate) fn judged(&self) -> Option<Result<(), Denied>> {
+        self.judged.get().copied()
+    }
+
+    /// Whether it is served. It is looked for once.
+    pub(crate) async fn judge(&self, access: &Access) -> Result<(), Denied> {
+        let look = || async {
+            match self.found {
+                Found::Local(judged) => judged,
+                Found::Tcp(ours, theirs) => judge_tcp(ours, theirs, access).await,
+            }
+        };
+        *self.judged.get_or_init(look).await
+    }
+}
+
+async fn judge_tcp(ours: SocketAddr, theirs: SocketAddr, access: &Access) -> Result<(), Denied> {
     let without_token = matches!(access, Access::Open);
     // Hundreds of small files are read, which blocks.
     let looked = tokio::task::spawn_blocking(move || match without_token {

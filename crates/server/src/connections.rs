@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{self, Denied};
+use crate::caller::{Caller, Denied};
 use crate::gate::Access;
 use crate::jsonrpc::door::Stream;
 
@@ -53,8 +53,8 @@ pub(crate) trait Entrance: Sync {
     /// The next client.
     fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Whether the process behind a connection is served at all. May take long, so each connection asks for itself.
-    fn judge(stream: &Self::Stream, access: &Access) -> impl Future<Output = Result<(), Denied>> + Send;
+    /// The process behind a connection.
+    fn caller(stream: &Self::Stream) -> Caller;
 }
 
 impl Entrance for TcpListener {
@@ -64,8 +64,8 @@ impl Entrance for TcpListener {
         self.accept().await.map(|(stream, _)| prepared(stream))
     }
 
-    async fn judge(stream: &TcpStream, access: &Access) -> Result<(), Denied> {
-        caller::judge(stream, access).await
+    fn caller(stream: &TcpStream) -> Caller {
+        Caller::tcp(stream)
     }
 }
 
@@ -82,8 +82,7 @@ fn prepared(stream: TcpStream) -> TcpStream {
 
 /// Accepts connections until `stop` is done, each in a task of its own; gives the tasks that have not ended by then.
 ///
-/// `converse` tells its slot when the client's turn has come and when it was let in. Until then it may be dropped at any
-/// moment.
+/// `converse` tells its slot whose turn it is and when the client was let in. Until then it may be dropped at any moment.
 pub(crate) async fn accept_until<E: Entrance, F: Future<Output = ()> + Send + 'static>(
     entrance: &E,
     converse: impl Fn(E::Stream, Arc<Slot>) -> F,
@@ -135,12 +134,22 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The server has done its part: from now on the client is waited for, and not for long.
-    pub(crate) fn waits_for_client(&self) {
+    /// Whether the caller whose request has come is served. It is looked for at its first request, and not closed for others
+    /// meanwhile; later requests make the connection no younger.
+    pub(crate) async fn judge(&self, caller: &Caller, access: &Access) -> Result<(), Denied> {
+        if let Some(judged) = caller.judged() {
+            return judged;
+        }
+        self.table.change(self.id, |phase| match phase {
+            Phase::Waiting { .. } => Phase::Checking,
+            phase => phase,
+        });
+        let judged = caller.judge(access).await;
         self.table.change(self.id, |phase| match phase {
             Phase::Checking => Phase::Waiting { since: Instant::now() },
             phase => phase,
         });
+        judged
     }
 
     /// The client was let in. False if the connection was given up before, and nothing may be done for it.
@@ -229,7 +238,8 @@ impl Table {
         let mut entries = self.lock();
         let id = entries.next;
         entries.next += 1;
-        entries.entries.insert(id, Entry { phase: Phase::Checking, evicted: evicted.clone() });
+        let phase = Phase::Waiting { since: Instant::now() };
+        entries.entries.insert(id, Entry { phase, evicted: evicted.clone() });
         Arc::new(Slot { table: Arc::clone(self), id, evicted })
     }
 

@@ -205,8 +205,9 @@ class Denial(TypedDict):
     operation: str
     """What the command tried: `read`, `write`, `create`, `make directory`, `make node`,
     `remove`, `rename`, `link`, `change mode`, `change owner`, `change times`, `change
-    attributes`, `truncate`, `connect`, `send` or `socket`. `more`, last: there were too many
-    different things to list, and this is how often others were refused.
+    attributes`, `truncate`, `connect`, `send`, `socket`, `execute`, `watch` (inotify) or
+    `call` (a system call that no sandbox allows). `more`, last: there were too many different
+    things to list, and this is how often others were refused.
     """
     rule: str
     """Which rule of the policy said no."""

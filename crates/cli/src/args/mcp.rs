@@ -120,6 +120,14 @@ pub(crate) struct KeeperOrder {
     #[arg(long)]
     pub(crate) secret: bool,
 
+    /// Keep confined commands from changing this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) obeyed_file: Vec<PathBuf>,
+
+    /// Keep confined commands from reading this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) tools: ToolWords,
 }

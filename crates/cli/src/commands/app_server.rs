@@ -17,7 +17,7 @@ use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
-use crate::confinement;
+use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
 use crate::listening;
 use crate::sessions;
@@ -43,7 +43,10 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     dump_no_cores();
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
-    let engine = engine(store, &order.limits, confinement::grounds(order.sandbox_layers, &config))?;
+    // A command that could read the token could call this server.
+    let named = NamedFiles { secrets: listening::secrets(&order.listening)?, ..NamedFiles::default() };
+    let grounds = confinement::grounds_with(order.sandbox_layers, &config, named);
+    let engine = engine(store, &order.limits, grounds)?;
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();

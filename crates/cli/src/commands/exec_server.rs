@@ -14,7 +14,7 @@ use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::commands::{file_helper, guardian};
 use crate::config::Config;
-use crate::confinement;
+use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
 use crate::{listening, printing, sessions};
 
@@ -45,7 +45,9 @@ fn engine(store: Option<Store>, order: &ExecServe, config: &Config) -> Result<En
     let limits =
         RegistryLimits { running: MOST_RUNNING, full: WhenFull::Refuse, ..RegistryLimits::default() };
     let guard = Guard::Program(guardian::program);
-    let grounds = Some(confinement::grounds(order.sandbox_layers, config));
+    // A command that could read the token could call this server.
+    let named = NamedFiles { secrets: listening::secrets(&order.listening)?, ..NamedFiles::default() };
+    let grounds = Some(confinement::grounds_with(order.sandbox_layers, config, named));
     let pruning = Pruning::NowAndThen(sessions::is_alive);
     let options =
         EngineOptions { store, pruning, guard, limits, each, together, grounds, ..EngineOptions::default() };

@@ -98,7 +98,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     forget_the_oldest(Some(&store));
     let mut told_to_end = catch_signals()?;
     let limits = ServerLimitWords::default();
-    let grounds = confinement::grounds_of(&sandbox, &config, None);
+    let grounds = confinement::grounds_of(&sandbox, &config);
     let engine = engine(Some(store), Patience::default(), &limits, grounds)?;
     spec.sandbox = confinement::plan(&sandbox, &spec.directory, &config, &engine)?;
     let session = begin(&engine, spec).await?;

@@ -15,7 +15,7 @@ use crate::args::{KeeperOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};
 use crate::commands::run::{engine, forget_the_oldest};
 use crate::config::{Config, ITSELF};
-use crate::confinement;
+use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
 use crate::printing::print;
 use crate::toolbox;
@@ -35,12 +35,20 @@ pub(crate) struct Detached {
 }
 
 impl Detached {
-    /// Keepers of a store, which are told how tools are set up here.
-    pub(crate) fn new(store: &Store, options: &ToolboxOptions, words: &ToolWords) -> Self {
+    /// Keepers of a store, which are told how tools are set up here, and which files commands are kept from.
+    pub(crate) fn new(
+        store: &Store,
+        options: &ToolboxOptions,
+        words: &ToolWords,
+        named: &NamedFiles,
+    ) -> Self {
         let mut arguments = words.again();
         arguments.extend(["--directory".into(), options.directory.clone().into()]);
         if options.numbering == Numbering::Secret {
             arguments.push("--secret".into());
+        }
+        for (option, files) in [("--obeyed-file", &named.obeyed), ("--secret-file", &named.secrets)] {
+            arguments.extend(files.iter().flat_map(|file| [option.into(), file.into()]));
         }
         Self { meeting: Meeting::below(store.root()), environment: options.environment.clone(), arguments }
     }
@@ -104,7 +112,8 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let mut door = meeting.open(&name).context("cannot open the keeper's door")?;
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
-    let grounds = confinement::grounds_of(&order.tools.sandbox, &config, None);
+    let named = NamedFiles { obeyed: order.obeyed_file, secrets: order.secret_file };
+    let grounds = confinement::grounds_with(order.tools.sandbox.sandbox_layers, &config, named);
     let engine = engine(Some(store), Patience::default(), &order.tools.limits, grounds)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;

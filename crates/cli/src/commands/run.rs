@@ -37,7 +37,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     forget_the_oldest(store.as_ref());
     let signals = Signals::catch()?;
     let limits = ServerLimitWords::default();
-    let grounds = confinement::grounds_of(&sandbox, &config, None);
+    let grounds = confinement::grounds_of(&sandbox, &config);
     let engine = engine(store.clone(), Patience::default(), &limits, grounds)?;
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
     let sandbox = plan.spec.sandbox.clone();

@@ -21,7 +21,7 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
     let words = order.words();
     let text = match confinement::policy(&words)? {
         Policy::Confined(confined) => {
-            let grounds = confinement::grounds_of(&words, config, None);
+            let grounds = confinement::grounds_of(&words, config);
             let surroundings = confinement::surroundings(directory, config);
             let plan = plan_for(&confined, &surroundings, &grounds)?;
             // The one about missing namespaces sends its reader here, where the lines with `but` say more.

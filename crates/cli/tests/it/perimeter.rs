@@ -3,11 +3,12 @@
 mod callers;
 mod half_open;
 mod owners;
+mod secret_files;
 mod secrets;
 mod tls;
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 
 use crate::rig::Home;
@@ -22,8 +23,12 @@ struct Server {
 impl Server {
     /// Starts one, and waits until it says where it listens, on whichever stream it says so.
     fn start(home: &Home, words: &[&str]) -> Self {
-        let mut command = home.windlass(words);
-        let piped = command.current_dir(home.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::of(home.windlass(words).current_dir(home.path()))
+    }
+
+    /// The same for a command that starts one.
+    fn of(command: &mut Command) -> Self {
+        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("windlass starts");
         let (said, lines) = std::sync::mpsc::channel();
         let streams: [Box<dyn std::io::Read + Send>; 2] = [

@@ -7,6 +7,7 @@
 mod adversary;
 mod attempts;
 mod confinement;
+mod denials;
 mod exhaustion;
 mod later;
 mod locks;
@@ -278,6 +279,11 @@ const SUPERVISED: &[&str] = &[
     "terminal_by_python",
     "terminal_by_tmux",
     "terminal_by_tmux_with_a_server_of_its_own",
+    "pair_of_sockets_for_datagrams",
+    "files_watched_by_inotify",
+    "log_messages_do_no_harm",
+    "agent_of_ssh",
+    "agent_of_gpg",
 ];
 
 #[test]

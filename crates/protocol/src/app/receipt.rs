@@ -142,8 +142,9 @@ pub enum LimitMeans {
 #[serde(rename_all = "camelCase")]
 pub struct Denial {
     /// What the command tried: `read`, `write`, `create`, `make directory`, `make node`, `remove`, `rename`, `link`,
-    /// `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`, `send` or `socket`. `more`, last: there
-    /// were too many different things to list, and this is how often others were refused.
+    /// `change mode`, `change owner`, `change times`, `change attributes`, `truncate`, `connect`, `send`, `socket`,
+    /// `execute`, `watch` (inotify) or `call` (a system call that no sandbox allows). `more`, last: there were too many different things to
+    /// list, and this is how often others were refused.
     pub operation: String,
     /// On what: a path, an address or a kind of socket.
     pub target: String,

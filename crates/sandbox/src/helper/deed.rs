@@ -5,16 +5,19 @@
 //! with the directory that it holds, the name that it read, and the caller's own rights.
 
 mod opening;
+mod pair;
 mod socket;
 pub(super) mod wish;
 
 pub(super) use self::opening::{Opened, Opening, Patience, What};
+pub(super) use self::pair::{MadePair, SocketPair};
 pub(super) use self::socket::{Peer, Request, SocketCall};
 
 use super::caller::Caller;
 use super::draft::DraftOpening;
 use super::place::{Entry, Seen};
 use rustix::fd::OwnedFd;
+use rustix::fs::inotify::{self, CreateFlags};
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, OFlags, RenameFlags, Timestamps, Uid, XattrFlags, chmodat, chownat,
     fchmod, ftruncate, futimens, linkat, mkdirat, mknodat, open, openat, removexattr, renameat,
@@ -22,6 +25,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::ffi::OsString;
+use windlass_sys::lockdown::notice::Heirs;
 
 /// Something to be done, and what with.
 #[derive(Debug)]
@@ -62,6 +66,8 @@ pub(super) enum Deed {
     Open(Opening),
     Draft(DraftOpening),
     Socket(SocketCall),
+    Pair(SocketPair),
+    Inotify(CreateFlags),
 }
 
 /// A file, and the bytes of it that were judged.
@@ -97,6 +103,12 @@ impl Deed {
         match self {
             Self::Open(opening) => opening.perform(caller, patience),
             Self::Socket(call) => call.perform(caller, patience),
+            Self::Pair(pair) => pair.perform(),
+            Self::Inotify(flags) => {
+                let heirs =
+                    if flags.contains(CreateFlags::CLOEXEC) { Heirs::Nobody } else { Heirs::Programs };
+                inotify::init(*flags | CreateFlags::CLOEXEC).map(|instance| Opened::File(instance, heirs))
+            }
             Self::Draft(opening) => {
                 let (file, heirs, draft) = opening.perform(caller)?;
                 Ok(Opened::Draft(file, heirs, Box::new(draft)))
@@ -128,7 +140,12 @@ impl Deed {
                 linkat(CWD, from.link(), to.directory.hold(), &to.given, AtFlags::SYMLINK_FOLLOW)
             }
             Self::Change { seen, how } => change(seen, how),
-            Self::Open(_) | Self::Draft(_) | Self::Socket(_) | Self::AfterCopies { .. } => Ok(()),
+            Self::Open(_)
+            | Self::Draft(_)
+            | Self::Socket(_)
+            | Self::Pair(_)
+            | Self::Inotify(_)
+            | Self::AfterCopies { .. } => Ok(()),
         }
     }
 }

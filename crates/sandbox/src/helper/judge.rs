@@ -7,6 +7,7 @@
 
 mod folded;
 mod git_dirs;
+mod inotify;
 mod network;
 mod opened;
 mod repositories;
@@ -18,12 +19,12 @@ pub(super) use self::repositories::ReadIndexes;
 pub(super) use self::terminals::OwnTerminals;
 
 use self::folded::is_at_or_below;
-use super::deed::{Change, Deed, Made, wish};
+use super::deed::{Change, Deed, Made, SocketPair, wish};
 use super::memory::Missing;
-use super::place::{Entry, Located, Seen};
+use super::place::{End, Entry, Located, Seen};
 use super::rules;
 use super::socket_owners::SocketOwners;
-use crate::calls::{Links, Place, Subject, Told, WRITING, meaning};
+use crate::calls::{Links, Place, Refused, Subject, Told, WRITING, meaning, refused};
 use crate::confinement::Confinement;
 use crate::denial::{Denial, Operation};
 use crate::plan::{Ruling, ruling_at};
@@ -78,6 +79,10 @@ const AT_EMPTY_PATH: u64 = 0x1000;
 
 impl Judge<'_> {
     pub(super) fn answer(&self, notice: &Notice) -> Answer {
+        if let Some(Refused { errno, what, rule }) = refused(notice.number, &notice.arguments) {
+            let denial = Denial { operation: Operation::Call, target: what, rule: rule.to_owned(), times: 1 };
+            return Answer::Refuse(errno, denial);
+        }
         let Some(told) = meaning(notice.number) else { return Answer::Fail(Errno::NOSYS) };
         match self.judged(notice, told) {
             Ok(Answer::CarryOut(deed)) => self.without_git_programs(*deed),
@@ -108,9 +113,10 @@ impl Judge<'_> {
             Subject::Connected => self.connected(notice, operation),
             Subject::Sent => self.sent(notice, operation),
             Subject::Bound => self.bound(notice, operation),
-            Subject::Family { .. } => {
-                Ok(self.no_network(operation, "an internet socket".into(), Errno::ACCESS))
-            }
+            Subject::Socket => Ok(self.socket(notice, operation)),
+            Subject::DatagramPair => Ok(Answer::carry_out(Deed::Pair(SocketPair::of(notice)))),
+            Subject::Inotify => self.inotify(notice, operation),
+            Subject::Executed { place } => Ok(self.executed(notice, operation, place)),
             Subject::Process { argument } => {
                 Ok(self.about_process(Pid::new(notice.arguments[argument] as u32)))
             }
@@ -127,11 +133,30 @@ impl Judge<'_> {
             | Subject::OldEntry { .. }
             | Subject::Linked { .. }
             | Subject::Moved { .. } => self.carries_names(),
+            Subject::Executed { .. } => false,
             Subject::Connected
             | Subject::Sent
             | Subject::Bound
-            | Subject::Family { .. }
+            | Subject::Socket
+            | Subject::DatagramPair
+            | Subject::Inotify
             | Subject::Process { .. } => true,
+        }
+    }
+
+    /// The kernel decides: a file that is denied cannot be executed. This is only asked about to be reported, so whatever cannot be
+    /// made out is left to the kernel, too.
+    fn executed(&self, notice: &Notice, operation: Operation, place: Place) -> Answer {
+        let Ok(located) = Located::of(notice, place) else { return Answer::GoOn };
+        let path = match (located.look(true), located.end(notice, true)) {
+            (Ok(seen), _) => seen.path,
+            // A directory that is hidden is empty.
+            (Err(_), Ok(End::Name(entry))) => entry.path(),
+            (Err(_), _) => return Answer::GoOn,
+        };
+        match self.ruling_at(&path).filter(|ruling| ruling.access == Access::Deny) {
+            Some(ruling) => Answer::Refuse(Errno::ACCESS, denial(operation, &path, ruling)),
+            None => Answer::GoOn,
         }
     }
 

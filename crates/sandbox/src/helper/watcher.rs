@@ -291,6 +291,7 @@ impl<'a> Watch<'a> {
                     self.listener.refuse(notice, errno);
                 }
             }
+            (Ok((_, Opened::Pair(pair))), _) => pair.give(&self.listener, notice),
             (Ok((caller, Opened::Later)), deed) => {
                 self.waiters.send(&Wait { listener: &self.listener, notice, caller: &caller, deed: &deed });
             }

@@ -214,7 +214,7 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
         program: Some("/h/tools/windlass".into()),
         configuration: vec!["/h/.config/windlass".into()],
         startup: vec!["/h".into()],
-        state_inside: None,
+        ..OwnFiles::default()
     };
     let surroundings = Surroundings { own_files, ..surroundings() };
     let home = write().with(Pattern::new("/h"), Write);
@@ -236,6 +236,20 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
     let surroundings = Surroundings { own_files, ..surroundings };
     let made = plan(&write(), &surroundings, &machine(), &Tree::of(&["/w/target/windlass"])).unwrap();
     check(&made, &[("/w/target/windlass", Write)]);
+}
+
+#[test]
+fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
+    let lines = ["/w/token", "/w/current -> /h/keys/1", "/h/keys/1", "/h/keys/2"];
+    let secrets = ["/w/token", "/w/current", "/w/replaced"].map(Into::into).to_vec();
+    let own_files = OwnFiles { secrets, ..OwnFiles::default() };
+    let surroundings = Surroundings { own_files, ..surroundings() };
+    let allowed = write().with(Pattern::new("token"), Write).with(Pattern::new("/h"), Write);
+    let made = plan(&allowed, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&made, &[("/w/token", Deny), ("/h/keys/1", Deny), ("/h/keys/2", Write)]);
+    for path in ["/w/current", "/w/replaced"] {
+        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+    }
 }
 
 #[test]
@@ -616,6 +630,37 @@ fn a_policy_that_the_machine_cannot_enforce_is_refused_with_what_is_missing() {
         &["network loopback", "network namespace", "--network off"],
     );
     assert!(plan(&write().with_network(Network::On), &surroundings(), &without_namespaces(), &tree).is_ok());
+}
+
+/// Which sentences about unix sockets a plan has on machines with namespaces.
+#[test]
+fn sockets_that_the_kernel_does_not_keep_a_command_from_are_listed_as_differences() {
+    const ALONE: &str = "are kept by supervision alone";
+    const ABSTRACT: &str = "abstract unix sockets of programs outside can be connected to";
+    const LATER: &str = "bind in writable places after the command has started can be connected to";
+    let tree = Tree::of(&["/w/"]);
+    let check = |(landlock, supervisor, network): (u32, bool, Network), expected: &[&str]| {
+        let machine = Machine { landlock, supervisor, ..machine() };
+        let confined = write().with_network(network.clone());
+        let differences = plan(&confined, &surroundings(), &machine, &tree).unwrap().differences;
+        let said: Vec<_> = differences.iter().filter(|it| it.contains("unix sockets")).collect();
+        assert_eq!(said.len(), expected.len(), "{landlock} {supervisor} {network:?}: {said:?}");
+        assert!(expected.iter().all(|text| said.iter().any(|it| it.contains(text))), "{said:?}");
+    };
+    check((7, true, Network::On), &[]);
+    check((5, true, Network::Off), &[]);
+    check((5, true, Network::On), &[ALONE]);
+    check((5, false, Network::On), &[ABSTRACT, LATER]);
+    check((7, false, Network::On), &[LATER]);
+    check((5, false, Network::Off), &[LATER]);
+    check((9, false, Network::On), &[]);
+    let fallback = Machine { landlock: 5, ..without_namespaces() };
+    let confined = write().with_network(Network::On);
+    let differences = plan(&confined, &surroundings(), &fallback, &tree).unwrap().differences;
+    assert!(
+        differences.iter().any(|it| it.contains("unix sockets") && it.contains(ALONE)),
+        "{differences:?}"
+    );
 }
 
 #[test]

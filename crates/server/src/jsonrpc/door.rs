@@ -23,7 +23,7 @@ use windlass_engine::Announcement;
 use super::connection::Source;
 use super::peer::Sink;
 use super::websocket::accept_key;
-use crate::caller::TurnedAway;
+use crate::caller::{Caller, TurnedAway};
 use crate::connections::{HEADER_PATIENCE, Slot};
 use crate::gate::{Called, Gate, given_up, plain, unauthorized};
 use crate::tls::ServerTls;
@@ -104,24 +104,36 @@ type Answer = Response<Full<Bytes>>;
 
 impl Door {
     /// Encrypts the connection, where that is asked for, and makes it a WebSocket.
-    pub(crate) async fn open<S: Stream>(&self, stream: S, slot: &Slot) -> Option<(Source, Sink, Unread)> {
+    pub(crate) async fn open<S: Stream>(
+        &self,
+        stream: S,
+        from: (&Caller, &Slot),
+    ) -> Option<(Source, Sink, Unread)> {
         match &self.tls {
-            Some(tls) => self.upgrade(tls.accept(stream).await?, slot).await,
-            None => self.upgrade(stream, slot).await,
+            Some(tls) => self.upgrade(tls.accept(stream).await?, from).await,
+            None => self.upgrade(stream, from).await,
         }
     }
 
     /// Answers requests until one of them makes the connection a WebSocket; none when it ends before.
-    async fn upgrade<S: Stream>(&self, stream: S, slot: &Slot) -> Option<(Source, Sink, Unread)> {
+    async fn upgrade<S: Stream>(
+        &self,
+        stream: S,
+        (caller, slot): (&Caller, &Slot),
+    ) -> Option<(Source, Sink, Unread)> {
         let upgrade: Mutex<Option<OnUpgrade>> = Mutex::default();
         let called = Called::new(self.bound, stream.local_address());
-        let service = service_fn(|mut request: Request<Incoming>| {
-            let answer = self.answer(&request, &called, slot);
+        let (called, upgrade_to) = (&called, &upgrade);
+        let service = service_fn(|mut request: Request<Incoming>| async move {
+            let answer = match slot.judge(caller, &self.gate.access).await {
+                Ok(()) => self.answer(&request, called, slot),
+                Err(denied) => self.turned_away.answer(denied),
+            };
             if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
                 let upgraded = hyper::upgrade::on(&mut request);
-                *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgraded);
+                *upgrade_to.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgraded);
             }
-            std::future::ready(Ok::<_, Infallible>(answer))
+            Ok::<_, Infallible>(answer)
         });
         let requests = http1::Builder::new()
             .timer(TokioTimer::new())

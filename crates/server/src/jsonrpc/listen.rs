@@ -18,7 +18,7 @@ use super::door::Door;
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
-use crate::caller::{self, Denied, TurnedAway};
+use crate::caller::{Caller, TurnedAway};
 use crate::connections::{Entrance, Slot, accept_until};
 use crate::gate::{Access, Perimeter, Reach};
 use crate::pipe::Pipe;
@@ -261,8 +261,8 @@ impl Entrance for Place {
         self.accept().await
     }
 
-    async fn judge(stream: &UnixStream, _: &Access) -> Result<(), Denied> {
-        caller::judge_local(stream)
+    fn caller(stream: &UnixStream) -> Caller {
+        Caller::local(stream)
     }
 }
 
@@ -287,19 +287,9 @@ async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
     (door, dialects): (Arc<Door>, Arc<Dialects<impl Fn(Peer, Via) -> D>>),
     over: CancellationToken,
 ) {
-    let open = async {
-        let judged = E::judge(&stream, &door.gate.access).await;
-        slot.waits_for_client();
-        match judged {
-            Ok(()) => door.open(stream, &slot).await,
-            Err(denied) => {
-                door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
-                None
-            }
-        }
-    };
+    let caller = E::caller(&stream);
     let opened = tokio::select! {
-        opened = open => opened,
+        opened = door.open(stream, (&caller, &slot)) => opened,
         () = over.cancelled() => None,
     };
     let Some((source, sink, unread)) = opened else { return };

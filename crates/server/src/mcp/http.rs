@@ -29,7 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
-use crate::caller::{Report, TurnedAway};
+use crate::caller::{Caller, Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
 use crate::gate::{Access, Called, Elsewhere, Gate, Reach, given_up, has_plain_origin, plain, unauthorized};
 use crate::jsonrpc::door::Stream;
@@ -187,40 +187,37 @@ async fn converse<H: ServerHandler>(
     door: Arc<Door<H>>,
     over: CancellationToken,
 ) {
-    let judged = TcpListener::judge(&stream, &door.gate.access).await;
-    slot.waits_for_client();
-    if let Err(denied) = judged {
-        door.turned_away.send_off(stream, door.tls.as_ref(), denied).await;
-        return;
-    }
+    let caller = TcpListener::caller(&stream);
     match &door.tls {
-        None => answer_requests((stream, slot), &door, over).await,
+        None => answer_requests(stream, (&caller, &slot), &door, over).await,
         Some(tls) => {
             let encrypted = tokio::select! {
                 encrypted = tls.accept(stream) => encrypted,
                 () = over.cancelled() => None,
             };
             if let Some(stream) = encrypted {
-                answer_requests((stream, slot), &door, over).await;
+                answer_requests(stream, (&caller, &slot), &door, over).await;
             }
         }
     }
 }
 
 async fn answer_requests<H: ServerHandler>(
-    (stream, slot): (impl Stream, Arc<Slot>),
+    stream: impl Stream,
+    (caller, slot): (&Caller, &Slot),
     door: &Arc<Door<H>>,
     over: CancellationToken,
 ) {
-    let called = Called::new(Some(door.bound), stream.local_address());
-    let service = service_fn(|request| {
-        let (door, rejection) = (Arc::clone(door), door.rejection(&request, &called, &slot));
-        async move {
-            Ok::<_, Infallible>(match rejection {
-                None => door.answer(request).await,
-                Some(rejection) => rejection.map(BodyExt::boxed),
-            })
-        }
+    let called = &Called::new(Some(door.bound), stream.local_address());
+    let service = service_fn(|request| async move {
+        let rejection = match slot.judge(caller, &door.gate.access).await {
+            Ok(()) => door.rejection(&request, called, slot),
+            Err(denied) => Some(door.turned_away.answer(denied)),
+        };
+        Ok::<_, Infallible>(match rejection {
+            None => door.answer(request).await,
+            Some(rejection) => rejection.map(BodyExt::boxed),
+        })
     });
     let mut connection = std::pin::pin!(
         http1::Builder::new()

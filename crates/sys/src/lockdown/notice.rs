@@ -90,9 +90,24 @@ impl Listener {
     /// caller's reason, such as `MFILE`; then it still waits for an answer.
     pub fn give(&self, notice: &Notice, file: OwnedFd, heirs: Heirs) -> Result<(), Errno> {
         let separately = only_death_interrupts();
+        let flags = if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 };
+        let number = self.add(notice, (&file, heirs), flags)?;
+        drop(file);
+        if separately {
+            self.answer(notice, Answer::Value(i64::from(number)));
+        }
+        Ok(())
+    }
+
+    /// Puts a file into the caller, which still waits for an answer, and returns the number that it has there.
+    pub fn put(&self, notice: &Notice, file: &OwnedFd, heirs: Heirs) -> Result<i32, Errno> {
+        self.add(notice, (file, heirs), 0)
+    }
+
+    fn add(&self, notice: &Notice, (file, heirs): (&OwnedFd, Heirs), flags: u32) -> Result<i32, Errno> {
         let gift = libc::seccomp_notif_addfd {
             id: notice.id,
-            flags: if separately { 0 } else { libc::SECCOMP_ADDFD_FLAG_SEND as u32 },
+            flags,
             srcfd: file.as_raw_fd().unsigned_abs(),
             newfd: 0,
             newfd_flags: match heirs {
@@ -103,14 +118,7 @@ impl Listener {
         // SAFETY: the structure is complete, and the kernel only reads it.
         let number =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const gift) };
-        if number < 0 {
-            return Err(last_errno());
-        }
-        drop(file);
-        if separately {
-            self.answer(notice, Answer::Value(i64::from(number)));
-        }
-        Ok(())
+        if number < 0 { Err(last_errno()) } else { Ok(number) }
     }
 
     /// Lets a call fail.
@@ -173,6 +181,21 @@ pub fn read_memory(pid: Pid, address: u64, into: &mut [u8]) -> Result<usize, Err
         call!(libc::SYS_process_vm_readv, pid.raw(), local, one, remote, one, no_flags)
     }?;
     Ok(usize::try_from(read).unwrap_or(0))
+}
+
+/// Writes all of these bytes into another process's memory.
+pub fn write_memory(pid: Pid, address: u64, bytes: &[u8]) -> Result<(), Errno> {
+    let local = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes.len() };
+    // As above: over the stack.
+    let (one, no_flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    // SAFETY: the local piece is ours and of that length, and is only read; the remote address is only ever used in the other
+    // process, where the kernel checks it.
+    let written = unsafe {
+        let (local, remote) = (&raw const local, &raw const remote);
+        call!(libc::SYS_process_vm_writev, pid.raw(), local, one, remote, one, no_flags)
+    }?;
+    if usize::try_from(written) == Ok(bytes.len()) { Ok(()) } else { Err(Errno::FAULT) }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ numbers! {
     SYSLOG = SYS_syslog, SETHOSTNAME = SYS_sethostname, SETDOMAINNAME = SYS_setdomainname,
     OPEN_BY_HANDLE_AT = SYS_open_by_handle_at, FANOTIFY_INIT = SYS_fanotify_init, VHANGUP = SYS_vhangup,
     SETTIMEOFDAY = SYS_settimeofday, CLOCK_SETTIME = SYS_clock_settime, ADJTIMEX = SYS_adjtimex,
-    CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality, MEMFD_SECRET = SYS_memfd_secret, PRCTL = SYS_prctl, SOCKETPAIR = SYS_socketpair,
+    CLOCK_ADJTIME = SYS_clock_adjtime, PERSONALITY = SYS_personality, MEMFD_SECRET = SYS_memfd_secret, PRCTL = SYS_prctl, SOCKETPAIR = SYS_socketpair, INOTIFY_INIT1 = SYS_inotify_init1, EXECVE = SYS_execve, EXECVEAT = SYS_execveat,
     SHMGET = SYS_shmget, SHMAT = SYS_shmat, SHMCTL = SYS_shmctl, SEMGET = SYS_semget, SEMOP = SYS_semop,
     SEMTIMEDOP = SYS_semtimedop, SEMCTL = SYS_semctl, MSGGET = SYS_msgget, MSGSND = SYS_msgsnd, MSGRCV = SYS_msgrcv,
     MSGCTL = SYS_msgctl, MQ_OPEN = SYS_mq_open, MQ_UNLINK = SYS_mq_unlink, FCNTL = SYS_fcntl, SETPRIORITY = SYS_setpriority,
@@ -51,7 +51,7 @@ pub const FILE_SETATTR: i64 = 469;
 
 #[cfg(target_arch = "x86_64")]
 numbers! {
-    OPEN = SYS_open, CREAT = SYS_creat, MKDIR = SYS_mkdir, RMDIR = SYS_rmdir, MKNOD = SYS_mknod, UNLINK = SYS_unlink,
+    INOTIFY_INIT = SYS_inotify_init, OPEN = SYS_open, CREAT = SYS_creat, MKDIR = SYS_mkdir, RMDIR = SYS_rmdir, MKNOD = SYS_mknod, UNLINK = SYS_unlink,
     RENAME = SYS_rename, RENAMEAT = SYS_renameat, LINK = SYS_link, SYMLINK = SYS_symlink, CHMOD = SYS_chmod,
     CHOWN = SYS_chown, LCHOWN = SYS_lchown, UTIME = SYS_utime, UTIMES = SYS_utimes, FUTIMESAT = SYS_futimesat,
     SETRLIMIT = SYS_setrlimit, KEXEC_FILE_LOAD = SYS_kexec_file_load, IOPL = SYS_iopl, IOPERM = SYS_ioperm,

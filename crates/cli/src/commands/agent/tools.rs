@@ -25,6 +25,7 @@ use crate::args::LayersName;
 use crate::commands::guardian;
 use crate::commands::run::forget_the_oldest;
 use crate::config::Config;
+use crate::confinement::NamedFiles;
 use crate::{confinement, rules_files};
 
 /// How long a command has to end by itself when everything is to stop.
@@ -34,10 +35,11 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(super) fn engine(configured: &Configured, config: &Config, layers: LayersName) -> Result<Engine> {
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
+    let named = NamedFiles { obeyed: programs::of(configured, config), ..NamedFiles::default() };
     Ok(Engine::new(EngineOptions {
         store,
         guard: Guard::Program(guardian::program),
-        grounds: Some(confinement::grounds_with(layers, config, programs::of(configured, config))),
+        grounds: Some(confinement::grounds_with(layers, config, named)),
         ahead: Ahead::OneHelper,
         patience: Patience { grace: GRACE, ..Patience::default() },
         ..EngineOptions::default()

@@ -15,6 +15,7 @@ use crate::commands::keeper::Detached;
 use crate::commands::run::forget_the_oldest;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
+use crate::confinement::NamedFiles;
 use crate::failure::{Exit, Usage};
 use crate::other_runtimes::OtherWindlasses;
 use crate::{confinement, listening, printing, rules_files, secret_file, toolbox};
@@ -57,6 +58,7 @@ pub(crate) async fn run(order: McpServe, config: Config) -> Result<Exit> {
 
 fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let rules = rules_files::for_server(order, config)?;
+    let named = named_files(order)?;
     let store = config.open_store();
     forget_the_oldest(store.as_ref());
     let mut options = toolbox::options(&order.tools, Config::working_directory()?, config)?;
@@ -64,16 +66,14 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     options.numbering = toolbox::numbering(order.http.is_some());
     options.store.clone_from(&store);
     options.rules = rules.map(Arc::new);
-    // A command that could read the token could call this server.
-    let token = order.token_file.as_ref().map(|file| options.directory.join(file));
-    options.doors.extend(token.filter(|_| order.http.is_some()));
     options.sharing = if order.share { Sharing::All } else { Sharing::Own };
     if let Some(store) = &store {
         options.others = order.share.then(|| OtherWindlasses::sharing(store.clone()));
-        options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools)));
+        options.keepers = Some(Arc::new(Detached::new(store, &options, &order.tools, &named)));
     }
     let guard = Guard::Program(guardian::program);
-    let grounds = Some(confinement::grounds_of(&order.tools.sandbox, config, order.rules.as_deref()));
+    let layers = order.tools.sandbox.sandbox_layers;
+    let grounds = Some(confinement::grounds_with(layers, config, named));
     let ahead = Ahead::OneHelper;
     let (each, together) = (order.tools.limits.each(), order.tools.limits.together());
     let engine = Engine::new(EngineOptions {
@@ -86,6 +86,13 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
         ..EngineOptions::default()
     })?;
     Ok(Toolbox::new(engine, options))
+}
+
+/// The files that this server obeys, and those with its secrets: a command that could read the token could call this server.
+fn named_files(order: &McpServe) -> Result<NamedFiles> {
+    let mut named = NamedFiles::of_words(&order.tools.sandbox, order.rules.as_deref());
+    named.secrets = secret_file::places(order.token_file.iter().chain(&order.tls.tls_key))?;
+    Ok(named)
 }
 
 /// Serves whoever is there to be served.

@@ -125,3 +125,52 @@ fn half_open_connections_lock_no_client_out_of_the_mcp_server() {
     );
     check(&["mcp", "--http", "127.0.0.1:0", "--token-file"], (&request, "200"));
 }
+
+/// Connections that have sent half a request and stay as they are. Returns once the server keeps as many as it ever does.
+fn hold_half_open(server: SocketAddr) -> Vec<TcpStream> {
+    /// The most that a server keeps.
+    const KEPT: usize = 128;
+    let mut open: Vec<TcpStream> = (0..HALF_OPEN).map(|_| half_open(server)).collect();
+    let until = Instant::now() + PATIENCE;
+    while open.len() > KEPT {
+        assert!(Instant::now() < until, "the server keeps {} connections", open.len());
+        let mut watched: Vec<_> = open.iter().map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+        poll(&mut watched, None).expect("they can be watched");
+        let mut closed = watched.iter().map(|one| !one.revents().is_empty()).collect::<Vec<_>>().into_iter();
+        open.retain(|_| !closed.next().unwrap_or(false));
+    }
+    open
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Without a token the server looks for the process behind a caller, which takes long. It must not do so for callers that have
+/// asked for nothing.
+#[test]
+fn half_open_connections_make_a_server_without_a_token_no_slower() {
+    /// As much slower as it may look while other things run on the machine.
+    const MOST: u32 = 8;
+    for dialect in ["exec-server", "app-server"] {
+        let home = Home::new(&format!("half-open-ratio-{dialect}"));
+        let words = [dialect, "--listen", "ws://127.0.0.1:0", "--insecure-loopback"];
+        let servers = [Server::start(&home, &words), Server::start(&home, &words)];
+        let addresses = servers.each_ref().map(|server| -> SocketAddr {
+            server.url.strip_prefix("ws://").and_then(|address| address.parse().ok()).expect("an address")
+        });
+        let [idle, busy] = addresses;
+        let _open = hold_half_open(busy);
+        let timed = |address: SocketAddr| {
+            let began = Instant::now();
+            let answered = status(address, &upgrade(), began + PATIENCE);
+            assert!(matches!(&answered, Ok(status) if status == "101"), "{dialect}: {answered:?}");
+            began.elapsed()
+        };
+        let (idle, busy): (Vec<_>, Vec<_>) = (0..REQUESTS).map(|_| (timed(idle), timed(busy))).unzip();
+        let (idle, busy) = (median(idle), median(busy));
+        println!("{dialect}: {busy:?} beside {idle:?}");
+        assert!(busy <= idle * MOST, "{dialect}: {busy:?} beside {idle:?}");
+    }
+}

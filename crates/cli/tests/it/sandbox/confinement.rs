@@ -28,9 +28,8 @@ pub(crate) enum Layers {
 }
 
 /// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others,
-/// memory that everybody shares, and the user's number of watchers of files.
-const ADMITTED: &[&str] =
-    &["victim_seen", "network_table_read", "posix_shared_memory_written", "watchers_used_up"];
+/// and memory that everybody shares.
+const ADMITTED: &[&str] = &["victim_seen", "network_table_read", "posix_shared_memory_written"];
 
 /// One sandbox to hold to account.
 #[derive(Debug, Clone, Copy)]

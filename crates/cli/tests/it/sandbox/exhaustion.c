@@ -2,6 +2,7 @@
 #include "attacks.h"
 #include <poll.h>
 #include <pthread.h>
+#include <sys/inotify.h>
 
 // Who looks whether limits are kept looks only now and then: what counts is whether it can be kept.
 static _Noreturn void kept(long amount, const char *what) {
@@ -97,6 +98,66 @@ ATTEMPT(exhaust_terminals, "exhaust", BOTH, ANYONE) {
         if (answer[0] < EACH) { errno = answer[1]; blocked(); }
     }
     kept(made, "terminals");
+}
+ATTEMPT(exhaust_watchers, "exhaust", BOTH, ANYONE) {
+    long most = limit("LIMIT_WATCHERS"), made = 0;
+    for (; made <= most; made++) must(inotify_init1(0));
+    kept(made, "instances of inotify");
+}
+ATTEMPT(exhaust_watchers_by_many, "exhaust", BOTH, ANYONE) {
+    long most = limit("LIMIT_WATCHERS"), made = 0;
+    int told[2];
+    must(pipe(told));
+    for (int error; made <= most; made++) {
+        if (must(fork()) == 0) {
+            error = inotify_init() < 0 ? errno : 0;
+            write(told[1], &error, sizeof error), pause();
+            _exit(0);
+        }
+        must(read(told[0], &error, sizeof error));
+        if ((errno = error)) blocked();
+    }
+    kept(made, "instances of inotify");
+}
+static pthread_barrier_t together;
+static void *one_instance(void *nothing) {
+    (void)nothing;
+    pthread_barrier_wait(&together);
+    return (void *)(long)(inotify_init1(IN_NONBLOCK) < 0);
+}
+ATTEMPT(exhaust_watchers_at_once, "exhaust", BOTH, ANYONE) {
+    long most = limit("LIMIT_WATCHERS"), made = 0;
+    pthread_t threads[256];
+    pthread_barrier_init(&together, NULL, most + 1);
+    for (long i = 0; i <= most; i++)
+        if ((errno = pthread_create(&threads[i], NULL, one_instance, NULL))) blocked();
+    for (long i = 0; i <= most; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        made += !failed;
+    }
+    if (made <= most) { errno = EMFILE; blocked(); }
+    kept(made, "instances of inotify");
+}
+// On its way through a socket a descriptor belongs to no process. Not all may be taken: some are left for other programs. Root's
+// instances are those of everything else that runs in these tests, and where nothing stops us we would take them all.
+ATTEMPT(exhaust_watchers_on_their_way, "exhaust", BOTH, ANYONE) {
+    long most = 2 * limit("LIMIT_WATCHERS") - 4, made = 0;
+    if (bare()) escaped("not tried where it would harm others");
+    if (getuid() == 0) { errno = EMFILE; blocked(); }
+    int pair[2];
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    for (; made <= most; made++) {
+        int instance = must(inotify_init1(0));
+        union { char space[CMSG_SPACE(sizeof(int))]; struct cmsghdr header; } control = {0};
+        control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &instance, sizeof instance);
+        struct iovec part = {"x", 1};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        must(sendmsg(pair[0], &message, 0));
+        close(instance);
+    }
+    kept(made, "instances of inotify");
 }
 ATTEMPT(exhaust_descriptors, "exhaust", BOTH, ANYONE) {
     long most = 2 * limit("LIMIT_FILES"), made = 0;

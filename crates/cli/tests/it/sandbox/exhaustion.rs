@@ -14,7 +14,7 @@ struct Resource {
     variable: &'static str,
     /// How much.
     most: u64,
-    /// How it is asked for; terminals are limited in every sandbox.
+    /// How it is asked for; terminals and instances of inotify are limited in every sandbox.
     flag: Option<&'static str>,
 }
 
@@ -23,6 +23,8 @@ const RESOURCES: &[Resource] = &[
     Resource { name: "memory", variable: "LIMIT_MEMORY", most: 64 << 20, flag: Some("--memory") },
     Resource { name: "disk", variable: "LIMIT_DISK", most: 16 << 20, flag: Some("--disk") },
     Resource { name: "terminals", variable: "LIMIT_TERMINALS", most: 1024, flag: None },
+    // Half of the 128 that a user has by default.
+    Resource { name: "watchers", variable: "LIMIT_WATCHERS", most: 64, flag: None },
     Resource { name: "descriptors", variable: "LIMIT_FILES", most: 64, flag: Some("--files") },
 ];
 

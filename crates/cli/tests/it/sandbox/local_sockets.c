@@ -167,6 +167,36 @@ static char *bound_later(const char *directory) {
 ATTEMPT(local_socket_bound_later_in_tmp, "unix", BOTH, ANYONE) { reach(bound_later("/tmp")); }
 ATTEMPT(local_socket_bound_later_in_workspace, "unix", BOTH, ANYONE) { reach(bound_later(given("WANTED"))); }
 
+// `sendmsg` takes the address from memory: no filter sees it, and no mount hides a socket that comes after the start.
+static void message(int one, const char *path) {
+    struct sockaddr_un to = at(path);
+    struct iovec part = {WORD, strlen(WORD)};
+    struct msghdr message = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &part, .msg_iovlen = 1};
+    must(sendmsg(one, &message, 0));
+}
+ATTEMPT(local_datagram_bound_later_in_tmp, "unix", BOTH, ANYONE) {
+    message(local(SOCK_DGRAM), bound_later("/tmp"));
+    escaped("the outside has a message");
+}
+ATTEMPT(local_datagram_bound_later_in_workspace, "unix", BOTH, ANYONE) {
+    message(local(SOCK_DGRAM), bound_later(given("WANTED")));
+    escaped("the outside has a message");
+}
+// The kernel makes a socket for datagrams of this one.
+ATTEMPT(local_datagram_of_raw_socket_bound_later, "unix", BOTH, ANYONE) {
+    message(local(SOCK_RAW), bound_later("/tmp"));
+    escaped("the outside has a message");
+}
+ATTEMPT(local_datagram_of_pair_bound_later, "unix", BOTH, ANYONE) {
+    char *path = bound_later("/tmp"), answer[64];
+    int pair[2];
+    must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+    message(pair[0], path);
+    // It belongs to the other end of the pair, whatever address it has.
+    if (recv(pair[1], answer, sizeof answer, MSG_DONTWAIT) > 0) { errno = EISCONN; blocked(); }
+    escaped("the outside has a message");
+}
+
 // ---- names at which the user's own programs expect a server of the user's ----
 
 ATTEMPT(local_server_planted_for_tmux, "unix", BOTH, ANYONE) {

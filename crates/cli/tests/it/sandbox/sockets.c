@@ -364,6 +364,12 @@ ATTEMPT(unix_pair_pointed_elsewhere, "unix", BOTH, ANYONE) {
     must(write(pair[0], WORD, strlen(WORD)));
     escaped("the outside has a message");
 }
+// A message may reach the other end of the pair instead, whatever address it had: that is where it belongs.
+static void if_elsewhere(int other_end) {
+    char answer[64] = {0};
+    if (recv(other_end, answer, sizeof answer - 1, MSG_DONTWAIT) > 0) { errno = EISCONN; blocked(); }
+    escaped("the outside has a message");
+}
 ATTEMPT(unix_pair_sent_elsewhere, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
     struct iovec part = {WORD, strlen(WORD)};
@@ -371,7 +377,7 @@ ATTEMPT(unix_pair_sent_elsewhere, "unix", BOTH, ANYONE) {
     int pair[2];
     must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
     must(sendmsg(pair[0], &message, 0));
-    escaped("the outside has a message");
+    if_elsewhere(pair[1]);
 }
 ATTEMPT(unix_pair_many_sent_elsewhere, "unix", BOTH, ANYONE) {
     struct sockaddr_un to = at(given("UNIX_DATAGRAM"));
@@ -380,7 +386,7 @@ ATTEMPT(unix_pair_many_sent_elsewhere, "unix", BOTH, ANYONE) {
     int pair[2];
     must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
     must(sendmmsg(pair[0], &message, 1, 0));
-    escaped("the outside has a message");
+    if_elsewhere(pair[1]);
 }
 static void service(const char *path) {
     if (access(path, F_OK) < 0 && bare()) untried("nobody listens at %s", path);

@@ -57,8 +57,8 @@ static void hear_wishes(const char *work) {
 static void bind_late(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    int one = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(one, (void *)&address, sizeof address) == 0 && listen(one, 64) == 0) watch(one);
+    int type = strstr(path, "datagram") ? SOCK_DGRAM : SOCK_STREAM, one = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    if (bind(one, (void *)&address, sizeof address) == 0 && (type == SOCK_DGRAM || listen(one, 64) == 0)) watch(one);
     else close(one);
 }
 static void grant_wishes(void) {

@@ -2,6 +2,7 @@
 //! pipe does until somebody is at its other end, it says so, and somebody else is sent to wait.
 
 use crate::helper::caller::Caller;
+use crate::helper::deed::MadePair;
 use crate::helper::draft::Draft;
 use crate::helper::place::{Entry, Seen};
 use rustix::fd::OwnedFd;
@@ -48,6 +49,8 @@ pub(in crate::helper) enum Opened {
     File(OwnedFd, Heirs),
     /// This file, which is judged when it is written.
     Draft(OwnedFd, Heirs, Box<Draft>),
+    /// Two sockets.
+    Pair(MadePair),
     /// It would have to be waited for.
     Later,
 }

@@ -4,6 +4,7 @@
 //! the supervisor takes the caller's socket, reads the address once, and makes the call itself.
 
 use super::{Answer, Judge, Judged, denial};
+use crate::calls::{INTERNET, PROTOCOLS, UNIX};
 use crate::denial::{Denial, Operation};
 use crate::helper::caller::Caller;
 use crate::helper::deed::{Deed, Peer, Request, SocketCall};
@@ -116,14 +117,15 @@ impl Judge<'_> {
 
     /// Why an address of the internet is not reached. One that leads nowhere gets the kernel's answer.
     fn internet(&self, operation: Operation, address: Option<SocketAddr>) -> Option<Answer> {
-        let target = || address.map_or_else(|| "an internet address".to_owned(), |it| it.to_string());
         let allowed = match self.order.network {
             NetworkKind::On => true,
             // No address can be reached from an empty network namespace, and only that keeps a command from its own.
             NetworkKind::Off => address.is_none() && self.order.own_network,
             NetworkKind::Loopback | NetworkKind::Hosts => address.is_none_or(|it| is_own(it.ip())),
         };
-        (!allowed).then(|| self.no_network(operation, target(), Errno::NETUNREACH))
+        let target = || address.map_or_else(|| "an internet address".to_owned(), |it| it.to_string());
+        let scope = address.map(|it| if is_own(it.ip()) { Scope::OwnMachine } else { Scope::Others });
+        (!allowed).then(|| self.no_network(operation, (target(), scope), Errno::NETUNREACH))
     }
 
     fn unix_peer(&self, notice: &Notice, operation: Operation, address: Vec<u8>) -> Result<Verdict, Missing> {
@@ -150,7 +152,11 @@ impl Judge<'_> {
     /// The program behind a socket could act for the command. It has to be one of the session, or one that a rule names.
     fn peer_at_file(&self, operation: Operation, seen: Seen) -> Result<Verdict, Missing> {
         if seen.kind() != FileType::Socket {
-            return Err(Errno::CONNREFUSED.into());
+            // The mount over a socket of a program outside is no socket.
+            return match self.order.sockets.contains(&seen.path) {
+                true => Ok(foreign(operation, seen.path.display().to_string()).into()),
+                false => Err(Errno::CONNREFUSED.into()),
+            };
         }
         let ruling = self.ruling_at(&seen.path);
         let writes = ruling.is_some_and(|ruling| ruling.access == Access::Write);
@@ -170,18 +176,75 @@ impl Judge<'_> {
         })
     }
 
-    pub(super) fn no_network(&self, operation: Operation, target: String, errno: Errno) -> Answer {
-        let rule = match self.order.network {
-            NetworkKind::Off | NetworkKind::On => "network off",
-            NetworkKind::Loopback => "network loopback",
-            NetworkKind::Hosts => "network hosts: others are reached through the proxy alone",
-        };
-        Answer::Refuse(errno, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+    /// A kind of socket that is refused, whatever it would be used for.
+    pub(super) fn socket(&self, notice: &Notice, operation: Operation) -> Answer {
+        match notice.arguments[0] as u32 {
+            UNIX => {
+                let target = "a unix socket for datagrams".to_owned();
+                let rule =
+                    "datagrams could reach programs outside; SOCK_STREAM and SOCK_SEQPACKET can be used";
+                Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule: rule.to_owned(), times: 1 })
+            }
+            family if INTERNET.contains(&family) => match PROTOCOLS.contains(&(notice.arguments[2] as u32)) {
+                true => self.no_network(operation, ("an internet socket".into(), None), Errno::ACCESS),
+                false => {
+                    let target = format!("an internet socket of protocol {}", notice.arguments[2] as u32);
+                    unusual_socket(operation, target, Errno::PROTONOSUPPORT)
+                }
+            },
+            family => unusual_socket(operation, format!("a socket of family {family}"), Errno::AFNOSUPPORT),
+        }
+    }
+
+    fn no_network(
+        &self,
+        operation: Operation,
+        (target, scope): (String, Option<Scope>),
+        errno: Errno,
+    ) -> Answer {
+        let rule = network_rule(self.order.network, scope, self.is_alone()).to_owned();
+        Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
+    }
+}
+
+/// Where an address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    OwnMachine,
+    Others,
+}
+
+/// The rule that keeps a command from an address, and what would allow it.
+fn network_rule(network: NetworkKind, scope: Option<Scope>, is_alone: bool) -> &'static str {
+    match (network, scope) {
+        (NetworkKind::Off | NetworkKind::On, _) if is_alone => {
+            "network off; without namespaces only --network on allows more"
+        }
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::OwnMachine)) => {
+            "network off; --network loopback allows servers that commands start"
+        }
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::Others)) => {
+            "network off; --network with a list of hosts allows those, such as --network example.com"
+        }
+        (NetworkKind::Off | NetworkKind::On, None) => {
+            "network off; --network loopback allows servers that commands start, a list of hosts allows those"
+        }
+        (NetworkKind::Loopback, _) => {
+            "network loopback; --network with a list of hosts allows those as well, such as --network example.com"
+        }
+        (NetworkKind::Hosts, _) => {
+            "network hosts; those that are listed are reached through the proxy only (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY)"
+        }
     }
 }
 
 fn carried_out(socket: OwnedFd, peer: Peer, request: Request) -> Answer {
     Answer::carry_out(Deed::Socket(SocketCall { socket, peer, request }))
+}
+
+fn unusual_socket(operation: Operation, target: String, errno: Errno) -> Answer {
+    let rule = "a sandbox has unix, TCP, UDP and ping sockets only".to_owned();
+    Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
 }
 
 fn foreign(operation: Operation, target: String) -> Answer {

@@ -83,7 +83,7 @@ impl Wait<'_> {
                 self.listener.done_with(self.notice, count);
                 Ok(())
             }
-            Ok(Opened::Later | Opened::Draft(..)) => Err(Errno::INVAL),
+            Ok(Opened::Later | Opened::Draft(..) | Opened::Pair(_)) => Err(Errno::INVAL),
             Err(errno) => Err(errno),
         };
         if let Err(errno) = answered {

@@ -132,6 +132,57 @@ pub(super) const TASKS: &[Task] = &[
         "grep -qx 1 said",
     ),
     task(
+        // The sockets are of another kind than was asked for, and messages keep their boundaries all the same.
+        "pair_of_sockets_for_datagrams",
+        &["python3"],
+        r#"python3 -c '
+import array, os, socket
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+assert not os.get_inheritable(one.fileno())
+one.send(b"first"); one.send(b"second"); one.sendmsg([b"th", b"ird"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
+print([other.recv(100), other.recv(100), other.recvmsg(100, 100)[0]], file=open("said", "w"))
+if os.fork() == 0:
+    other.send(b"of a child"); os._exit(0)
+print(one.recv(100), file=open("heard", "w")); os.wait()
+one.setblocking(False)
+try: one.recv(1); raise SystemExit("nothing was sent")
+except BlockingIOError: pass
+'"#,
+        r#"grep -qF "[b'first', b'second', b'third']" said; grep -q 'of a child' heard"#,
+    ),
+    task(
+        "files_watched_by_inotify",
+        &["python3"],
+        r#"python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None)
+one = libc.inotify_init1(os.O_CLOEXEC)
+assert one >= 0 and not os.get_inheritable(one)
+assert libc.inotify_add_watch(one, b".", 0x100) > 0
+open("made", "w").close()
+print(os.read(one, 4096)[16:20].decode(), file=open("said", "w"))
+'"#,
+        "grep -qx made said",
+    ),
+    task(
+        "log_messages_do_no_harm",
+        &["logger", "python3"],
+        r#"logger -t task hello 2> said || true; python3 -c 'import syslog; syslog.syslog("hello")'; echo logged >> said"#,
+        "grep -q logged said",
+    ),
+    task(
+        "agent_of_ssh",
+        &["ssh-agent", "ssh-add", "ssh-keygen"],
+        r#"ssh-keygen -q -t ed25519 -N '' -f key; eval "$(ssh-agent -a $PWD/agent)" > /dev/null; ssh-add -q key; ssh-add -l > said; kill $SSH_AGENT_PID"#,
+        "grep -qi ed25519 said",
+    ),
+    task(
+        "agent_of_gpg",
+        &["gpg-agent", "gpg-connect-agent"],
+        "export GNUPGHOME=$PWD/g; mkdir -m 700 g; gpg-agent --homedir g --daemon > /dev/null; gpg-connect-agent --homedir g 'GETINFO version' /bye > said; gpg-connect-agent --homedir g KILLAGENT /bye > /dev/null",
+        "grep -q OK said",
+    ),
+    task(
         "many_processes",
         &[],
         "for i in $(seq 200); do /bin/true & done; wait; echo all > said",
