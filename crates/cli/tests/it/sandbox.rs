@@ -13,6 +13,7 @@ mod locks;
 mod nested;
 mod replaced;
 mod runtime;
+mod simultaneous;
 mod stage;
 mod tasks;
 mod terminals;

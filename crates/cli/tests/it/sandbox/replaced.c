@@ -1,9 +1,11 @@
 // Opens a path again and again while another thread exchanges the path in memory, from a harmless one to a wanted one and back.
-// Says GOT when it has the wanted file open. usage: replaced r|w HARMLESS WANTED GO
+// Says GOT when it has the wanted file open: for reading, something of it that is not harmless, and for writing, the file itself and
+// no draft of it. usage: replaced r|w HARMLESS WANTED GO
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char path[4096];
@@ -18,6 +20,16 @@ static void *flip(void *unused) {
     return unused;
 }
 
+static int is_wanted(int file) {
+    struct stat own, there;
+    return fstat(file, &own) == 0 && stat(wanted, &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+}
+
+static int has_secret(int file) {
+    char start[8] = "";
+    return read(file, start, sizeof start) > 0 && memcmp(start, "harmless", 8);
+}
+
 int main(int count, char **words) {
     if (count < 5) return 2;
     int flags = words[1][0] == 'w' ? O_RDWR : O_RDONLY;
@@ -29,10 +41,9 @@ int main(int count, char **words) {
     pthread_t thread;
     pthread_create(&thread, NULL, flip, NULL);
     for (int round = 0; round < 20000 && !over; round++) {
-        char start[8] = "";
         int file = open(path, flags);
         if (file < 0) continue;
-        if (read(file, start, sizeof start) > 0 && memcmp(start, "harmless", 8)) over = 1;
+        if (flags == O_RDWR ? is_wanted(file) : has_secret(file)) over = 1;
         close(file);
     }
     puts(over ? "GOT" : "nothing");

@@ -188,7 +188,11 @@ fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Den
 pub(super) fn touched_copy(deed: &Deed) -> Option<Answer> {
     let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
     let of_entry = |entry: &Entry| is_copy(&entry.name).then(|| entry.path());
-    let of_seen = |seen: &Seen| seen.path.file_name().filter(|name| is_copy(name)).map(|_| seen.path.clone());
+    // A draft has no name any more, and is its caller's.
+    let of_seen = |seen: &Seen| {
+        let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
+        is_copy(name).then(|| seen.path.clone())
+    };
     let (operation, path) = match deed {
         Deed::Make { entry, .. } => (Operation::Create, of_entry(entry)),
         Deed::Move { from, to, .. } | Deed::Replace { from, to, .. } => {

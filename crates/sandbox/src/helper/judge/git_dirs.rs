@@ -122,7 +122,9 @@ impl Judge<'_> {
         if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
             return owner.receive(entry, arrival, deed);
         }
-        if self.is_repository_of_place(&entry) && !matches!(arrival, Arrival::Directory) {
+        if self.is_repository_of_place(&entry) && !matches!(arrival, Arrival::Directory)
+            || self.is_common_directory_of_place(&entry)
+        {
             return refused_repository(arrival.operation(), &entry);
         }
         let answer = match Part::of(&entry.directory.path, &entry.name) {
@@ -195,7 +197,7 @@ impl Judge<'_> {
         if let Some(owner) = self.owner_of_configuration(directory, &entry.name) {
             return Some(owner.refusal(Operation::Rename, &entry.path(), REASON));
         }
-        if self.is_repository_of_place(entry) {
+        if self.is_repository_of_place(entry) || self.is_common_directory_of_place(entry) {
             return Some(refusal(Operation::Rename, &entry.path(), REASON));
         }
         let part = Part::of(&directory.path, &entry.name)?;
@@ -212,11 +214,21 @@ impl Judge<'_> {
     /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it does not come as a
     /// link or a file: those could lead to a repository of the user's whose settings name files of this place.
     fn is_repository_of_place(&self, entry: &Entry) -> bool {
-        let directory = &entry.directory.path;
-        let is_place = |ruling: &Ruling| ruling.path == *directory && ruling.access == Access::Write;
-        is_repository_name(Some(&entry.name))
-            && ruling_at(&self.order.rulings, directory).is_some_and(is_place)
-            && !self.is_left_alone(directory)
+        is_repository_name(Some(&entry.name)) && self.is_place(&entry.directory.path)
+    }
+
+    /// A `commondir` in it leads to another repository as well. Git makes one for linked worktrees only.
+    fn is_common_directory_of_place(&self, entry: &Entry) -> bool {
+        let git_dir = &entry.directory.path;
+        entry.name.eq_ignore_ascii_case(COMMON)
+            && is_repository_name(git_dir.file_name())
+            && git_dir.parent().is_some_and(|place| self.is_place(place))
+    }
+
+    /// Whether it is the top of a writable place whose repositories are not left to the command.
+    fn is_place(&self, directory: &Path) -> bool {
+        let is_place = |ruling: &Ruling| ruling.path == directory && ruling.access == Access::Write;
+        ruling_at(&self.order.rulings, directory).is_some_and(is_place) && !self.is_left_alone(directory)
     }
 
     /// Whether the plan's own rules keep a git directory, or the policy leaves it to the command: by a write rule that names a
@@ -248,8 +260,7 @@ impl Arrival<'_> {
 }
 
 fn refused_repository(operation: Operation, entry: &Entry) -> Answer {
-    let rule =
-        "protected: `.git` of a writable place is made as a new directory, as `git init` does".to_owned();
+    let rule = "protected: `.git` of a writable place is made as a new directory that leads nowhere else, as by `git init`".to_owned();
     let target = entry.path().display().to_string();
     Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
 }
