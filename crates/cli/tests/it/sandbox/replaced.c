@@ -11,11 +11,13 @@
 static char path[4096];
 static const char *harmless, *wanted;
 static volatile int over;
+static volatile long flips;
 
 static void *flip(void *unused) {
     while (!over) {
         memcpy(path, wanted, strlen(wanted) + 1);
         memcpy(path, harmless, strlen(harmless) + 1);
+        flips++;
     }
     return unused;
 }
@@ -40,7 +42,8 @@ int main(int count, char **words) {
     close(open(words[4], O_RDONLY));
     pthread_t thread;
     pthread_create(&thread, NULL, flip, NULL);
-    for (int round = 0; round < 20000 && !over; round++) {
+    // Both threads have to have had their share, also where the machine is busy with others.
+    for (int round = 0; (round < 4000 || flips < 2000000) && !over; round++) {
         int file = open(path, flags);
         if (file < 0) continue;
         if (flags == O_RDWR ? is_wanted(file) : has_secret(file)) over = 1;
