@@ -38,7 +38,7 @@ const SHAPES: &[Shape] = &[
         command: "echo x > x; git add x; git commit -q -m inside; ! touch ../outside 2>/dev/null; \
                   ! touch ../.git/hooks/pre-commit 2>/dev/null; git branch -q --track other main; git config user.name me; \
                   ! git config core.editor ./x 2>/dev/null; echo '[x' >> ../.git/config; : > between",
-        remark: "git cannot read the new configuration",
+        remark: "",
         check: "test \"$(git log -1 --format=%s)\" = inside; ! test -e outside; test \"$(git config user.name)\" = me; \
                 test \"$(git config branch.other.merge)\" = refs/heads/main; ! git config core.editor",
     },
