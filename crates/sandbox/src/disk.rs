@@ -6,7 +6,7 @@ pub(crate) use memory::DirectoryMemory;
 
 use self::memory::Directory;
 use crate::files::{Files, Kind};
-use rustix::fs::{Access, CWD, Mode, OFlags, ResolveFlags, access, openat2};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, access, openat2, statx};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -198,6 +198,10 @@ impl Files for Disk {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
+    fn made_at(&self, path: &Path) -> Option<u64> {
+        made_at(path)
+    }
+
     fn sockets(&self) -> Vec<PathBuf> {
         let table = socket_table().unwrap_or_default();
         let mut found: Vec<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(socket).collect();
@@ -205,6 +209,15 @@ impl Files for Disk {
         found.dedup();
         found
     }
+}
+
+/// When the file or directory at a path was made, in nanoseconds since 1970. No call can change that time.
+pub(crate) fn made_at(path: &Path) -> Option<u64> {
+    const NANOSECONDS: u64 = 1_000_000_000;
+    let about = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+    let is_known = about.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let seconds = u64::try_from(about.stx_btime.tv_sec).ok()?;
+    is_known.then(|| seconds * NANOSECONDS + u64::from(about.stx_btime.tv_nsec))
 }
 
 /// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than many small

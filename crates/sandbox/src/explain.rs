@@ -103,6 +103,10 @@ impl fmt::Display for Explanation<'_> {
         for unborn in &plan.unborn {
             line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
         }
+        for configuration in plan.judged_configurations() {
+            let by = "everyday settings can be changed; supervisor";
+            line("judged", &format!("{}  [{by}]", configuration.display()))?;
+        }
         if plan.has(Layer::Supervisor) && plan.rulings.iter().any(|ruling| ruling.access == Access::Write) {
             let names = OBEYED_ANYWHERE.join(", ");
             line(

@@ -31,6 +31,9 @@ pub trait Files {
     /// The beginning of a file, as text.
     fn text(&self, file: &Path) -> Option<String>;
 
+    /// When the file or directory at this path was made, in nanoseconds since 1970; `None`: the file system does not know.
+    fn made_at(&self, path: &Path) -> Option<u64>;
+
     /// Sockets that somebody waits at, by path.
     fn sockets(&self) -> Vec<PathBuf>;
 }

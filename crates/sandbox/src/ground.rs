@@ -185,6 +185,10 @@ impl Grounds {
         self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
     }
 
+    pub(crate) fn began(&self) -> u64 {
+        self.began
+    }
+
     pub(crate) fn take_memory(&self) -> DirectoryMemory {
         std::mem::take(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -10,6 +10,7 @@ mod explain;
 mod files;
 mod git_config;
 mod git_index;
+mod git_settings;
 mod ground;
 pub mod helper;
 mod machine;

@@ -14,7 +14,7 @@ use crate::ground::{Grounds, OwnFiles};
 use crate::machine::Machine;
 use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
-use crate::protect::{self, Repository, Unborn};
+use crate::protect::{self, Judgement, Repository, Unborn};
 use crate::repository;
 use crate::way::Way;
 use std::collections::HashSet;
@@ -37,6 +37,9 @@ pub struct Surroundings {
     pub barred: Vec<PathBuf>,
     /// Files that the runtime and its user's shells obey. [`plan_for`] takes them from the runtime.
     pub own_files: OwnFiles,
+    /// When the runtime began, in nanoseconds since 1970: worktrees that were added since are its commands' own. [`plan_for`] takes
+    /// it from the runtime.
+    pub runtime_began: Option<u64>,
 }
 
 /// What holds for one place and everything below it that has no ruling of its own.
@@ -162,7 +165,8 @@ pub fn plan(
     let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
     unborn.extend(ruled.unborn);
     remarks.extend(ruled.remarks);
-    let protected = protect::add_protected(surroundings, files, &mut rulings);
+    let judgement = if machine.supervisor { Judgement::Supervisor } else { Judgement::Missing };
+    let protected = protect::add_protected(surroundings, judgement, files, &mut rulings);
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
@@ -207,7 +211,11 @@ pub fn plan_for(
     grounds: &Grounds,
 ) -> Result<Plan, PlanError> {
     let files = Disk::with_memory(grounds.take_memory());
-    let mut surroundings = Surroundings { own_files: grounds.own_files().clone(), ..surroundings.clone() };
+    let mut surroundings = Surroundings {
+        own_files: grounds.own_files().clone(),
+        runtime_began: Some(grounds.began()),
+        ..surroundings.clone()
+    };
     let first = plan(confined, &surroundings, grounds.machine(), &files)?;
     let can_be_opened =
         |directory: &PathBuf| first.ruling_at(directory).is_some_and(|ruling| ruling.access == Access::Write);
@@ -229,6 +237,24 @@ impl Plan {
     /// What holds at a path without links.
     pub fn ruling_at(&self, path: &Path) -> Option<&Ruling> {
         ruling_at(&self.rulings, path)
+    }
+
+    /// Configurations of repositories that can be written, and whose content the supervisor judges.
+    pub fn judged_configurations(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let all = self.repositories.iter().flat_map(|repository| {
+            protect::CONFIGURATIONS.map(|configuration| repository.git_dir.join(configuration))
+        });
+        // A rule about the file itself leaves nothing to judge.
+        let is_judged = |ruling: &Ruling, path: &Path| ruling.access == Access::Write && ruling.path != path;
+        let all = all.filter(move |path| self.ruling_at(path).is_some_and(|ruling| is_judged(ruling, path)));
+        all.filter(|_| self.has(Layer::Supervisor))
+    }
+
+    /// What can be written under the eyes of the supervisor alone: those configurations, and repositories at the top of writable
+    /// places that are not there yet.
+    pub fn judged_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let places = self.rulings.iter().filter(|ruling| ruling.access == Access::Write && !ruling.pinned);
+        self.judged_configurations().chain(places.map(|ruling| ruling.path.join(".git")))
     }
 
     /// Whether a layer takes part, whatever its version.

@@ -1,6 +1,6 @@
 //! What stays protected inside every writable place: directories from which other programs take orders. An agent's own
 //! settings cannot be changed at all. Of a repository everything can be changed but what makes git run something, so that
-//! commits work and hooks cannot be planted.
+//! commits work and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
 
 use crate::files::{Files, Kind};
 use crate::git_config;
@@ -30,6 +30,8 @@ const REPOSITORY: &str = ".git";
 /// What in a repository makes git run programs, or look for such orders elsewhere.
 pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
+/// Those of them that the supervisor judges by their content.
+pub(crate) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 /// Where repositories within a repository are kept.
 pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
@@ -63,9 +65,18 @@ pub(crate) struct Protected {
     pub(crate) remarks: Vec<String>,
 }
 
+/// What can judge the content of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Supervisor,
+    /// Nothing, so every configuration stays as it is.
+    Missing,
+}
+
 /// Adds rulings for what is there.
 pub(crate) fn add_protected(
     surroundings: &Surroundings,
+    judgement: Judgement,
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Protected {
@@ -75,8 +86,16 @@ pub(crate) fn add_protected(
         .map(|ruling| ruling.path.clone())
         .collect();
     let home = surroundings.home.as_deref();
-    let mut protection =
-        Protection { files, home, rulings, found: Protected::default(), seen: HashMap::new(), names: 0 };
+    let mut protection = Protection {
+        files,
+        home,
+        judgement,
+        runtime_began: surroundings.runtime_began,
+        rulings,
+        found: Protected::default(),
+        seen: HashMap::new(),
+        names: 0,
+    };
     for root in &roots {
         for name in SETTINGS {
             protection.seal(root, name);
@@ -169,6 +188,8 @@ struct TooMany;
 struct Protection<'a> {
     files: &'a dyn Files,
     home: Option<&'a Path>,
+    judgement: Judgement,
+    runtime_began: Option<u64>,
     rulings: &'a mut Rulings,
     found: Protected,
     /// The inner directories that were looked into, from which depth, and how many names.
@@ -179,11 +200,8 @@ struct Protection<'a> {
 impl Protection<'_> {
     /// What is there stays as it is; what is not there does not come.
     fn seal(&mut self, directory: &Path, name: &str) {
-        self.seal_because(directory, name, origin(&directory.join(name)));
-    }
-
-    fn seal_because(&mut self, directory: &Path, name: &str, origin: String) {
         let path = directory.join(name);
+        let origin = origin(&path);
         // Whoever asked for exactly this place to be writable meant it.
         if self.rulings.about(&path).is_some_and(|ruling| ruling.access == Access::Write && !ruling.pinned) {
             return;
@@ -234,8 +252,11 @@ impl Protection<'_> {
                 }
             }
             None => {
-                let why = "`git init` is yours to run, outside of the sandbox";
-                self.seal_because(root, REPOSITORY, format!("{}: {why}", origin(&path)));
+                // The supervisor lets it be made as a new directory only, and keeps programs out of it. Without one, nothing keeps
+                // it from coming, and the plan says so.
+                if self.judgement == Judgement::Missing {
+                    self.seal(root, REPOSITORY);
+                }
                 // With it, the directory itself could become a repository.
                 if !is_repository {
                     self.seal(root, HEAD);
@@ -261,9 +282,7 @@ impl Protection<'_> {
     /// The repository stays where it is, and what gives orders in it stays as it is.
     fn orders(&mut self, repository: &Path, work_tree: &Path) {
         self.pin(repository);
-        for name in ORDERS {
-            self.seal(repository, name);
-        }
+        self.seal_orders(repository);
         self.configured(repository, work_tree);
         for configuration in self.configuration_of_the_user() {
             self.obeyed(&configuration, work_tree, 0);
@@ -287,6 +306,22 @@ impl Protection<'_> {
         }
     }
 
+    /// Seals what gives orders in a repository, but for a configuration that the supervisor judges by its content.
+    fn seal_orders(&mut self, repository: &Path) {
+        for name in ORDERS {
+            if !(CONFIGURATIONS.contains(&name) && self.is_judged(&repository.join(name))) {
+                self.seal(repository, name);
+            }
+        }
+    }
+
+    /// A link could lead to a file that others read as well, so it and its target stay as they are.
+    fn is_judged(&self, configuration: &Path) -> bool {
+        let is_link_or_directory =
+            matches!(self.files.kind(configuration), Some(Kind::Link | Kind::Directory));
+        self.judgement == Judgement::Supervisor && !is_link_or_directory
+    }
+
     /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
     /// must not keep every other command from starting.
     fn too_many(&mut self, inner: &Path) {
@@ -306,7 +341,7 @@ impl Protection<'_> {
         self.found
             .repositories
             .push(Repository { git_dir: git_dir.to_owned(), work_tree: work_tree.to_owned() });
-        for name in ["config", "config.worktree"] {
+        for name in CONFIGURATIONS {
             self.obeyed(&git_dir.join(name), work_tree, 0);
         }
     }
@@ -390,18 +425,37 @@ impl Protection<'_> {
             if self.seen.len() > MOST_INNER || self.names > MOST_NAMES {
                 return Err(TooMany);
             }
+            if self.is_worktree_of_a_command(&path) {
+                continue;
+            }
             if is_repository {
                 self.pin(&path);
-                for order in ORDERS.iter().chain(&["gitdir"]) {
-                    self.seal(&path, order);
-                }
-                if let Some(work_tree) = self.work_tree_of(&path) {
-                    self.configured(&path, &work_tree);
+                self.seal(&path, "gitdir");
+                match self.work_tree_of(&path) {
+                    Some(work_tree) => {
+                        self.seal_orders(&path);
+                        self.configured(&path, &work_tree);
+                    }
+                    // The supervisor does not know it as a repository of the user's.
+                    None => ORDERS.iter().for_each(|order| self.seal(&path, order)),
                 }
             }
             self.inner(&path, depth + 1)?;
         }
         Ok(())
+    }
+
+    /// Whether it is what git keeps about a linked worktree that was added since the runtime began. Commands may remove it again
+    /// (`git worktree remove`), and until then it is judged like every repository that commands make: it gets no programs.
+    /// Submodules are none of these, because only the user adds them, and they have hooks and a configuration of their own.
+    fn is_worktree_of_a_command(&self, directory: &Path) -> bool {
+        let is_file = |name: &str| self.files.kind(&directory.join(name)) == Some(Kind::File);
+        let is_missing = |name: &str| self.files.kind(&directory.join(name)).is_none();
+        let is_worktree = directory.parent().is_some_and(|above| above.ends_with("worktrees"))
+            && ["commondir", "gitdir"].into_iter().all(is_file)
+            && ["objects", "refs/heads", "config", "hooks"].into_iter().all(is_missing);
+        let is_newer = || Some(self.files.made_at(directory)? >= self.runtime_began?);
+        self.judgement == Judgement::Supervisor && is_worktree && is_newer() == Some(true)
     }
 
     /// Where the files of a submodule or of a worktree are checked out.

@@ -82,8 +82,9 @@ impl Places {
             access: ruling.access,
             pinned: ruling.pinned,
         });
-        let fixed = plan.unborn.iter().map(|unborn| unborn.path.clone()).collect();
-        Self { rulings: rulings.collect(), fixed }
+        // Tools that work outside of the sandbox have no supervisor that judges what they write.
+        let fixed = plan.unborn.iter().map(|unborn| unborn.path.clone()).chain(plan.judged_paths());
+        Self { rulings: rulings.collect(), fixed: fixed.collect() }
     }
 
     fn ruling_at(&self, path: &Path) -> Option<&PlaceRuling> {
@@ -192,7 +193,7 @@ impl Toolbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_engine::sandbox::{Network, Ruling, Unborn};
+    use windlass_engine::sandbox::{Layer, Network, Repository, Ruling, Unborn};
 
     #[test]
     fn what_must_stay_can_be_written_into_and_what_must_not_come_cannot() {
@@ -215,6 +216,31 @@ mod tests {
         let reach = Reach::of(Some(Arc::new(plan)));
         assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
         assert!(!reach.may_write(&missing) && !reach.may_write(&missing.join("file")));
+    }
+
+    #[test]
+    fn what_only_the_supervisor_can_judge_cannot_be_written() {
+        let ruling =
+            Ruling { path: "/w".into(), access: Access::Write, origin: String::new(), pinned: false };
+        let plan = Plan {
+            policy: "test",
+            rulings: vec![ruling],
+            unborn: Vec::new(),
+            sockets: Vec::new(),
+            readable: None,
+            network: Network::Off,
+            layers: vec![Layer::Supervisor],
+            differences: Vec::new(),
+            remarks: Vec::new(),
+            repositories: vec![Repository { git_dir: "/w/r/.git".into(), work_tree: "/w/r".into() }],
+        };
+        let reach = Reach::of(Some(Arc::new(plan)));
+        for path in ["/w/r/.git/config", "/w/r/.git/config.worktree", "/w/.git", "/w/.git/hooks/x"] {
+            assert!(!reach.may_write(Path::new(path)), "{path}");
+        }
+        assert!(
+            reach.may_write(Path::new("/w/r/.git/info/exclude")) && reach.may_write(Path::new("/w/file"))
+        );
     }
 
     #[test]

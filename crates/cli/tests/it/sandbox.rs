@@ -15,6 +15,7 @@ mod nested;
 mod prepared;
 mod replaced;
 mod runtime;
+mod simultaneous;
 mod stage;
 mod tasks;
 mod terminals;

@@ -24,6 +24,7 @@ use rustix::fs::{
     renameat_with, setxattr, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::OsString;
 use windlass_sys::lockdown::notice::Heirs;
 
@@ -158,20 +159,28 @@ fn replace(from: &Entry, to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Er
 /// Puts a file with these bytes under a name, which no process has open. Mode and times stay those of the file that it is a copy
 /// of: git compares the time of an index with those of the files in it.
 pub(super) fn put_copy(to: &Entry, seen: &Seen, bytes: &[u8]) -> Result<(), Errno> {
-    const COPY: &str = ".windlass-copy";
     let directory = to.directory.hold();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // One that was left by a supervisor that was killed is nobody's any more.
-    let _ = unlinkat(directory, COPY, AtFlags::empty());
-    let copy = openat(directory, COPY, flags, Mode::RUSR | Mode::WUSR)?;
+    let temporary = supervisors_name()?;
+    let copy = openat(directory, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
     let written = write_all(&copy, bytes)
         .and_then(|()| fchmod(&copy, Mode::from_raw_mode(seen.about.st_mode)))
         .and_then(|()| futimens(&copy, &seen.times()))
-        .and_then(|()| renameat(directory, COPY, directory, &to.given));
+        .and_then(|()| renameat(directory, &temporary, directory, &to.given));
     if written.is_err() {
-        let _ = unlinkat(directory, COPY, AtFlags::empty());
+        let _ = unlinkat(directory, &temporary, AtFlags::empty());
     }
     written
+}
+
+/// Files with such a name are the supervisor's for a moment. No command may write one, or make one.
+pub(super) const TEMPORARY: &str = ".windlass-copy-";
+
+/// A name that no other supervisor uses at the same time: two that write in one directory must not move each other's file.
+pub(super) fn supervisors_name() -> Result<String, Errno> {
+    let mut random = [0; 8];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    Ok(format!("{TEMPORARY}{:016x}", u64::from_ne_bytes(random)))
 }
 
 fn write_all(file: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {

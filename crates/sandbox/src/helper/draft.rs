@@ -6,8 +6,8 @@
 //! the file again at once, without asking for anything in between, may still find the content before.
 
 use super::caller::Caller;
-use super::deed::put_copy;
-use super::judge::judged_configuration;
+use super::deed::{put_copy, supervisors_name};
+use super::judge::{JudgedConfiguration, RepositoryOwner};
 use super::place::{Entry, Seen};
 use crate::denial::Denial;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -24,6 +24,7 @@ pub(super) const MOST_DRAFTS: usize = 64;
 #[derive(Debug)]
 pub(super) struct DraftOpening {
     pub(super) entry: Entry,
+    pub(super) owner: RepositoryOwner,
     /// As the caller gave them.
     pub(super) flags: OFlags,
     pub(super) mode: Mode,
@@ -34,6 +35,7 @@ pub(super) struct DraftOpening {
 pub(super) struct Draft {
     content: OwnedFd,
     entry: Entry,
+    owner: RepositoryOwner,
     caller: Caller,
     /// The file in whose place the content goes. Once there is another, the draft counts no more.
     replaced: (u64, u64),
@@ -51,6 +53,7 @@ impl DraftOpening {
         let draft = Draft {
             content,
             entry: self.entry.clone(),
+            owner: self.owner,
             caller: *caller,
             replaced: (about.st_dev, about.st_ino),
             judged: None,
@@ -59,17 +62,15 @@ impl DraftOpening {
     }
 
     fn open(&self) -> Result<(OwnedFd, OwnedFd, Stat), Errno> {
-        const NAME: &str = ".windlass-draft";
         let (directory, name) = (self.entry.directory.hold(), &self.entry.given);
         let asked = self.flags & (OFlags::CREATE | OFlags::EXCL);
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let original = openat(directory, name, flags | asked, self.mode)?;
         let about = fstat(&original)?;
-        // One that was left by a supervisor that was killed is nobody's any more.
-        let _ = unlinkat(directory, NAME, AtFlags::empty());
+        let temporary = supervisors_name()?;
         let owned = Mode::RUSR | Mode::WUSR;
-        let draft = openat(directory, NAME, flags | OFlags::CREATE | OFlags::EXCL, owned)?;
-        unlinkat(directory, NAME, AtFlags::empty())?;
+        let draft = openat(directory, &temporary, flags | OFlags::CREATE | OFlags::EXCL, owned)?;
+        unlinkat(directory, &temporary, AtFlags::empty())?;
         let (mut original, mut draft) = (File::from(original), File::from(draft));
         if !self.flags.contains(OFlags::TRUNC) {
             let copied = copy(&mut original, &mut draft).and_then(|_| draft.seek(SeekFrom::Start(0)));
@@ -101,10 +102,11 @@ impl Draft {
         }
         self.judged = Some(stamp);
         let seen = Seen::of(self.content.try_clone().ok()?).ok()?;
-        match judged_configuration(&seen, &self.entry) {
-            Ok(bytes) => {
+        match self.owner.judge(&seen, &self.entry) {
+            Ok(JudgedConfiguration { is_same: true, .. }) => None,
+            Ok(JudgedConfiguration { bytes, like, .. }) => {
                 // A disk that is full leaves the file as it was.
-                let put = self.caller.act(|| put_copy(&self.entry, &seen, &bytes));
+                let put = self.caller.act(|| put_copy(&self.entry, &like, &bytes));
                 let now = statat(self.entry.directory.hold(), &self.entry.name, AtFlags::SYMLINK_NOFOLLOW);
                 if let (Ok(()), Ok(now)) = (put, now) {
                     self.replaced = (now.st_dev, now.st_ino);

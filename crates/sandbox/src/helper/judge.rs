@@ -5,6 +5,7 @@
 //! protected ones: calls that could do such a thing are not left to the kernel, which would read the path a second time, but
 //! carried out with what was judged. A call about a path that cannot be made out is refused: nobody has a reason to hide one.
 
+mod configurations;
 mod folded;
 mod git_dirs;
 mod inotify;
@@ -13,8 +14,8 @@ mod opened;
 mod repositories;
 mod terminals;
 
+pub(super) use self::configurations::{JudgedConfiguration, RepositoryOwner};
 pub(super) use self::folded::FoldedRules;
-pub(super) use self::git_dirs::judged_configuration;
 pub(super) use self::repositories::ReadIndexes;
 pub(super) use self::terminals::OwnTerminals;
 

@@ -281,6 +281,12 @@ impl Seen {
     pub(super) fn hold(&self) -> &OwnedFd {
         &self.hold
     }
+
+    /// The same as if it had another mode.
+    pub(super) fn with_mode(mut self, mode: u32) -> Self {
+        self.about.st_mode = mode;
+        self
+    }
 }
 
 impl Entry {

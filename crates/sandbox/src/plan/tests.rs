@@ -11,6 +11,8 @@ use std::path::Component;
 pub(crate) struct Tree {
     entries: BTreeMap<PathBuf, Entry>,
     sockets: Vec<PathBuf>,
+    /// When each was made; 1 where nothing is said.
+    made: BTreeMap<PathBuf, u64>,
 }
 
 enum Entry {
@@ -21,7 +23,7 @@ enum Entry {
 
 impl Tree {
     pub(crate) fn of(lines: &[&str]) -> Self {
-        let mut tree = Self { entries: BTreeMap::new(), sockets: Vec::new() };
+        let mut tree = Self { entries: BTreeMap::new(), sockets: Vec::new(), made: BTreeMap::new() };
         for line in lines {
             let (path, entry) = match (line.split_once(" -> "), line.split_once(" = ")) {
                 (Some((path, target)), _) => (path, Entry::Link(PathBuf::from(target))),
@@ -83,6 +85,10 @@ impl Files for Tree {
             Entry::File(text) => Some(text.clone()),
             Entry::Directory | Entry::Link(_) => None,
         }
+    }
+
+    fn made_at(&self, path: &Path) -> Option<u64> {
+        self.entries.get(path).map(|_| self.made.get(path).copied().unwrap_or(1))
     }
 
     fn sockets(&self) -> Vec<PathBuf> {
@@ -296,26 +302,83 @@ fn settings_of_agents_stay_as_they_are_and_do_not_come_into_being() {
     let tree = Tree::of(&["/w/.codex/config.toml"]);
     let plan = planned(&write(), &tree);
     check(&plan, &[("/w/.codex/config.toml", Read), ("/w/other", Write)]);
-    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/.git", "/w/HEAD"]);
+    assert_eq!(unborn(&plan), ["/w/.agents", "/w/.windlass", "/w/HEAD"]);
 }
 
 #[test]
 fn in_a_repository_only_what_gives_orders_is_protected() {
     let tree = Tree::of(&["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/", "/w/.git/objects/"]);
     let plan = planned(&write(), &tree);
-    let expected = [
-        ("/w/.git/objects/ab/cd", Write),
-        ("/w/.git/index", Write),
-        ("/w/.git/config", Read),
-        ("/w/.git/hooks/pre-commit", Read),
-    ];
+    let expected =
+        [("/w/.git/objects/ab/cd", Write), ("/w/.git/index", Write), ("/w/.git/hooks/pre-commit", Read)];
     check(&plan, &expected);
+    check_judged(&plan, "/w/.git/config");
+    check_judged(&plan, "/w/.git/config.worktree");
     assert!(plan.rulings.iter().any(|ruling| ruling.path == Path::new("/w/.git") && ruling.pinned));
     let unborn = unborn(&plan);
-    for name in ["/w/.git/commondir", "/w/.git/config.worktree"] {
-        assert!(unborn.iter().any(|it| it == name), "{unborn:?}");
-    }
+    assert!(unborn.iter().any(|it| it == "/w/.git/commondir"), "{unborn:?}");
     assert!(!unborn.iter().any(|it| it == "/w/.git"), "{unborn:?}");
+}
+
+/// Whether the content of a configuration is judged, and nothing else keeps it.
+fn check_judged(plan: &Plan, path: &str) {
+    assert!(plan.judged_configurations().any(|it| it == Path::new(path)), "{path}: {plan:?}");
+    assert!(!unborn(plan).iter().any(|it| it == path), "{path}: {plan:?}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_judged_stays_as_it_is() {
+    let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/"];
+    let alone = Machine { supervisor: false, ..machine() };
+    let kept = plan(&write(), &surroundings(), &alone, &Tree::of(&lines)).unwrap();
+    check(&kept, &[("/w/.git/config", Read)]);
+    assert!(unborn(&kept).contains(&"/w/.git/config.worktree".to_owned()));
+    // Other programs may read what a link leads to.
+    let lines = ["/w/.git/HEAD", "/w/.git/config -> ../shared", "/w/shared"];
+    let kept = planned(&write(), &Tree::of(&lines));
+    check(&kept, &[("/w/shared", Read)]);
+    assert!(unborn(&kept).contains(&"/w/.git/config".to_owned()));
+    // A rule about the file says what holds.
+    for (access, rule) in [(Read, "read"), (Write, "write"), (Deny, "deny")] {
+        let confined = write().with(Pattern::new(".git/config"), access);
+        let kept = planned(&confined, &Tree::of(&["/w/.git/HEAD", "/w/.git/config"]));
+        check(&kept, &[("/w/.git/config", access)]);
+        assert!(!kept.judged_configurations().any(|it| it == Path::new("/w/.git/config")), "{rule}");
+    }
+}
+
+#[test]
+fn worktrees_that_commands_added_can_be_removed() {
+    let lines = [
+        "/w/.git/HEAD",
+        "/w/.git/worktrees/old/HEAD",
+        "/w/.git/worktrees/old/commondir = ../..\n",
+        "/w/.git/worktrees/old/gitdir = /w/old/.git\n",
+        "/w/.git/worktrees/new/HEAD",
+        "/w/.git/worktrees/new/commondir = ../..\n",
+        "/w/.git/worktrees/new/gitdir = /w/new/.git\n",
+        "/w/.git/modules/new/HEAD",
+        "/w/.git/modules/new/config",
+        "/w/.git/worktrees/odd/HEAD",
+        "/w/.git/worktrees/odd/commondir",
+        "/w/.git/worktrees/odd/gitdir",
+        "/w/.git/worktrees/odd/objects/",
+    ];
+    let mut tree = Tree::of(&lines);
+    for young in ["worktrees/new", "modules/new", "worktrees/odd"] {
+        tree.made.insert(Path::new("/w/.git").join(young), 7);
+    }
+    let made = |began| {
+        let surroundings = Surroundings { runtime_began: began, ..surroundings() };
+        plan(&write(), &surroundings, &machine(), &tree).unwrap()
+    };
+    let later = made(Some(5));
+    check(&later, &[("/w/.git/worktrees/new/commondir", Write), ("/w/.git/worktrees/old/commondir", Read)]);
+    check(&later, &[("/w/.git/modules/new/config", Read), ("/w/.git/worktrees/odd/commondir", Read)]);
+    assert!(!later.rulings.iter().any(|ruling| ruling.path == Path::new("/w/.git/worktrees/new")));
+    for earlier in [Some(8), None] {
+        check(&made(earlier), &[("/w/.git/worktrees/new/commondir", Read)]);
+    }
 }
 
 #[test]
@@ -330,14 +393,15 @@ fn repositories_within_a_repository_are_protected_too() {
 fn a_repository_elsewhere_is_found_through_its_file() {
     let lines = ["/w/.git = gitdir: /w/store/main\n", "/w/store/main/HEAD", "/w/store/main/config"];
     let plan = planned(&write(), &Tree::of(&lines));
-    check(&plan, &[("/w/.git", Read), ("/w/store/main/config", Read), ("/w/store/main/index", Write)]);
+    check(&plan, &[("/w/.git", Read), ("/w/store/main/index", Write)]);
+    check_judged(&plan, "/w/store/main/config");
 }
 
 #[test]
 fn a_link_to_a_repository_cannot_be_replaced() {
     let lines = ["/w/.git -> /w/elsewhere", "/w/elsewhere/HEAD", "/w/elsewhere/config"];
     let plan = planned(&write(), &Tree::of(&lines));
-    check(&plan, &[("/w/elsewhere/config", Read)]);
+    check_judged(&plan, "/w/elsewhere/config");
     assert!(unborn(&plan).iter().any(|it| it == "/w/.git"));
 }
 
@@ -526,7 +590,8 @@ fn whatever_is_linked_to_be_a_repository_stays_protected_in_its_own() {
     let lines = ["/w/.git/HEAD", "/w/.git/config", "/w/.git/hooks/a", "/w/tmp/.git -> ../.git/hooks"];
     let surroundings = Surroundings { temporary: Some("/w/tmp".into()), ..surroundings() };
     let plan = plan(&write(), &surroundings, &machine(), &Tree::of(&lines)).unwrap();
-    check(&plan, &[("/w/.git/hooks/pre-commit", Read), ("/w/.git/config", Read), ("/w/tmp/x", Write)]);
+    check(&plan, &[("/w/.git/hooks/pre-commit", Read), ("/w/tmp/x", Write)]);
+    check_judged(&plan, "/w/.git/config");
 }
 
 #[test]
@@ -551,7 +616,8 @@ fn a_repository_is_known_by_what_cannot_be_taken_from_it() {
     assert!(unborn(&plan).contains(&"/w/.git/worktrees/HEAD".to_owned()), "nothing takes its place");
     // One that is worked in itself, without its head.
     let plan = planned(&write(), &Tree::of(&["/w/objects/", "/w/refs/", "/w/config", "/w/hooks/a"]));
-    check(&plan, &[("/w/config", Read), ("/w/hooks/a", Read), ("/w/objects/x", Write)]);
+    check(&plan, &[("/w/hooks/a", Read), ("/w/objects/x", Write)]);
+    check_judged(&plan, "/w/config");
     assert!(plan.rulings.iter().any(|ruling| ruling.path == Path::new("/w/objects") && ruling.pinned));
 }
 
@@ -665,13 +731,14 @@ fn sockets_that_the_kernel_does_not_keep_a_command_from_are_listed_as_difference
 
 #[test]
 fn a_plan_is_explained_line_by_line() {
-    let tree = Tree::of(&["/w/.git/HEAD", "/w/.git/config", "/tmp/"]);
+    let tree = Tree::of(&["/w/.git/HEAD", "/w/.git/config", "/w/.git/branches/", "/tmp/"]);
     let text = crate::explain::Explanation(&planned(&write(), &tree)).to_string();
     for line in [
         "policy    workspace-write",
         "layers    namespaces, network namespace, landlock 7, seccomp, supervisor",
         "writable  /w  [workspace-write: the workspace; namespaces, landlock]",
-        "read only /w/.git/config  [protected: /w/.git/config; namespaces, landlock]",
+        "read only /w/.git/branches  [protected: /w/.git/branches; namespaces, landlock]",
+        "judged    /w/.git/config  [everyday settings can be changed; supervisor]",
         "unchanged /w/.git/hooks  [protected: /w/.git/hooks; supervisor]",
         "network   off  [network namespace]",
     ] {

@@ -42,11 +42,20 @@ static void want_repository(const char *instead) {
     snprintf(bait, sizeof bait, "%s", prepared("bait"));
 }
 
+// Settings of agents, which must not come as a directory either; a repository may.
+static void want_settings(void) {
+    want_repository(WORK2("agents"));
+    snprintf(wanted, sizeof wanted, "%s", WORK2(".agents"));
+}
+
 // ---- names that must not come into being, by every call that makes one ----
 
 #define MAKING(name, call)                                                                                        \
     static int name##_round(void) { call; return made_wanted(); }                                                 \
     ATTEMPT(new_repository_race_##name, "race", BOTH, ANYONE) { want_repository(WORK2("git")); race(flip_path, name##_round); }
+#define MAKING_DIRECTORY(name, call)                                                                              \
+    static int name##_round(void) { call; return made_wanted(); }                                                 \
+    ATTEMPT(settings_race_##name, "race", BOTH, ANYONE) { want_settings(); race(flip_path, name##_round); }
 static void create(void) { int file = open(flipping, O_CREAT | O_WRONLY | O_NONBLOCK, 0644); if (file >= 0) close(file); }
 static void relink(void) { put(bait, "gitdir: /nowhere\n"); link(bait, flipping); }
 static void rename_file(void) { put(bait, "gitdir: /nowhere\n"); rename(bait, flipping); }
@@ -62,8 +71,8 @@ static void bind_socket(void) {
     int end = socket(AF_UNIX, SOCK_STREAM, 0);
     bind(end, (struct sockaddr *)&address, sizeof address), close(end);
 }
-MAKING(of_mkdir, mkdir(flipping, 0755))
-MAKING(of_mkdirat, mkdirat(AT_FDCWD, flipping, 0755))
+MAKING_DIRECTORY(of_mkdir, mkdir(flipping, 0755))
+MAKING_DIRECTORY(of_mkdirat, mkdirat(AT_FDCWD, flipping, 0755))
 MAKING(of_symlink, (void)!symlink("x", flipping))
 MAKING(of_node, mknod(flipping, S_IFREG | 0644, 0))
 MAKING(of_pipe, mkfifo(flipping, 0644))
@@ -119,8 +128,8 @@ static int unreadable_round(void) {
     mkdir(page, 0755);
     return made_wanted();
 }
-ATTEMPT(new_repository_race_with_unreadable_path, "race", BOTH, ANYONE) {
-    want_repository(WORK2("git"));
+ATTEMPT(settings_race_with_unreadable_path, "race", BOTH, ANYONE) {
+    want_settings();
     page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     strcpy(page, wanted);
     race(flip_protection, unreadable_round);
@@ -135,12 +144,12 @@ static void flip_way(void) {
     if (symlink(turn++ % 2 ? given("WORK2") : inner, spare) == 0) rename(spare, way);
 }
 static int way_round(void) {
-    mkdir(text("%s/.git", way), 0755);
-    rmdir(text("%s/.git", inner));
+    mkdir(text("%s/.agents", way), 0755);
+    rmdir(text("%s/.agents", inner));
     return made_wanted();
 }
-ATTEMPT(new_repository_race_of_way, "race", BOTH, ANYONE) {
-    want_repository(WORK2("git"));
+ATTEMPT(settings_race_of_way, "race", BOTH, ANYONE) {
+    want_settings();
     snprintf(way, sizeof way, "%s", prepared("way"));
     snprintf(spare, sizeof spare, "%s", prepared("spare"));
     snprintf(inner, sizeof inner, "%s", prepared("inner"));
@@ -180,12 +189,12 @@ static void want_descriptor(int inside, int goal) {
     flipped_descriptor = must(dup(inside));
 }
 static int below_round(void) {
-    mkdirat(flipped_descriptor, ".git", 0755);
-    unlinkat(inner_descriptor, ".git", AT_REMOVEDIR);
+    mkdirat(flipped_descriptor, ".agents", 0755);
+    unlinkat(inner_descriptor, ".agents", AT_REMOVEDIR);
     return made_wanted();
 }
-ATTEMPT(new_repository_race_of_descriptor, "race", BOTH, ANYONE) {
-    want_repository(WORK2("git"));
+ATTEMPT(settings_race_of_descriptor, "race", BOTH, ANYONE) {
+    want_settings();
     must(mkdir(prepared("inner"), 0755));
     want_descriptor(must(open(prepared("inner"), O_PATH)), must(open(given("WORK2"), O_PATH)));
     race(flip_descriptor, below_round);

@@ -1,21 +1,35 @@
 // Opens a path again and again while another thread exchanges the path in memory, from a harmless one to a wanted one and back.
-// Says GOT when it has the wanted file open. usage: replaced r|w HARMLESS WANTED GO
+// Says GOT when it has the wanted file open: for reading, something of it that is not harmless, and for writing, the file itself and
+// no draft of it. usage: replaced r|w HARMLESS WANTED GO
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char path[4096];
 static const char *harmless, *wanted;
 static volatile int over;
+static volatile long flips;
 
 static void *flip(void *unused) {
     while (!over) {
         memcpy(path, wanted, strlen(wanted) + 1);
         memcpy(path, harmless, strlen(harmless) + 1);
+        flips++;
     }
     return unused;
+}
+
+static int is_wanted(int file) {
+    struct stat own, there;
+    return fstat(file, &own) == 0 && stat(wanted, &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+}
+
+static int has_secret(int file) {
+    char start[8] = "";
+    return read(file, start, sizeof start) > 0 && memcmp(start, "harmless", 8);
 }
 
 int main(int count, char **words) {
@@ -28,11 +42,11 @@ int main(int count, char **words) {
     close(open(words[4], O_RDONLY));
     pthread_t thread;
     pthread_create(&thread, NULL, flip, NULL);
-    for (int round = 0; round < 20000 && !over; round++) {
-        char start[8] = "";
+    // Both threads have to have had their share, also where the machine is busy with others.
+    for (int round = 0; (round < 4000 || flips < 2000000) && !over; round++) {
         int file = open(path, flags);
         if (file < 0) continue;
-        if (read(file, start, sizeof start) > 0 && memcmp(start, "harmless", 8)) over = 1;
+        if (flags == O_RDWR ? is_wanted(file) : has_secret(file)) over = 1;
         close(file);
     }
     puts(over ? "GOT" : "nothing");

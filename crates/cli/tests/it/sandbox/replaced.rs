@@ -16,8 +16,14 @@ struct Case {
     replace: &'static str,
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
     Case { mode: "w", wanted: ".git/config", rules: &[], replace: "git config replaced.by user" },
+    Case {
+        mode: "w",
+        wanted: "kept",
+        rules: &["--read-only", "kept"],
+        replace: "echo 'another text' > new; mv new kept",
+    },
     Case {
         mode: "r",
         wanted: "denied",
@@ -34,7 +40,9 @@ impl Case {
                 stage.command(&["sh", "-ec", script].map(str::to_owned)).status().expect("it starts");
             assert!(status.success(), "{script}");
         };
-        plainly("rm -f go denied; mkfifo go; echo harmless > harmless; echo secret > denied");
+        plainly(
+            "rm -f go denied kept; mkfifo go; echo harmless > harmless; echo secret > denied; echo text > kept",
+        );
         let program = stage.path("replaced");
         let words = [program.as_str(), self.mode, "harmless", self.wanted, "go"];
         let windlass = stage.windlass();

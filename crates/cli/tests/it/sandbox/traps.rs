@@ -3,9 +3,11 @@
 
 mod repositories;
 mod scripts;
+mod settings;
 
 use std::process::Output;
 
+use super::simultaneous::RACES;
 use super::stage::{Owner, Stage};
 
 /// What the user has, what the command does, and what the user does next.
@@ -241,7 +243,12 @@ impl Trap {
             {
                 command.env(variable, "stage@example.invalid");
             }
-            command.current_dir(&work).env("EVIL", &evil).output().expect("it starts")
+            command
+                .current_dir(&work)
+                .env("EVIL", &evil)
+                .env("RACES", stage.path("settings_races"))
+                .output()
+                .expect("it starts")
         };
         let plainly = |script: &str| run(&["sh", "-c", script].map(str::to_owned));
         let before = plainly(&format!("set -e; {}", self.before));
@@ -295,6 +302,21 @@ fn no_command_changes_scripts_that_the_configuration_of_git_names() {
 #[test]
 fn no_command_of_an_ordinary_user_changes_scripts_that_the_configuration_of_git_names() {
     check(&Stage::new("trap-scripts-user", Owner::ordinary()), scripts::TRAPS);
+}
+
+#[test]
+fn no_command_gives_settings_to_the_repository_that_the_user_works_in() {
+    check_settings(&Stage::new("trap-settings", Owner::Myself));
+}
+
+#[test]
+fn no_command_of_an_ordinary_user_gives_settings_to_the_repository_that_the_user_works_in() {
+    check_settings(&Stage::new("trap-settings-user", Owner::ordinary()));
+}
+
+fn check_settings(stage: &Stage) {
+    stage.compile_also("settings_races", RACES);
+    check(stage, settings::TRAPS);
 }
 
 fn check(stage: &Stage, traps: &[Trap]) {

@@ -268,14 +268,46 @@ ATTEMPT(repository_replaced_by_symlink, "repository", BOTH, ANYONE) {
 
 // ---- a repository where there was none ----
 
-ATTEMPT(new_repository_mkdir, "new-repository", BOTH, ANYONE) { must(mkdir(WORK2(".git"), 0755)); made(WORK2(".git")); }
-ATTEMPT(new_repository_mkdirat, "new-repository", BOTH, ANYONE) { must(mkdirat(must(open(given("WORK2"), O_PATH)), ".git", 0755)); made(WORK2(".git")); }
-ATTEMPT(new_repository_relative, "new-repository", BOTH, ANYONE) {
-    must(chdir(given("WORK2")));
-    must(mkdir("./.git", 0755));
-    made(WORK2(".git"));
+// A repository may be made there, but none that runs programs.
+static void init(void) { run("git", "init", "-q", given("WORK2"), NULL); }
+static void uninit(void) { run("rm", "-rf", WORK2(".git"), NULL); }
+ATTEMPT(new_repository_hook, "new-repository", BOTH, ANYONE) {
+    init();
+    int file = open(WORK2(".git/hooks/post-checkout"), O_CREAT | O_WRONLY, 0755), error = errno;
+    uninit();
+    errno = error;
+    must(file);
+    escaped("made a hook in a new repository");
 }
-ATTEMPT(new_repository_trailing_slash, "new-repository", BOTH, ANYONE) { must(mkdir(WORK2(".git/"), 0755)); made(WORK2(".git")); }
+ATTEMPT(new_repository_hook_renamed, "new-repository", BOTH, ANYONE) {
+    put(prepared("hook"), EVIL);
+    init();
+    int moved = rename(prepared("hook"), WORK2(".git/hooks/post-checkout")), error = errno;
+    uninit();
+    errno = error;
+    must(moved);
+    escaped("moved a hook into a new repository");
+}
+ATTEMPT(new_repository_hook_before_its_marks, "new-repository", BOTH, ANYONE) {
+    must(mkdir(WORK2(".git"), 0755));
+    mkdir(WORK2(".git/hooks"), 0755);
+    put(WORK2(".git/hooks/post-checkout"), EVIL);
+    init();
+    int is_repository = is_there(WORK2(".git/HEAD")) && is_there(WORK2(".git/objects")) && is_there(WORK2(".git/hooks/post-checkout"));
+    uninit();
+    if (is_repository) escaped("made a repository around a hook");
+    errno = EACCES;
+    blocked();
+}
+ATTEMPT(new_repository_setting, "new-repository", BOTH, ANYONE) {
+    init();
+    run("git", "-c", "safe.directory=*", "-C", given("WORK2"), "config", "core.fsmonitor", "./x", NULL);
+    char *config = is_there(WORK2(".git/config")) ? kept(WORK2(".git/config")) : "";
+    uninit();
+    if (strstr(config, "fsmonitor")) escaped("a new repository runs a program");
+    errno = EACCES;
+    blocked();
+}
 ATTEMPT(new_repository_renamed, "new-repository", BOTH, ANYONE) {
     must(mkdir(WORK2("bait"), 0755));
     int moved = rename(WORK2("bait"), WORK2(".git")), error = errno;
@@ -303,7 +335,6 @@ ATTEMPT(new_repository_of_unnamed_file, "new-repository", BOTH, ANYONE) {
     made(WORK2(".git"));
 }
 ATTEMPT(new_repository_node, "new-repository", BOTH, ANYONE) { must(mknod(WORK2(".git"), S_IFREG | 0644, 0)); made(WORK2(".git")); }
-ATTEMPT(new_repository_by_git, "new-repository", BOTH, ANYONE) { run("git", "init", given("WORK2"), NULL); made(WORK2(".git")); errno = EACCES; blocked(); }
 ATTEMPT(new_repository_race, "race", BOTH, ANYONE) {
     strcpy(allowed, WORK2("git"));
     strcpy(wanted, WORK2(".git"));

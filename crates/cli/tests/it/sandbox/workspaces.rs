@@ -1,10 +1,16 @@
 //! Workspaces of every shape: commands start in each of them and do what they should.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
+
+use serde_json::json;
 
 use super::stage::{Owner, Stage};
+use crate::mcp::Served;
 
 const LAYERS: [&str; 2] = ["all", "landlock"];
+/// Variables without which git makes no commits.
+const IDENTITY: [&str; 4] =
+    ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
 
 /// A workspace and a command in it.
 struct Shape {
@@ -30,19 +36,22 @@ const SHAPES: &[Shape] = &[
         workspace: "sub",
         rules: &[],
         command: "echo x > x; git add x; git commit -q -m inside; ! touch ../outside 2>/dev/null; \
-                  ! touch ../.git/hooks/pre-commit 2>/dev/null; ! echo x >> ../.git/config",
+                  ! touch ../.git/hooks/pre-commit 2>/dev/null; git branch -q --track other main; git config user.name me; \
+                  ! git config core.editor ./x 2>/dev/null; echo '[x' >> ../.git/config; : > between",
         remark: "",
-        check: "test \"$(git log -1 --format=%s)\" = inside; ! test -e outside",
+        check: "test \"$(git log -1 --format=%s)\" = inside; ! test -e outside; test \"$(git config user.name)\" = me; \
+                test \"$(git config branch.other.merge)\" = refs/heads/main; ! git config core.editor",
     },
     Shape {
         name: "a linked worktree",
         before: "git init -q -b main main; cd main; git commit -q --allow-empty -m first; git worktree add -q -b tree ../tree",
         workspace: "tree",
         rules: &[],
-        command: "echo x > x; git add x; git commit -q -m 'in a tree'; git stash list; git branch other; \
-                  ! touch ../main/file 2>/dev/null; ! touch ../main/.git/hooks/pre-commit 2>/dev/null",
-        remark: "",
-        check: "test \"$(git -C main log -1 --format=%s tree)\" = 'in a tree'; ! test -e main/file",
+        command: "echo x > x; git add x; git commit -q -m 'in a tree'; git stash list; git branch -q --track other main; \
+                  git branch -m other another; ! git remote add x ../x 2>/dev/null; ! touch ../main/file 2>/dev/null; ! touch ../main/.git/hooks/pre-commit 2>/dev/null",
+        remark: "remote.x.url is the user's setting; change it outside of the sandbox",
+        check: "test \"$(git -C main log -1 --format=%s tree)\" = 'in a tree'; ! test -e main/file; \
+                test \"$(git -C main config branch.another.remote)\" = .; ! git -C main remote | grep x",
     },
     Shape {
         name: "a .git file of a command's own opens nothing",
@@ -58,15 +67,45 @@ const SHAPES: &[Shape] = &[
         before: "git init -q below; git -C below commit -q --allow-empty -m first; git clone -q below gone",
         workspace: "",
         rules: &[],
-        command: "cd below; echo x > x; git add x; git commit -q -m inside; ! git config a.b c 2>/dev/null; cd ..; \
+        command: "cd below; echo x > x; git add x; git commit -q -m inside; ! git config a.b c 2>/dev/null; \
+                  git config user.name me; git branch -q --track other; cd ..; \
                   git clone -q below clone; git -C clone config a.b c; rm -rf gone; ! touch clone/.git/hooks/post-commit; \
                   ! git -C clone config core.editor ./x; git -C clone worktree add -q ../linked; \
-                  git init -q --bare bare; git -C clone push -q ../bare HEAD; cp -r bare copy; \
+                  git init -q --bare bare; git -C clone push -q ../bare HEAD; cp -a bare copy; \
                   cp -r clone clone2; git -C clone2 status; git -C clone config core.hooksPath /dev/null; \
                   mv clone/.git x; mv x clone/.git; git -C clone gc -q",
         remark: "",
         check: "test \"$(git -C below log -1 --format=%s)\" = inside; test \"$(git -C clone config a.b)\" = c; ! test -e gone; \
                 test \"$(git -C linked log -1 --format=%s)\" = inside; git -C copy log > /dev/null",
+    },
+    Shape {
+        name: "a repository where there was none",
+        before: "mkdir work; git init -q --bare up",
+        workspace: "work",
+        rules: &[],
+        command: "git init -q -b main; echo x > x; git add x; git commit -q -m made; git config a.b c; \
+                  git remote add origin ../up; git branch -q --track side main; ! touch .git/hooks/post-commit 2>/dev/null; \
+                  ! git config core.editor ./x 2>/dev/null; mv .git g; ! mv g .git 2>/dev/null; cp -r g .git; rm -rf g",
+        remark: "",
+        check: "cd work; test \"$(git log -1 --format=%s)\" = made; test \"$(git config a.b)\" = c; git remote | grep -qx origin",
+    },
+    Shape {
+        name: "a repository from a template where there was none",
+        before: "mkdir -p template/hooks work; echo x > template/hooks/pre-commit.sample; echo x > template/file",
+        workspace: "work",
+        rules: &[],
+        command: "git init -q --template=../template; git init -q --template=../template; git status",
+        remark: "",
+        check: "test -e work/.git/file; test -e work/.git/hooks/pre-commit.sample",
+    },
+    Shape {
+        name: "a repository that is cloned to the top",
+        before: "mkdir work; git init -q up; git -C up commit -q --allow-empty -m first",
+        workspace: "work",
+        rules: &[],
+        command: "git clone -q ../up .; git commit -q --allow-empty -m second",
+        remark: "",
+        check: "test \"$(git -C work log -1 --format=%s)\" = second",
     },
     Shape {
         name: "a directory whose repositories a rule leaves to the command",
@@ -164,7 +203,7 @@ struct Scene<'a> {
 impl Scene<'_> {
     fn run(&self, below: &str, words: &[String]) -> Output {
         let mut command = self.stage.command(words);
-        for variable in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        for variable in IDENTITY {
             command.env(variable, "stage@example.invalid");
         }
         command.current_dir(format!("{}/{below}", self.directory)).output().expect("it starts")
@@ -312,6 +351,53 @@ fn a_configuration_that_is_written_in_place_is_judged_by_its_content() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "z\nnone\n", "{layers}: {output:?}");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("refused: write") && said.contains("core.fsmonitor"), "{layers}: {said}");
+    });
+}
+
+/// Windlass as an MCP server: its calls are commands of one runtime.
+fn served(scene: &Scene<'_>, layers: &str) -> Served {
+    let words = [&scene.stage.windlass(), "mcp", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+    let mut command = scene.stage.command(&words.map(str::to_owned));
+    for variable in IDENTITY {
+        command.env(variable, "stage@example.invalid");
+    }
+    let mut served = Served::of(command.current_dir(&scene.directory).stderr(Stdio::null()));
+    served.greet();
+    served
+}
+
+/// What a call printed.
+fn called(served: &mut Served, script: &str) -> String {
+    let arguments = json!({ "cmd": script, "shell": "bash", "yield_time_ms": 60_000 });
+    let reply = served.ask("exec", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
+    reply.to_string()
+}
+
+#[test]
+fn a_worktree_that_one_command_added_is_removed_by_the_next() {
+    both("worktrees", |scene, layers| {
+        scene.plainly("git init -q -b main; git commit -q --allow-empty -m first; git worktree add -q old");
+        let mut served = served(scene, layers);
+        let added = called(
+            &mut served,
+            "git worktree add -q new && git worktree add -q lost && rm -rf lost && echo added",
+        );
+        assert!(added.contains("added"), "{layers}: {added}");
+        let removed = called(
+            &mut served,
+            "touch .git/worktrees/new/hooks/pre-commit; mkdir .git/worktrees/new/hooks; echo x > .git/worktrees/new/hooks/pre-commit; \
+             git worktree remove --force new && git worktree prune && echo removed; ls .git/worktrees",
+        );
+        assert!(removed.contains("removed"), "{layers}: {removed}");
+        scene.plainly("test \"$(ls .git/worktrees)\" = old; ! test -e new");
+        // The user's own stays, with everything that git obeys in it.
+        called(
+            &mut served,
+            "rm -rf .git/worktrees/old; echo x > .git/worktrees/old/commondir; mv .git/worktrees/old x; true",
+        );
+        scene.plainly(
+            "test \"$(cat .git/worktrees/old/commondir)\" = ../..; test -e .git/worktrees/old/gitdir",
+        );
     });
 }
 

@@ -5,9 +5,10 @@
 use crate::confinement::Confinement;
 use crate::plan::Ruling;
 use crate::policy::Access;
-use crate::protect::Unborn;
+use crate::protect::{CONFIGURATIONS, Unborn};
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -20,6 +21,8 @@ struct Folded {
     unborn: Vec<Vec<u8>>,
     /// What cannot be written, by its place in the order of the rules.
     protected: Vec<(usize, Vec<u8>)>,
+    /// The configurations of the plan's repositories.
+    configurations: HashSet<Vec<u8>>,
 }
 
 impl FoldedRules {
@@ -43,19 +46,28 @@ impl FoldedRules {
         order.rulings.get(*place)
     }
 
+    /// Whether a path is that of a configuration of the plan's repositories.
+    pub(super) fn is_configuration(&self, order: &Confinement, path: &Path) -> bool {
+        self.of(order).configurations.contains(fold(path).as_ref())
+    }
+
     fn of(&self, order: &Confinement) -> &Folded {
         self.0.get_or_init(|| {
+            let configurations = order.repositories.iter().flat_map(|repository| {
+                CONFIGURATIONS.map(|name| fold(&repository.git_dir.join(name)).into_owned())
+            });
             let protected = order.rulings.iter().enumerate().filter(|(_, it)| it.access != Access::Write);
             Folded {
                 unborn: order.unborn.iter().map(|unborn| fold(&unborn.path).into_owned()).collect(),
                 protected: protected.map(|(place, it)| (place, fold(&it.path).into_owned())).collect(),
+                configurations: configurations.collect(),
             }
         })
     }
 }
 
 /// A path as all paths are written that could be the same.
-fn fold(path: &Path) -> Cow<'_, [u8]> {
+pub(super) fn fold(path: &Path) -> Cow<'_, [u8]> {
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
         return Cow::Borrowed(bytes);

@@ -1,4 +1,5 @@
-//! Git directories that commands make or change: they may lie anywhere, but nothing in them makes git run a program.
+//! Git directories that commands make or change: they may lie anywhere, but nothing in them makes git run a program. In those that
+//! the user works in, a configuration also keeps every setting that is not an everyday one ([`RepositoryOwner`]).
 //!
 //! The user's git enters a repository in more ways than can be listed beforehand: a branch turns a directory into a submodule, a
 //! directory takes the place of another one, a `.git` file or a link leads to a third. So this looks at the place that all of
@@ -7,31 +8,27 @@
 //! only under names with a dot (`*.sample`), which git does not run. What is there at that moment is judged as well, and the configuration becomes a
 //! copy that no process has open.
 
+use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touched_copy};
+use super::repositories::is_repository_name;
 use super::{Answer, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
-use crate::git_config::{self, Setting};
 use crate::helper::deed::{Change, Deed, JudgedCopy, Made, Opening, What};
-use crate::helper::draft::DraftOpening;
 use crate::helper::place::{Entry, Seen};
-use crate::plan::ruling_at;
+use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
+use crate::protect::CONFIGURATIONS;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, open, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 const HEAD: &str = "HEAD";
 const OBJECTS: &str = "objects";
 const COMMON: &str = "commondir";
 const REFS: &str = "refs";
 const HOOKS: &str = "hooks";
-const CONFIGURATION: [&str; 2] = ["config", "config.worktree"];
-/// More than any configuration has.
-const LARGEST_CONFIGURATION: u64 = 1 << 20;
 
 /// What a name would be in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +44,7 @@ enum Part {
 
 /// How something comes under a name.
 #[derive(Clone, Copy)]
-enum Arrival<'a> {
+pub(super) enum Arrival<'a> {
     /// A new and empty directory.
     Directory,
     /// A file that the caller goes on to write, a link, or a node.
@@ -60,7 +57,7 @@ impl Part {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         if [HEAD, OBJECTS, COMMON, REFS].into_iter().any(is) {
             Some(Self::Mark)
-        } else if CONFIGURATION.into_iter().any(is) {
+        } else if CONFIGURATIONS.into_iter().any(is) {
             Some(Self::Configuration)
         } else if is(HOOKS) {
             Some(Self::Hooks)
@@ -74,6 +71,9 @@ impl Part {
 impl Judge<'_> {
     /// What becomes of a deed that every other rule allows.
     pub(super) fn without_git_programs(&self, deed: Deed) -> Answer {
+        if let Some(refused) = touched_copy(&deed) {
+            return refused;
+        }
         let refused = match &deed {
             Deed::Make { entry, what: Made::Directory(_) } => {
                 return self.arrived(entry.clone(), Arrival::Directory, deed);
@@ -85,18 +85,23 @@ impl Judge<'_> {
                 Some(refused) => Some(refused),
                 None => return self.arrived(to.clone(), Arrival::Unjudged(Operation::Link), deed),
             },
+            Deed::Remove { entry, .. } => self.removed(entry),
+            Deed::Replace { from, .. } => self.moved_away(from),
             Deed::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
                 [from, to].into_iter().find_map(|entry| self.exchanged(entry))
             }
-            Deed::Move { from, to, .. } => {
-                let (from, to) = (from.clone(), to.clone());
-                return self.arrived(to, Arrival::Moved(&from), deed);
-            }
+            Deed::Move { from, to, .. } => match self.moved_away(from) {
+                Some(refused) => Some(refused),
+                None => {
+                    let (from, to) = (from.clone(), to.clone());
+                    return self.arrived(to, Arrival::Moved(&from), deed);
+                }
+            },
             Deed::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
                 match entry.look() {
                     Ok(seen) => self
                         .changed_part(&seen, Operation::Write)
-                        .map(|refused| drafted(entry, &deed).unwrap_or(refused)),
+                        .map(|refused| self.drafted(entry, &deed).unwrap_or(refused)),
                     Err(_) => {
                         return self.arrived(entry.clone(), Arrival::Unjudged(Operation::Create), deed);
                     }
@@ -106,6 +111,7 @@ impl Judge<'_> {
                 self.changed_part(seen, Operation::Write)
             }
             Deed::Change { seen, how: Change::Length(_) } => self.changed_part(seen, Operation::Truncate),
+            Deed::Change { seen, how } => self.changed_status(seen, how),
             _ => None,
         };
         refused.unwrap_or_else(|| Answer::carry_out(deed))
@@ -113,12 +119,17 @@ impl Judge<'_> {
 
     /// Something comes under a name.
     fn arrived(&self, entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+        if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
+            return owner.receive(entry, arrival, deed);
+        }
+        if self.is_repository_of_place(&entry) && !matches!(arrival, Arrival::Directory)
+            || self.is_common_directory_of_place(&entry)
+        {
+            return refused_repository(arrival.operation(), &entry);
+        }
         let answer = match Part::of(&entry.directory.path, &entry.name) {
             Some(part) if !self.is_left_alone(&entry.directory.path) => match part {
                 Part::Mark => return self.completed(&entry, deed),
-                Part::Configuration if is_git_dir(&entry.directory) => {
-                    return self.new_configuration(entry, arrival, deed);
-                }
                 Part::Hooks if is_git_dir(&entry.directory) => new_hooks(&entry, arrival),
                 Part::Hook if is_hooks_of_git_dir(&entry.directory) => match arrival {
                     Arrival::Directory => None,
@@ -131,6 +142,14 @@ impl Judge<'_> {
         match answer {
             Some(reason) => refusal(arrival.operation(), &entry.path(), &reason),
             None => Answer::carry_out(deed),
+        }
+    }
+
+    /// Why a socket must not get a name: git looks for a configuration or a repository there.
+    pub(super) fn bound_as_part(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+        match self.owner_of_configuration(&entry.directory, &entry.name) {
+            Some(owner) => Some(owner.refusal(operation, &entry.path(), UNJUDGED)),
+            None => self.is_repository_of_place(entry).then(|| refused_repository(operation, entry)),
         }
     }
 
@@ -149,56 +168,72 @@ impl Judge<'_> {
         }
     }
 
-    /// Git writes a configuration to another file and renames it.
-    fn new_configuration(&self, entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
-        let refused = |reason: &str| refusal(arrival.operation(), &entry.path(), reason);
-        let from = match arrival {
-            Arrival::Directory => return Answer::carry_out(deed),
-            Arrival::Unjudged(_) => {
-                return drafted(&entry, &deed)
-                    .unwrap_or_else(|| refused("a configuration that cannot be judged"));
-            }
-            Arrival::Moved(from) => from,
-        };
-        let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
-        match judged_configuration(&seen, &entry) {
-            Ok(bytes) => Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen, bytes }),
-            Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
-        }
-    }
-
     /// A file that is there is written, or gets a second name by which it could be.
     fn changed_part(&self, seen: &Seen, operation: Operation) -> Option<Answer> {
         let (directory, name) = (seen.path.parent()?, seen.path.file_name()?);
+        if self.is_configuration_of_user(&seen.path) {
+            return Some(RepositoryOwner::User.refusal(operation, &seen.path, UNJUDGED));
+        }
         let part = Part::of(directory, name).filter(|_| seen.is_regular())?;
-        if part == Part::Mark || part == Part::Hooks || self.is_left_alone(directory) {
+        if part == Part::Mark || part == Part::Hooks {
             return None;
         }
-        let directory = held(directory)?;
-        let reason = match part {
-            Part::Configuration if is_git_dir(&directory) => "a configuration that cannot be judged",
-            Part::Hook if is_hooks_of_git_dir(&directory) => "a hook",
-            _ => return None,
-        };
-        Some(refusal(operation, &seen.path, reason))
+        // A directory that another command moves at this moment cannot be judged.
+        let Some(held) = held(directory) else { return Some(refusal(operation, &seen.path, UNJUDGED)) };
+        match part {
+            Part::Configuration => {
+                let owner = self.owner_of_configuration(&held, name)?;
+                Some(owner.refusal(operation, &seen.path, UNJUDGED))
+            }
+            _ if self.is_left_alone(directory) || !is_hooks_of_git_dir(&held) => None,
+            _ => Some(refusal(operation, &seen.path, "a hook")),
+        }
     }
 
     /// Two names are exchanged. Git never does that with its own.
     fn exchanged(&self, entry: &Entry) -> Option<Answer> {
+        const REASON: &str = "names in it are not exchanged";
         let directory = &entry.directory;
+        if let Some(owner) = self.owner_of_configuration(directory, &entry.name) {
+            return Some(owner.refusal(Operation::Rename, &entry.path(), REASON));
+        }
+        if self.is_repository_of_place(entry) || self.is_common_directory_of_place(entry) {
+            return Some(refusal(Operation::Rename, &entry.path(), REASON));
+        }
         let part = Part::of(&directory.path, &entry.name)?;
         let is_part = match part {
             Part::Mark => [HEAD, OBJECTS, COMMON, REFS].iter().any(|name| has(directory, name)),
-            Part::Configuration | Part::Hooks => is_git_dir(directory),
+            Part::Configuration => false,
+            Part::Hooks => is_git_dir(directory),
             Part::Hook => is_hooks_of_git_dir(directory),
         };
         (is_part && !self.is_left_alone(&directory.path))
-            .then(|| refusal(Operation::Rename, &entry.path(), "names in it are not exchanged"))
+            .then(|| refusal(Operation::Rename, &entry.path(), REASON))
+    }
+
+    /// Whether it is `.git` at the top of a writable place. The user's next git command there obeys it, so it does not come as a
+    /// link or a file: those could lead to a repository of the user's whose settings name files of this place.
+    fn is_repository_of_place(&self, entry: &Entry) -> bool {
+        is_repository_name(Some(&entry.name)) && self.is_place(&entry.directory.path)
+    }
+
+    /// A `commondir` in it leads to another repository as well. Git makes one for linked worktrees only.
+    fn is_common_directory_of_place(&self, entry: &Entry) -> bool {
+        let git_dir = &entry.directory.path;
+        entry.name.eq_ignore_ascii_case(COMMON)
+            && is_repository_name(git_dir.file_name())
+            && git_dir.parent().is_some_and(|place| self.is_place(place))
+    }
+
+    /// Whether it is the top of a writable place whose repositories are not left to the command.
+    fn is_place(&self, directory: &Path) -> bool {
+        let is_place = |ruling: &Ruling| ruling.path == directory && ruling.access == Access::Write;
+        ruling_at(&self.order.rulings, directory).is_some_and(is_place) && !self.is_left_alone(directory)
     }
 
     /// Whether the plan's own rules keep a git directory, or the policy leaves it to the command: by a write rule that names a
     /// directory which can be written anyway, and so can mean nothing else.
-    fn is_left_alone(&self, directory: &Path) -> bool {
+    pub(super) fn is_left_alone(&self, directory: &Path) -> bool {
         let git_dir = match directory.parent() {
             Some(above) if directory.ends_with(HOOKS) => above,
             _ => directory,
@@ -214,31 +249,8 @@ impl Judge<'_> {
     }
 }
 
-/// An open of a configuration in place is answered with a draft of it.
-fn drafted(entry: &Entry, deed: &Deed) -> Option<Answer> {
-    let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
-    if Part::of(&entry.directory.path, &entry.name) != Some(Part::Configuration) {
-        return None;
-    }
-    let opening = DraftOpening { entry: entry.clone(), flags: *flags, mode: *mode };
-    Some(Answer::carry_out(Deed::Draft(opening)))
-}
-
-/// The bytes of a file that is to become a configuration, or why it must not.
-pub(in crate::helper) fn judged_configuration(seen: &Seen, entry: &Entry) -> Result<Vec<u8>, Denial> {
-    let refused = |reason: &str| denial(Operation::Write, &entry.path(), reason);
-    let git_dir = &entry.directory.path;
-    let known = entry.look().ok().and_then(|seen| text_of(&seen, git_dir)).map(|(_, orders)| orders);
-    let (bytes, orders) =
-        text_of(seen, git_dir).ok_or_else(|| refused("a configuration that cannot be read"))?;
-    match new_order(&orders, &known.unwrap_or_default()) {
-        Some(reason) => Err(refused(&reason)),
-        None => Ok(bytes),
-    }
-}
-
 impl Arrival<'_> {
-    fn operation(self) -> Operation {
+    pub(super) fn operation(self) -> Operation {
         match self {
             Self::Directory => Operation::MakeDirectory,
             Self::Unjudged(operation) => operation,
@@ -247,11 +259,17 @@ impl Arrival<'_> {
     }
 }
 
+fn refused_repository(operation: Operation, entry: &Entry) -> Answer {
+    let rule = "protected: `.git` of a writable place is made as a new directory that leads nowhere else, as by `git init`".to_owned();
+    let target = entry.path().display().to_string();
+    Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+}
+
 fn refusal(operation: Operation, path: &Path, reason: &str) -> Answer {
     Answer::Refuse(Errno::PERM, denial(operation, path, reason))
 }
 
-fn denial(operation: Operation, path: &Path, reason: &str) -> Denial {
+pub(super) fn denial(operation: Operation, path: &Path, reason: &str) -> Denial {
     let rule = format!("protected: git would run programs of this repository: {reason}");
     Denial { operation, target: path.display().to_string(), rule, times: 1 }
 }
@@ -271,7 +289,7 @@ fn new_hooks(entry: &Entry, arrival: Arrival<'_>) -> Option<String> {
 /// What a directory has that git would obey, judged: copies of its configuration, or why it must not be obeyed.
 fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
     let mut copies = Vec::new();
-    for name in CONFIGURATION.into_iter().filter(|name| has(directory, name)) {
+    for name in CONFIGURATIONS.into_iter().filter(|name| has(directory, name)) {
         let entry = entry_in(directory, name);
         let seen = entry.look().map_err(|_| format!("{name} cannot be read"))?;
         if seen.is_directory() {
@@ -317,32 +335,7 @@ fn is_hook_name(name: &OsStr) -> bool {
     !name.as_bytes().contains(&b'.')
 }
 
-/// A setting that runs a program and was not there before.
-fn new_order(orders: &[Setting], known: &[Setting]) -> Option<String> {
-    orders.iter().find(|order| !known.contains(order)).map(|order| format!("the setting {order}"))
-}
-
-/// A configuration's bytes, and the settings in it that run programs or write outside.
-fn text_of(seen: &Seen, git_dir: &Path) -> Option<(Vec<u8>, Vec<Setting>)> {
-    if !seen.is_regular() {
-        return None;
-    }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(open(seen.link(), flags, Mode::empty()).ok()?);
-    let mut bytes = Vec::new();
-    file.take(LARGEST_CONFIGURATION + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > LARGEST_CONFIGURATION {
-        return None;
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    let mut orders = git_config::orders(&text);
-    orders.extend(
-        git_config::work_trees(&text).into_iter().filter(|it| checks_out_elsewhere(git_dir, &it.value)),
-    );
-    Some((bytes, orders))
-}
-
-fn is_git_dir(directory: &Seen) -> bool {
+pub(super) fn is_git_dir(directory: &Seen) -> bool {
     marks_git_dir(|name| has(directory, name))
 }
 
@@ -354,19 +347,6 @@ fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
 /// leads to a directory that needs no `HEAD`.
 fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
     has(OBJECTS) && (has(HEAD) || has(REFS)) || has(HEAD) && has(COMMON)
-}
-
-/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository around it.
-fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
-    let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
-    let mut at = PathBuf::new();
-    for part in git_dir.join(work_tree).components() {
-        match part {
-            Component::ParentDir => drop(at.pop()),
-            part => at.push(part),
-        }
-    }
-    work_tree.starts_with('~') || around.is_none_or(|around| !at.starts_with(around))
 }
 
 /// Whether there is such a name. What cannot be looked at may be there.

@@ -95,7 +95,10 @@ impl Judge<'_> {
         let entry = Located::from_working_directory(notice, path).entry()?;
         match entry.exists() {
             true => Err(Errno::ADDRINUSE.into()),
-            false => Ok(self.made(operation, &entry).unwrap_or(Answer::GoOn)),
+            false => {
+                let refused = self.made(operation, &entry).or_else(|| self.bound_as_part(operation, &entry));
+                Ok(refused.unwrap_or(Answer::GoOn))
+            }
         }
     }
 

@@ -7,11 +7,12 @@
 
 use super::{Answer, Judge, Judged};
 use crate::denial::{Denial, Operation};
+use crate::disk::made_at;
 use crate::git_index::Index;
 use crate::helper::deed::Deed;
 use crate::helper::place::{Entry, Seen};
-use crate::protect::{self, INNER, ORDERS, Repository};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, StatxFlags, fstat, open, statx};
+use crate::protect::{self, CONFIGURATIONS, INNER, ORDERS, Repository};
+use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,7 +23,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-const NANOSECONDS: u64 = 1_000_000_000;
 const REPOSITORY: &str = ".git";
 const INDEX: &str = "index";
 const SHARED_INDEX: &str = "sharedindex.";
@@ -122,9 +122,12 @@ impl Judge<'_> {
     }
 
     /// What git obeys in a repository below the workspace. In one that commands made since, and in the repositories within it, they
-    /// change what runs no program (`git_dirs`).
+    /// change what runs no program; a configuration is judged by its content in both (`git_dirs`).
     fn order_in_older_repository(&self, path: &Path) -> Option<String> {
         let Some(git_dir) = self.nested_order(path) else { return self.step_of_older_sequence(path) };
+        if configuration_name(path).is_some() && path.parent() == Some(git_dir) {
+            return None;
+        }
         let first = path.strip_prefix(git_dir).ok().and_then(|rest| rest.iter().next());
         if first.is_some_and(|first| INNER.iter().any(|inner| first.eq_ignore_ascii_case(inner))) {
             return None;
@@ -142,12 +145,16 @@ impl Judge<'_> {
         self.is_older(&sequence)?.then(|| format!("protected: git obeys it in {}", sequence.display()))
     }
 
+    /// Whether a path is that of the configuration of a repository below the workspace that was there before the runtime.
+    pub(super) fn is_configuration_of_older(&self, path: &Path) -> bool {
+        let git_dir = path.parent().filter(|git_dir| is_repository_name(git_dir.file_name()));
+        configuration_name(path).is_some()
+            && git_dir.is_some_and(|git_dir| self.is_older(git_dir) == Some(true))
+    }
+
     /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
     fn is_older(&self, path: &Path) -> Option<bool> {
-        let about = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
-        let is_known = about.stx_mask & StatxFlags::BTIME.bits() != 0;
-        let made = (u64::try_from(about.stx_btime.tv_sec).ok()?, u64::from(about.stx_btime.tv_nsec));
-        is_known.then(|| made.0 * NANOSECONDS + made.1 < self.order.runtime_began)
+        Some(made_at(path)? < self.order.runtime_began)
     }
 
     /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
@@ -257,6 +264,13 @@ impl Judge<'_> {
             None => Ok(bytes),
         }
     }
+}
+
+/// The name of a configuration, if the path ends with one.
+pub(super) fn configuration_name(path: &Path) -> Option<&OsStr> {
+    let is_configuration =
+        |name: &&OsStr| CONFIGURATIONS.iter().any(|configuration| name.eq_ignore_ascii_case(configuration));
+    path.file_name().filter(is_configuration)
 }
 
 pub(super) fn is_repository_name(name: Option<&OsStr>) -> bool {

@@ -24,9 +24,33 @@ pub(super) const TASKS: &[Task] = &[
     task(
         "git_branch_renamed_and_removed",
         &["git"],
-        // Its section of the configuration cannot follow where that is protected, of which git complains; the branch does.
-        r#"cd "$WORK"; git branch -m side aside || true; git rev-parse -q --verify aside; git branch -D aside || true"#,
+        r#"cd "$WORK"; git branch -m side aside; git rev-parse -q --verify aside; git branch -q -D aside"#,
         r#"! git -C "$WORK" rev-parse -q --verify side; ! git -C "$WORK" rev-parse -q --verify aside"#,
+    ),
+    Task {
+        name: "git_branches_that_follow_a_remote",
+        needs: &["git"],
+        reach: Reach::Nobody,
+        before: r#"git init -q --bare -b main up; cd "$WORK"; git remote add up "$OLDPWD/up"; git push -q up main main:side; git fetch -q up"#,
+        script: r#"cd "$WORK"; git checkout -q -b followed up/side; git branch -m followed renamed
+           git branch -q --set-upstream-to up/main renamed; git branch -q --unset-upstream renamed; git branch -q -u up/side renamed
+           git switch -q main; git push -q -u up main; git pull -q --ff-only; git switch -q -c local --track main; git switch -q main
+           git branch -q -d local; git switch -q side 2> /dev/null || git switch -q -c side --track up/side; git switch -q main
+           git branch -q -D side; GIT_EDITOR='echo about it >' git branch --edit-description renamed"#,
+        check: r#"cd "$WORK"; test "$(git config branch.renamed.description)" = 'about it'
+           test "$(git config branch.renamed.merge)" = refs/heads/side; test "$(git config branch.main.remote)" = up
+           ! git config branch.followed.remote; ! git config branch.local.remote; test "$(git config core.filemode)" = true
+           git branch -q -D renamed"#,
+    },
+    task(
+        "git_settings_of_every_day",
+        &["git"],
+        r#"cd "$WORK"; git config user.name Other; git config user.email other@example.invalid; git config pull.rebase true
+           git config --unset pull.rebase; git config advice.detachedHead false; git config color.ui auto
+           git config --remove-section color; git commit -q --allow-empty -m 'by another'; git config user.name Stage
+           git config user.email stage@example.invalid; git init -q --template="#,
+        r#"cd "$WORK"; test "$(git log -1 --format=%an)" = Other; test "$(git config user.name)" = Stage
+           test "$(git config advice.detachedHead)" = false; ! git config color.ui; test "$(git config core.filemode)" = true"#,
     ),
     task(
         "git_merge",

@@ -1,0 +1,55 @@
+//! Two commands at the same time: one changes git's configuration as git does, and the other tries to get hold of the file that the
+//! first one's supervisor is about to put in its place.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use super::stage::{Owner, Stage};
+
+pub(super) const RACES: &str = include_str!("settings_races.c");
+
+/// Whether the intruder had a file of the supervisor's, and what the configuration is in the end.
+fn outcome(stage: &Stage, layers: Option<&str>, beside: &str) -> (bool, String) {
+    let windlass = stage.windlass();
+    let words = |words: &[&str]| -> Vec<String> {
+        let confined = layers.map(|layers| {
+            [&windlass, "run", "--sandbox", "workspace-write", "--sandbox-layers", layers, "--"]
+                .map(str::to_owned)
+        });
+        confined.into_iter().flatten().chain(words.iter().map(|&word| word.to_owned())).collect()
+    };
+    let program = stage.path("settings_races");
+    let mut intruder = stage.command(&words(&[&program, "intrude"]));
+    let mut intruder = intruder.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(intruder.stdout.take().expect("its output is piped")).lines();
+    assert_eq!(lines.next().expect("it says so").expect("it is text"), "ready");
+    let beside = beside.replace("{program}", &program);
+    let wrote = stage.command(&words(&["sh", "-ec", &beside])).status().expect("it starts");
+    assert!(wrote.success(), "{layers:?}");
+    let plainly = |script: &str| {
+        let output = stage.command(&["sh", "-ec", script].map(str::to_owned)).output().expect("it starts");
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    plainly(": > stop");
+    let said = lines.next().expect("it says so").expect("it is text");
+    intruder.wait().expect("it ends");
+    (said == "GOT", plainly("rm -f stop bait linked moved; cat .git/config; rm -f .git/.windlass-*"))
+}
+
+#[test]
+fn no_command_gets_hold_of_a_configuration_that_another_one_writes() {
+    for (name, owner) in [("beside", Owner::Myself), ("beside-user", Owner::ordinary())] {
+        let stage = Stage::new(name, owner);
+        stage.compile_also("settings_races", RACES);
+        let before = std::fs::read_to_string(stage.path("work/.git/config")).expect("it can be read");
+        for layers in ["all", "landlock"] {
+            let (got, after) = outcome(&stage, Some(layers), "{program} write");
+            assert!(!got, "{layers} {owner:?}");
+            assert_eq!(after, before, "{layers} {owner:?}");
+        }
+        // Without a sandbox nothing keeps such names.
+        let waits = ": > .git/.windlass-x; while test -e .git/.windlass-x; do :; done";
+        assert!(outcome(&stage, None, waits).0, "{owner:?}: the intruder does nothing");
+    }
+}

@@ -1,0 +1,259 @@
+//! Configurations of repositories, which come into their places only as copies of what was judged.
+//!
+//! The user works in some repositories, and commands have made others ([`RepositoryOwner`]). In the first ones only everyday
+//! settings change, so that neither a program is run nor a server is exchanged the next time that the user pulls. In the others no
+//! setting runs a program, and the rest is the command's own business.
+
+use super::folded::fold;
+use super::git_dirs::{Arrival, denial, is_git_dir};
+use super::repositories::configuration_name;
+use super::{Answer, Judge};
+use crate::calls::WRITING;
+use crate::denial::{Denial, Operation};
+use crate::git_config::{self, Setting};
+use crate::git_settings;
+use crate::helper::deed::{Change, Deed, Opening, TEMPORARY, What};
+use crate::helper::draft::DraftOpening;
+use crate::helper::place::{Entry, Seen};
+use crate::plan::ruling_at;
+use crate::policy::Access;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+pub(super) const UNJUDGED: &str = "a configuration that cannot be judged";
+const STAYS: &str = "its settings are the user's; remove them outside of the sandbox";
+/// More than any configuration has.
+const LARGEST_CONFIGURATION: u64 = 1 << 20;
+
+/// Whose a repository is, which decides how its configuration is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::helper) enum RepositoryOwner {
+    /// The user works in it: only everyday settings change.
+    User,
+    /// A command made it: no setting runs a program.
+    Command,
+}
+
+/// A configuration that was judged.
+#[derive(Debug)]
+pub(in crate::helper) struct JudgedConfiguration {
+    pub(in crate::helper) bytes: Vec<u8>,
+    /// What mode and times the new file gets. A command does not choose the mode of the user's configuration.
+    pub(in crate::helper) like: Seen,
+    /// Whether the file that is there has these bytes already.
+    pub(in crate::helper) is_same: bool,
+}
+
+impl Judge<'_> {
+    /// How the configuration of this name is judged; `None`: it is none, or the policy leaves it to the command.
+    pub(super) fn owner_of_configuration(&self, directory: &Seen, name: &OsStr) -> Option<RepositoryOwner> {
+        let path = directory.path.join(name);
+        if self.is_configuration_of_user(&path) {
+            return Some(RepositoryOwner::User);
+        }
+        configuration_name(&path)?;
+        let is_judged = !self.is_named_by_rule(&path) && !self.is_left_alone(&directory.path);
+        (is_judged && is_git_dir(directory)).then_some(RepositoryOwner::Command)
+    }
+
+    /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there before the
+    /// runtime. A write rule that names the file leaves it to the command.
+    pub(super) fn is_configuration_of_user(&self, path: &Path) -> bool {
+        let is_users = self.folded.is_configuration(self.order, path) || self.is_configuration_of_older(path);
+        is_users && !self.is_named_by_rule(path)
+    }
+
+    fn is_named_by_rule(&self, path: &Path) -> bool {
+        ruling_at(&self.order.rulings, path)
+            .is_some_and(|ruling| ruling.path == path && ruling.access == Access::Write)
+    }
+
+    /// An open of a configuration in place is answered with a draft of it.
+    pub(super) fn drafted(&self, entry: &Entry, deed: &Deed) -> Option<Answer> {
+        self.owner_of_configuration(&entry.directory, &entry.name)?.draft(entry, deed)
+    }
+
+    /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the configuration.
+    pub(super) fn changed_status(&self, seen: &Seen, how: &Change) -> Option<Answer> {
+        const OTHER_BITS: u32 = 0o7677;
+        let is_trial = |mode: &Mode| (mode.as_raw_mode() ^ seen.about.st_mode) & OTHER_BITS == 0;
+        if matches!(how, Change::Mode(mode) if is_trial(mode)) || !self.is_configuration_of_user(&seen.path) {
+            return None;
+        }
+        let reason = "its mode, owner, times and attributes stay as they are";
+        Some(RepositoryOwner::User.refusal(Operation::ChangeAttributes, &seen.path, reason))
+    }
+
+    /// With the configuration every setting in it would go. A repository below the workspace may go as a whole.
+    pub(super) fn removed(&self, entry: &Entry) -> Option<Answer> {
+        let path = entry.path();
+        let is_kept = self.folded.is_configuration(self.order, &path) && !self.is_named_by_rule(&path);
+        is_kept.then(|| RepositoryOwner::User.refusal(Operation::Remove, &path, STAYS))
+    }
+
+    pub(super) fn moved_away(&self, entry: &Entry) -> Option<Answer> {
+        let path = entry.path();
+        self.is_configuration_of_user(&path)
+            .then(|| RepositoryOwner::User.refusal(Operation::Rename, &path, STAYS))
+    }
+}
+
+impl RepositoryOwner {
+    /// The bytes of a file that is to become a configuration, or why it must not.
+    pub(in crate::helper) fn judge(self, seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+        match self {
+            Self::User => judge_users(seen, entry),
+            Self::Command => judge_commands(seen, entry),
+        }
+    }
+
+    /// Git writes a configuration to another file and renames it.
+    pub(super) fn receive(self, entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+        let refused = |reason: &str| self.refusal(arrival.operation(), &entry.path(), reason);
+        let from = match arrival {
+            Arrival::Directory if self == Self::User => return refused("a directory is no configuration"),
+            Arrival::Directory => return Answer::carry_out(deed),
+            // A file that a program makes in place would be there, and empty, before anything in it can be judged.
+            Arrival::Unjudged(_) if self == Self::User => return refused(UNJUDGED),
+            Arrival::Unjudged(_) => return self.draft(&entry, &deed).unwrap_or_else(|| refused(UNJUDGED)),
+            Arrival::Moved(from) => from,
+        };
+        let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
+        match self.judge(&seen, &entry) {
+            Ok(JudgedConfiguration { bytes, like, .. }) => {
+                Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen: like, bytes })
+            }
+            Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
+        }
+    }
+
+    /// An open of a configuration in place is answered with a draft of it.
+    fn draft(self, entry: &Entry, deed: &Deed) -> Option<Answer> {
+        let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
+        let opening = DraftOpening { entry: entry.clone(), owner: self, flags: *flags, mode: *mode };
+        Some(Answer::carry_out(Deed::Draft(opening)))
+    }
+
+    pub(super) fn refusal(self, operation: Operation, path: &Path, reason: &str) -> Answer {
+        Answer::Refuse(Errno::PERM, self.denial(operation, path, reason))
+    }
+
+    fn denial(self, operation: Operation, path: &Path, reason: &str) -> Denial {
+        match self {
+            Self::User => {
+                let rule = format!("protected: {reason}");
+                Denial { operation, target: path.display().to_string(), rule, times: 1 }
+            }
+            Self::Command => denial(operation, path, reason),
+        }
+    }
+}
+
+/// In a repository that the user works in, settings that are not listed stay as they are.
+fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+    const WRITABLE_FOR_OTHERS: u32 = 0o022;
+    let refused = |reason: &str| RepositoryOwner::User.denial(Operation::Write, &entry.path(), reason);
+    let unreadable = || refused("a configuration that cannot be read");
+    let bytes = bytes_of(seen).ok_or_else(unreadable)?;
+    let (before, like) = match entry.exists() {
+        true => {
+            let there = entry.look().map_err(|_| unreadable())?;
+            (bytes_of(&there).ok_or_else(unreadable)?, seen.clone().with_mode(there.about.st_mode))
+        }
+        false => (Vec::new(), seen.clone().with_mode(seen.about.st_mode & !WRITABLE_FOR_OTHERS)),
+    };
+    git_settings::check_change(&before, &bytes).map_err(|change| refused(&change.to_string()))?;
+    Ok(JudgedConfiguration { is_same: before == bytes, bytes, like })
+}
+
+/// In a repository that a command made, no setting runs a program.
+fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+    let refused = |reason: &str| denial(Operation::Write, &entry.path(), reason);
+    let git_dir = &entry.directory.path;
+    let known = entry.look().ok().and_then(|seen| text_of(&seen, git_dir)).map(|(_, orders)| orders);
+    let (bytes, orders) =
+        text_of(seen, git_dir).ok_or_else(|| refused("a configuration that cannot be read"))?;
+    match new_order(&orders, &known.unwrap_or_default()) {
+        Some(reason) => Err(refused(&reason)),
+        None => Ok(JudgedConfiguration { bytes, like: seen.clone(), is_same: false }),
+    }
+}
+
+/// A file under a name that only the supervisor uses, for a moment, is touched: it is about to become a configuration or an index,
+/// and another command must neither have it open then nor put another in its place. It may be removed.
+pub(super) fn touched_copy(deed: &Deed) -> Option<Answer> {
+    let is_copy = |name: &OsStr| fold(Path::new(name)).starts_with(TEMPORARY.as_bytes());
+    let of_entry = |entry: &Entry| is_copy(&entry.name).then(|| entry.path());
+    // A draft has no name any more, and is its caller's.
+    let of_seen = |seen: &Seen| {
+        let name = seen.path.file_name().filter(|_| seen.about.st_nlink > 0)?;
+        is_copy(name).then(|| seen.path.clone())
+    };
+    let (operation, path) = match deed {
+        Deed::Make { entry, .. } => (Operation::Create, of_entry(entry)),
+        Deed::Move { from, to, .. } | Deed::Replace { from, to, .. } => {
+            (Operation::Rename, of_entry(from).or_else(|| of_entry(to)))
+        }
+        Deed::Link { from, to } => (Operation::Link, of_seen(from).or_else(|| of_entry(to))),
+        Deed::Change { seen, .. } => (Operation::ChangeMode, of_seen(seen)),
+        Deed::Open(Opening { what, flags, .. }) if flags.bits() & WRITING != 0 => {
+            let path = match what {
+                What::Named(entry) => of_entry(entry),
+                What::Held(seen) => of_seen(seen),
+                What::Terminal(_) => None,
+            };
+            (Operation::Write, path)
+        }
+        _ => return None,
+    };
+    let rule = "protected: the supervisor writes this file".to_owned();
+    path.map(|path| {
+        let target = path.display().to_string();
+        Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+    })
+}
+
+/// A setting that runs a program and was not there before.
+pub(super) fn new_order(orders: &[Setting], known: &[Setting]) -> Option<String> {
+    orders.iter().find(|order| !known.contains(order)).map(|order| format!("the setting {order}"))
+}
+
+/// A configuration's bytes, and the settings in it that run programs or write outside.
+pub(super) fn text_of(seen: &Seen, git_dir: &Path) -> Option<(Vec<u8>, Vec<Setting>)> {
+    let bytes = bytes_of(seen)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut orders = git_config::orders(&text);
+    orders.extend(
+        git_config::work_trees(&text).into_iter().filter(|it| checks_out_elsewhere(git_dir, &it.value)),
+    );
+    Some((bytes, orders))
+}
+
+/// The content of a regular file that is no larger than configurations are.
+fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
+    if !seen.is_regular() {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(seen.link(), flags, Mode::empty()).ok()?);
+    let mut bytes = Vec::new();
+    file.take(LARGEST_CONFIGURATION + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= LARGEST_CONFIGURATION).then_some(bytes)
+}
+
+/// Whether files are checked out outside of the place that a repository belongs to. A submodule's lie in the repository around it.
+fn checks_out_elsewhere(git_dir: &Path, work_tree: &str) -> bool {
+    let around = git_dir.ancestors().find(|above| above.ends_with(".git")).unwrap_or(git_dir).parent();
+    let mut at = PathBuf::new();
+    for part in git_dir.join(work_tree).components() {
+        match part {
+            Component::ParentDir => drop(at.pop()),
+            part => at.push(part),
+        }
+    }
+    work_tree.starts_with('~') || around.is_none_or(|around| !at.starts_with(around))
+}
