@@ -152,7 +152,8 @@ impl Judge<'_> {
         let path = match (located.look(true), located.end(notice, true)) {
             (Ok(seen), _) => seen.path,
             // A directory that is hidden is empty.
-            (Err(_), Ok(End::Name(entry))) => entry.path(),
+            (Err(Missing::Fails(_)), Ok(End::Name(entry))) => entry.path(),
+            // A link such as `/proc/self/exe` leads to what the caller has already, wherever that lies.
             (Err(_), _) => return Answer::GoOn,
         };
         match self.ruling_at(&path).filter(|ruling| ruling.access == Access::Deny) {
