@@ -23,6 +23,7 @@ use crate::spare::Spare;
 use crate::start::{self, Ends, Launched, Placement, StartError};
 use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store, Stream};
 use rustix::io::Errno;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -242,7 +243,7 @@ impl Engine {
                 self.registry().abandon(name.as_deref(), evicted.as_ref());
             }
         }
-        self.inner.settled.notify_one();
+        self.inner.settled.notify_waiters();
         let session = started?;
         if let Some(plan) = sandbox {
             self.inner.prepare_helper(plan, streams);
@@ -404,9 +405,7 @@ impl Engine {
         if let Some(grounds) = &self.inner.grounds {
             grounds.dismiss();
         }
-        while !self.registry().is_settled() {
-            self.inner.settled.notified().await;
-        }
+        self.wait_for_starts().await;
         let sessions = self.sessions();
         let mut stops = JoinSet::new();
         for session in sessions.into_iter().filter(|session| session.facts().lifetime != Lifetime::Detached) {
@@ -431,6 +430,19 @@ impl Engine {
             self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
         }
         end
+    }
+
+    /// Several may wait, as when a client hangs up while a signal asks for the end. So each registers before it looks: whoever ends
+    /// a start in between wakes all of them.
+    async fn wait_for_starts(&self) {
+        loop {
+            let mut settled = pin!(self.inner.settled.notified());
+            settled.as_mut().enable();
+            if self.registry().is_settled() {
+                return;
+            }
+            settled.await;
+        }
     }
 
     /// The tasks of sessions that have ended end by themselves. A session that somebody still holds and that is not

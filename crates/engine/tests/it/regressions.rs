@@ -250,23 +250,44 @@ fn a_session_can_be_started_from_a_thread_outside_the_runtime() {
     assert_eq!(runtime.block_on(receipt(&session)).exit, Exit::Code(3));
 }
 
+/// A start that takes a while, and has begun when this returns.
+async fn long_start(
+    engine: &Engine,
+    token: &str,
+) -> tokio::task::JoinHandle<Result<Session, windlass_engine::StartError>> {
+    let mut spec = tagged(command(["sleep", "1000"]), token);
+    // A search that takes a while.
+    spec.environment[0].1 = format!("{}/bin", "/x:".repeat(30_000)).into();
+    let (begun, under_way) = tokio::sync::oneshot::channel();
+    let engine = engine.clone();
+    let starter = tokio::task::spawn_blocking(move || {
+        let _ = begun.send(());
+        engine.start(spec)
+    });
+    under_way.await.unwrap();
+    starter
+}
+
+/// A client that hangs up and a signal both ask for the end. One of them waited for ever, and the server with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_shutdowns_while_something_starts_both_end() {
+    for _ in 0..20 {
+        let engine = engine();
+        let token = survivors::token("twice");
+        let starter = long_start(&engine, &token).await;
+        let both = async { tokio::join!(engine.shutdown(), engine.shutdown(), engine.shutdown()) };
+        tokio::time::timeout(HANG, both).await.expect("every shutdown ends");
+        drop(starter.await.unwrap());
+        assert_eq!(survivors::bearing(&token), Vec::<String>::new());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_that_was_under_way_does_not_outlive_the_shutdown() {
     for _ in 0..10 {
         let engine = engine();
         let token = survivors::token("late");
-        let mut spec = tagged(command(["sleep", "1000"]), &token);
-        // A search that takes a while.
-        spec.environment[0].1 = format!("{}/bin", "/x:".repeat(30_000)).into();
-        let (begun, under_way) = tokio::sync::oneshot::channel();
-        let starter = tokio::task::spawn_blocking({
-            let engine = engine.clone();
-            move || {
-                let _ = begun.send(());
-                engine.start(spec)
-            }
-        });
-        under_way.await.unwrap();
+        let starter = long_start(&engine, &token).await;
         engine.shutdown().await;
         assert_eq!(survivors::bearing(&token), Vec::<String>::new());
         if let Ok(session) = starter.await.unwrap() {
