@@ -149,11 +149,14 @@ impl Judge<'_> {
     /// made out is left to the kernel, too.
     fn executed(&self, notice: &Notice, operation: Operation, place: Place) -> Answer {
         let Ok(located) = Located::of(notice, place) else { return Answer::GoOn };
+        if located.is_base() {
+            // An open descriptor, or `/proc/self/exe`: the caller has it already, wherever it lies.
+            return Answer::GoOn;
+        }
         let path = match (located.look(true), located.end(notice, true)) {
             (Ok(seen), _) => seen.path,
             // A directory that is hidden is empty.
             (Err(Missing::Fails(_)), Ok(End::Name(entry))) => entry.path(),
-            // A link such as `/proc/self/exe` leads to what the caller has already, wherever that lies.
             (Err(_), _) => return Answer::GoOn,
         };
         match self.ruling_at(&path).filter(|ruling| ruling.access == Access::Deny) {

@@ -1,9 +1,10 @@
 // Opens a path again and again while another thread exchanges the path in memory, from a harmless one to a wanted one and back.
 // Says GOT when it has the wanted file open: for reading, something of it that is not harmless, and for writing, the file itself and
-// no draft of it. usage: replaced r|w HARMLESS WANTED GO
+// no draft of it. usage: replaced r|w HARMLESS WANTED GO EXCHANGES
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ static int has_secret(int file) {
 }
 
 int main(int count, char **words) {
-    if (count < 5) return 2;
+    if (count < 6) return 2;
+    long exchanges = atol(words[5]);
     int flags = words[1][0] == 'w' ? O_RDWR : O_RDONLY;
     harmless = words[2], wanted = words[3];
     puts("ready");
@@ -43,7 +45,7 @@ int main(int count, char **words) {
     pthread_t thread;
     pthread_create(&thread, NULL, flip, NULL);
     // Both threads have to have had their share, also where the machine is busy with others.
-    for (int round = 0; (round < 4000 || flips < 2000000) && !over; round++) {
+    for (long round = 0; (round < 4000 || flips < exchanges) && !over; round++) {
         int file = open(path, flags);
         if (file < 0) continue;
         if (flags == O_RDWR ? is_wanted(file) : has_secret(file)) over = 1;
