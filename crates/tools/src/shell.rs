@@ -173,7 +173,15 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
     let (program, arguments) = command.split_once(' ')?;
     let boots = [BASH, BASH_WITH_FUNCTIONS, ZSH, ZSH_WITH_FUNCTIONS, POSIX];
-    boots.iter().any(|boot| arguments.ends_with(boot)).then(|| format!("{program} -c '{script}'"))
+    boots.iter().any(|boot| is_last_argument(boot, arguments)).then(|| format!("{program} -c '{script}'"))
+}
+
+/// Whether a command line ends with this text, or was cut within it.
+fn is_last_argument(text: &str, arguments: &str) -> bool {
+    const TOLD_BY: usize = 12;
+    let Some(cut) = arguments.strip_suffix('…') else { return arguments.ends_with(text) };
+    let begun = text.get(..TOLD_BY).and_then(|start| cut.find(start));
+    begun.is_some_and(|begun| text.starts_with(&cut[begun..]))
 }
 
 impl Dialect {
@@ -263,6 +271,15 @@ mod tests {
         let readable = readable_command(&argv.join(" "), "echo precious").unwrap();
         assert_eq!(readable, "/bin/bash -c 'echo precious'");
         assert_eq!(readable_command("sleep 5", "echo precious"), None);
+        assert_eq!(readable_command("sleep 5…", "echo precious"), None);
+        // Logins with functions make the command line longer than what is kept of it.
+        for boot in [BASH_WITH_FUNCTIONS, ZSH_WITH_FUNCTIONS] {
+            for cut in 30..boot.len() {
+                let command = format!("/bin/shell -c {}…", &boot[..cut]);
+                let readable = readable_command(&command, "echo precious");
+                assert_eq!(readable.as_deref(), Some("/bin/shell -c 'echo precious'"), "{command}");
+            }
+        }
     }
 
     #[test]
