@@ -1,11 +1,17 @@
 //! Sessions as the state directory knows them: finding one by what a person typed, and the truth about its state.
 
+use std::error::Error;
 use std::fmt;
 
 use anyhow::Result;
-use windlass_engine::{Cause, Exit, Lifetime, ListSessions, ProcessKey, SessionId, SessionRecord, Store};
+use windlass_engine::{
+    Cause, Exit, Lifetime, ListSessions, Listing, LoadRecord, ProcessKey, SessionId, SessionRecord, Store,
+};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
+
+use crate::printing::say;
+use crate::report;
 
 /// What became of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,29 +117,54 @@ impl fmt::Display for Unknown {
     }
 }
 
-impl std::error::Error for Unknown {}
+impl Error for Unknown {}
 
 /// The session with this number, or the newest of this name.
 pub(crate) fn find(store: &Store, asked: &str) -> Result<SessionRecord> {
-    if let Ok(number) = asked.parse()
-        && let Ok(record) = store.load(SessionId::new(number))
-    {
-        return Ok(record);
+    if let Ok(number) = asked.parse() {
+        match store.load(SessionId::new(number)) {
+            Ok(record) => return Ok(record),
+            Err(failure @ LoadRecord::Read { .. }) if !is_missing(&failure) => return Err(failure.into()),
+            // The number may be a name.
+            Err(_) => {}
+        }
     }
-    let sessions = list(store)?;
+    let Listing { sessions, mut unreadable } = list(store)?;
     let named = sessions.iter().rev().find(|session| session.start.name.as_deref() == Some(asked));
-    match named {
-        Some(session) => Ok(session.clone()),
-        None => Err(Unknown { asked: asked.to_owned(), newest: newest(&sessions) }.into()),
+    match (named, unreadable.pop()) {
+        (Some(session), _) => Ok(session.clone()),
+        (None, None) => Err(Unknown { asked: asked.to_owned(), newest: newest(&sessions) }.into()),
+        (None, Some(failure)) => Err(anyhow::Error::from(failure)
+            .context(format!("it cannot be known whether there is a session `{asked}`"))),
     }
 }
 
+/// A state directory that was never made has no sessions.
+fn is_missing(failure: &LoadRecord) -> bool {
+    matches!(failure, LoadRecord::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+}
+
 /// Every remembered session, oldest first; a state directory that was never made has none.
-pub(crate) fn list(store: &Store) -> Result<Vec<SessionRecord>, ListSessions> {
+pub(crate) fn list(store: &Store) -> Result<Listing, ListSessions> {
     match store.list() {
-        Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => Ok(Listing::default()),
         listed => listed,
     }
+}
+
+/// Every remembered session that can be read. The others are named on standard error: they may be running.
+pub(crate) fn list_and_warn(store: &Store) -> Result<Vec<SessionRecord>, ListSessions> {
+    /// The reason is mostly the same for all.
+    const NAMED: usize = 3;
+    let Listing { sessions, unreadable } = list(store)?;
+    for failure in unreadable.iter().take(NAMED) {
+        let reason = failure.source().map(ToString::to_string).unwrap_or_default();
+        say!("windlass: {failure}: {reason}; its sessions are not shown, and may be running");
+    }
+    if unreadable.len() > NAMED {
+        say!("windlass: {} cannot be read either", report::plural(unreadable.len() - NAMED, "other record"));
+    }
+    Ok(sessions)
 }
 
 /// How many sessions are offered to somebody who asked for one that is not there.

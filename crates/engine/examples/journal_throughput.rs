@@ -112,7 +112,7 @@ fn sessions(dir: &Path) -> std::io::Result<()> {
     println!("  recording a start        {recording:8.1} us, median");
     first_bytes(&store, &ids)?;
     let began = Instant::now();
-    let listed = store.list().expect("a list").len();
+    let listed = store.list().expect("a list").sessions.len();
     println!("  listing {listed} sessions    {:8.1} ms", began.elapsed().as_secs_f64() * 1e3);
     Ok(())
 }

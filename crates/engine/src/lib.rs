@@ -53,8 +53,8 @@ pub use session::{
 };
 pub use start::StartError;
 pub use store::{
-    ClaimId, ListSessions, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord, StartRecord,
-    Store, StoreLimits, WriteRecord,
+    ClaimId, ListSessions, Listing, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord,
+    StartRecord, Store, StoreLimits, WriteRecord,
 };
 pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};

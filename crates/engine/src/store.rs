@@ -138,6 +138,15 @@ pub struct ListSessions {
     pub source: io::Error,
 }
 
+/// The sessions of a state directory.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Those with a record that can be read, oldest first.
+    pub sessions: Vec<SessionRecord>,
+    /// Why records could not be read. Their sessions may be running.
+    pub unreadable: Vec<LoadRecord>,
+}
+
 /// A handle on the state directory: clones share it.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -234,15 +243,26 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
 
-    /// Every session with a readable record, oldest first. Records that were torn at birth, or that a later Windlass
-    /// wrote, are left out; [`Store::load`] says which.
-    pub fn list(&self) -> Result<Vec<SessionRecord>, ListSessions> {
+    /// Every session with a readable record, oldest first, and the files of records that cannot be read. Records that were torn at
+    /// birth, or that a later Windlass wrote, are left out; [`Store::load`] says which.
+    pub fn list(&self) -> Result<Listing, ListSessions> {
         let ledgers = ledger::all(&self.root)
             .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
-        let readable = ledgers.into_iter().filter_map(|first| ledger::read(&self.root, first).ok());
-        let mut sessions: Vec<_> = readable.flat_map(|records| records.sessions.into_values()).collect();
-        sessions.sort_by_key(|session| session.start.id);
-        Ok(sessions)
+        let mut listing = Listing::default();
+        for first in ledgers {
+            match ledger::read(&self.root, first) {
+                Ok(records) => listing.sessions.extend(records.sessions.into_values()),
+                // Another process has just removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => {
+                    listing
+                        .unreadable
+                        .push(LoadRecord::Read { path: ledger::path(&self.root, first), source });
+                }
+            }
+        }
+        listing.sessions.sort_by_key(|session| session.start.id);
+        Ok(listing)
     }
 
     /// One session.
@@ -270,7 +290,7 @@ impl Store {
 
     /// The newest session of that name.
     pub fn find_name(&self, name: &str) -> Result<Option<SessionRecord>, ListSessions> {
-        let mut newest_first = self.list()?.into_iter().rev();
+        let mut newest_first = self.list()?.sessions.into_iter().rev();
         Ok(newest_first.find(|session| session.start.name.as_deref() == Some(name)))
     }
 

@@ -93,7 +93,7 @@ impl Toolbox {
             }
             SessionRef::Name(name) => {
                 let is_meant = |record: &SessionRecord| record.start.name.as_ref() == Some(name);
-                let newest_first = store.list().ok()?.into_iter().rev();
+                let newest_first = store.list().ok()?.sessions.into_iter().rev();
                 newest_first.into_iter().find(|record| is_meant(record) && self.may_see(record))?
             }
         };

@@ -42,7 +42,7 @@ impl Toolbox {
         };
         let held: BTreeSet<SessionId> = self.held().iter().map(|held| held.session.id()).collect();
         let kept: BTreeSet<u64> = self.reachable().iter().map(|number| number.0).collect();
-        let records = store.list().unwrap_or_default().into_iter();
+        let records = store.list().map(|listing| listing.sessions).unwrap_or_default().into_iter();
         let unlisted = records
             .filter(|record| !held.contains(&record.start.id) && !kept.contains(&record.start.id.get()));
         unlisted.filter_map(|record| self.as_other(record)).collect()

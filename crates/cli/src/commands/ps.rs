@@ -23,7 +23,7 @@ const RECENT: usize = 10;
 pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let all: Vec<Listed> =
-        sessions::list(&store)?.into_iter().map(|record| Listed::new(record, &store)).collect();
+        sessions::list_and_warn(&store)?.into_iter().map(|record| Listed::new(record, &store)).collect();
     let total = all.len();
     let shown = if order.all { all } else { recent(all) };
     if order.json {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
-use windlass_engine::{Patience, ProcessLine, SessionRecord, Store};
+use windlass_engine::{Listing, Patience, ProcessLine, SessionRecord, Store};
 use windlass_sys::guardian::wait_until_gone;
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
@@ -150,7 +150,12 @@ fn describe(pid: Pid) -> Option<ProcessLine> {
 fn refuse_shared(record: &SessionRecord, store: &Store) -> Result<()> {
     let (id, runtime) = (record.start.id, record.start.runtime);
     let is_other = |other: &SessionRecord| other.start.runtime == runtime && other.start.id != id;
-    let sessions = sessions::list(store)?;
+    let Listing { sessions, mut unreadable } = sessions::list(store)?;
+    if let Some(failure) = unreadable.pop() {
+        let unknown =
+            format!("session {id} is not stopped: its windlass may run others, which cannot be known");
+        return Err(anyhow::Error::from(failure).context(unknown));
+    }
     let others = sessions.iter().filter(|other| is_other(other) && other.receipt.is_none()).count();
     if others > 0 {
         let others = report::plural(others, "other running session");

@@ -60,6 +60,47 @@ fn the_newest_are_shown_unless_all_are_asked_for() {
     assert_eq!((all.stdout.lines().count(), all.stderr.as_str()), (1 + 13, ""));
 }
 
+/// The reproducer: old records, and a Windlass that may open hardly any files prunes them.
+#[test]
+fn records_that_too_few_descriptors_are_left_for_are_kept() {
+    let home = Home::new("few-descriptors");
+    (0..8).for_each(|_| drop(home.seen(&["run", "true"])));
+    let two_hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    for entry in std::fs::read_dir(home.path()).expect("there is a state directory").flatten() {
+        if let Ok(file) = std::fs::File::open(entry.path()) {
+            file.set_modified(two_hours_ago).expect("it is ours");
+        }
+    }
+    let program = crate::rig::WINDLASS;
+    for descriptors in 14..30 {
+        let script = format!("ulimit -n {descriptors}; '{program}' run -- true; true");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script]).env("WINDLASS_STATE_DIR", home.path());
+        drop(shell.output().expect("a shell starts"));
+    }
+    let listed = home.json(&["ps", "--all", "--json"]);
+    let numbers: Vec<u64> =
+        listed.as_array().into_iter().flatten().filter_map(|it| it["session"].as_u64()).collect();
+    assert!((1001..1009).all(|number| numbers.contains(&number)), "{numbers:?}");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_named_and_found_missing_nowhere() {
+    let home = Home::new("unreadable");
+    (0..2).for_each(|_| drop(home.seen(&["run", "true"])));
+    let record = home.path().join("1001.rec");
+    std::fs::remove_file(&record).expect("it is there");
+    std::os::unix::fs::symlink("1001.rec", &record).expect("the name is free");
+    let listed = home.seen(&["ps"]);
+    assert!(listed.stdout.contains("1002") && !listed.stdout.contains("1001"), "{listed:?}");
+    assert!(listed.stderr.contains("1001.rec") && listed.stderr.contains("may be running"), "{listed:?}");
+    for words in [&["stop", "1001"][..], &["log", "1001"], &["stop", "web"]] {
+        let seen = home.seen(words);
+        assert!(seen.code != 0 && seen.stderr.contains("1001.rec"), "{words:?}: {seen:?}");
+        assert!(!seen.stderr.contains("no session"), "{words:?}: {seen:?}");
+    }
+}
+
 #[test]
 fn nothing_yet_is_no_error() {
     let home = Home::new("none");

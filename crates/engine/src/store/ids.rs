@@ -217,10 +217,12 @@ fn first_unused(root: &Path) -> io::Result<u64> {
     for file in own_files(root)? {
         used = used.max(Some(file.id().get()));
         if let OwnFile::Record(first) = file {
-            // Unreadable records name no ids, but their file does.
-            let records = ledger::read(root, first).unwrap_or_default();
-            let newest = records.sessions.keys().chain(&records.forgotten).max();
-            used = used.max(newest.map(|id| id.get()));
+            let newest = match ledger::read(root, first) {
+                Ok(records) => records.sessions.keys().chain(&records.forgotten).max().map(|id| id.get()),
+                // It can have all the ids of a block in it.
+                Err(_) => Some(first.get().saturating_add(LARGEST_BLOCK - 1)),
+            };
+            used = used.max(newest);
         }
     }
     Ok(used.map_or(FIRST, |newest| FIRST.max(newest.saturating_add(1))))

@@ -5,9 +5,11 @@
 //! whoever prunes appends to it that a session is forgotten.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::FILE_MODE;
 use super::files::{OwnFile, own_files};
@@ -70,18 +72,31 @@ pub(super) fn path(root: &Path, first: SessionId) -> PathBuf {
 
 /// Appends a block to a ledger that nobody holds open.
 pub(super) fn append(root: &Path, first: SessionId, block: &[u8]) -> io::Result<()> {
-    OpenOptions::new().append(true).open(path(root, first))?.write_all(block)
+    open(OpenOptions::new().append(true), &path(root, first))?.write_all(block)
 }
 
 /// What a ledger holds.
 pub(super) fn read(root: &Path, first: SessionId) -> io::Result<Records> {
-    Ok(text::parse(&fs::read(path(root, first))?))
+    let mut bytes = Vec::new();
+    open(OpenOptions::new().read(true), &path(root, first))?.read_to_end(&mut bytes)?;
+    Ok(text::parse(&bytes))
+}
+
+/// Opens a ledger. Anything can have its name: a pipe would keep us waiting for its other end.
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file")),
+    }
 }
 
 /// The ledger in which a session would be, by the names of the files.
 pub(super) fn holding(root: &Path, id: SessionId) -> io::Result<Option<SessionId>> {
-    if path(root, id).exists() {
-        return Ok(Some(id));
+    match fs::symlink_metadata(path(root, id)) {
+        Ok(_) => return Ok(Some(id)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     Ok(all(root)?.into_iter().rev().find(|first| *first <= id))
 }

@@ -103,9 +103,14 @@ impl Store {
         for file in files {
             match file {
                 OwnFile::Record(first) => {
-                    let records = ledger::read(&self.root, first).unwrap_or_default();
+                    let contents = match ledger::read(&self.root, first) {
+                        Ok(records) => Contents::Read(records),
+                        // Another process has just removed it.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                        Err(_) => Contents::Unreadable,
+                    };
                     let holding = Holding::of(file, &self.root);
-                    shelf.ledgers.insert(first, Shelved { records, holding });
+                    shelf.ledgers.insert(first, Shelved { contents, holding });
                 }
                 OwnFile::Segment(segment) => {
                     shelf.segments.entry(segment.id).or_default().add(file, &self.root);
@@ -115,12 +120,12 @@ impl Store {
         Ok(shelf)
     }
 
-    /// Removes output that no record claims, and ledgers in which nothing can be read or everything is forgotten. What a
-    /// later Windlass wrote is its own business and stays.
+    /// Removes output that no record claims, and ledgers without sessions or in which everything is forgotten. What a later
+    /// Windlass wrote is its own business and stays, and so does what cannot be read now: its sessions may be running.
     fn remove_strays(&self, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
         let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
         let ledgers =
-            shelf.ledgers.iter().filter(|(_, shelved)| shelved.is_empty() && is_old(&shelved.holding));
+            shelf.ledgers.iter().filter(|(_, it)| it.records().is_some_and(is_empty) && is_old(&it.holding));
         let ledgers: Vec<_> = ledgers.map(|(first, _)| *first).collect();
         let segments = shelf.segments.iter().filter(|(id, output)| !shelf.is_claimed(**id) && is_old(output));
         let segments: Vec<_> = segments.map(|(id, _)| *id).collect();
@@ -171,15 +176,15 @@ impl Store {
             output.remove(&self.root)?;
             *freed += output.bytes;
         }
-        let Some((first, shelved)) = shelf.ledger_with(id) else { return Ok(()) };
-        shelved.records.sessions.remove(&id);
-        shelved.records.forgotten.insert(id);
+        let Some((first, records, holding)) = shelf.ledger_with(id) else { return Ok(()) };
+        records.sessions.remove(&id);
+        records.forgotten.insert(id);
         let range = self.writing().block.range_of(id);
         // Every number that this process has of it was used.
-        let is_done_with = range.is_none_or(|range| range.is_all_in(&shelved.records.forgotten));
-        if shelved.is_empty() && is_done_with {
-            shelved.holding.remove(&self.root)?;
-            *freed += shelved.holding.bytes;
+        let is_done_with = range.is_none_or(|range| range.is_all_in(&records.forgotten));
+        if is_empty(records) && is_done_with {
+            holding.remove(&self.root)?;
+            *freed += holding.bytes;
             return Ok(());
         }
         self.note_forgotten(id, (first, range))
@@ -215,20 +220,36 @@ struct Shelf {
 /// A ledger and its file.
 #[derive(Debug)]
 struct Shelved {
-    records: Records,
+    contents: Contents,
     holding: Holding,
 }
 
+/// What is in a ledger.
+#[derive(Debug)]
+enum Contents {
+    Read(Records),
+    /// Too many files are open, or it is another user's: that says nothing about what is in it.
+    Unreadable,
+}
+
 impl Shelved {
-    /// Whether nothing in it is worth keeping.
-    fn is_empty(&self) -> bool {
-        self.records.sessions.is_empty() && self.records.unknown.is_none()
+    /// The records, if they could be read.
+    fn records(&self) -> Option<&Records> {
+        match &self.contents {
+            Contents::Read(records) => Some(records),
+            Contents::Unreadable => None,
+        }
     }
+}
+
+/// Whether nothing in a ledger is worth keeping.
+fn is_empty(records: &Records) -> bool {
+    records.sessions.is_empty() && records.unknown.is_none()
 }
 
 impl Shelf {
     fn sessions(&self) -> impl Iterator<Item = &SessionRecord> {
-        self.ledgers.values().flat_map(|shelved| shelved.records.sessions.values())
+        self.ledgers.values().filter_map(Shelved::records).flat_map(|records| records.sessions.values())
     }
 
     fn bytes(&self) -> u64 {
@@ -236,15 +257,20 @@ impl Shelf {
         ledgers.chain(self.segments.values().map(|output| output.bytes)).sum()
     }
 
-    fn ledger_with(&mut self, id: SessionId) -> Option<(SessionId, &mut Shelved)> {
-        let before = self.ledgers.range_mut(..=id).rev();
-        before.map(|(first, shelved)| (*first, shelved)).find(|(_, it)| it.records.sessions.contains_key(&id))
+    fn ledger_with(&mut self, id: SessionId) -> Option<(SessionId, &mut Records, &Holding)> {
+        let read =
+            self.ledgers.range_mut(..=id).rev().filter_map(|(first, shelved)| match &mut shelved.contents {
+                Contents::Read(records) => Some((*first, records, &shelved.holding)),
+                Contents::Unreadable => None,
+            });
+        read.into_iter().find(|(_, records, _)| records.sessions.contains_key(&id))
     }
 
     /// Whether a record speaks of this session, or one may that we cannot read.
     fn is_claimed(&self, id: SessionId) -> bool {
         let ledger = self.ledgers.range(..=id).next_back();
-        ledger.is_some_and(|(_, it)| it.records.sessions.contains_key(&id) || it.records.unknown.is_some())
+        let may_speak = |records: &Records| records.sessions.contains_key(&id) || records.unknown.is_some();
+        ledger.is_some_and(|(_, it)| it.records().is_none_or(may_speak))
     }
 }
 

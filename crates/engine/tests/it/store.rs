@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use proptest::prelude::*;
+use rustix::fs::{CWD, FileType, Mode};
 use windlass_engine::{
     Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, Limits, LoadRecord,
     Means, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits, Resource,
@@ -103,7 +104,7 @@ fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
     let store = open(&scratch);
     let id = store.claim_id().unwrap();
     store.begin(&start(id)).unwrap();
-    assert_eq!(store.list().unwrap(), [SessionRecord { start: start(id), receipt: None }]);
+    assert_eq!(store.list().unwrap().sessions, [SessionRecord { start: start(id), receipt: None }]);
     store.finish(id, &receipt()).unwrap();
     assert_eq!(store.load(id).unwrap(), SessionRecord { start: start(id), receipt: Some(receipt()) });
 }
@@ -221,7 +222,7 @@ proptest! {
         let store = open(&scratch);
         fs::write(scratch.path().join("1001.rec"), bytes).unwrap();
         prop_assert!(store.load(SessionId::new(1001)).is_err());
-        prop_assert!(store.list().unwrap().is_empty());
+        prop_assert!(store.list().unwrap().sessions.is_empty());
     }
 }
 
@@ -292,7 +293,7 @@ fn sessions_are_listed_by_number_not_by_spelling() {
     for number in [10_000, 1001, 9999] {
         store.begin(&start(SessionId::new(number))).unwrap();
     }
-    let ids: Vec<_> = store.list().unwrap().iter().map(|session| session.start.id.get()).collect();
+    let ids: Vec<_> = store.list().unwrap().sessions.iter().map(|session| session.start.id.get()).collect();
     assert_eq!(ids, [1001, 9999, 10_000]);
 }
 
@@ -322,7 +323,7 @@ fn a_process_forgets_many_of_its_own_sessions_at_once_and_nobody_elses() {
     let theirs = record(&other);
     let pruned = ours.remove_own(&[ids[1], ids[3], theirs]).unwrap();
     assert_eq!((pruned.sessions, pruned.bytes), (vec![ids[1], ids[3]], 2 * "printed".len() as u64));
-    let left: Vec<_> = ours.list().unwrap().iter().map(|session| session.start.id).collect();
+    let left: Vec<_> = ours.list().unwrap().sessions.iter().map(|session| session.start.id).collect();
     assert_eq!(left, [ids[0], ids[2], ids[4], theirs]);
     let outputs = scratch.names().iter().filter(|name| name.ends_with(".out")).count();
     assert_eq!(outputs, left.len());
@@ -342,21 +343,21 @@ fn sessions_claimed_together_share_a_file_and_are_forgotten_one_by_one() {
     let ids: Vec<_> = (0..40).map(|_| store.claim_id().unwrap()).collect();
     ids.iter().for_each(|id| store.begin(&start(*id)).unwrap());
     ids.iter().for_each(|id| store.finish(*id, &receipt()).unwrap());
-    let listed: Vec<_> = store.list().unwrap().iter().map(|session| session.start.id).collect();
+    let listed: Vec<_> = store.list().unwrap().sessions.iter().map(|session| session.start.id).collect();
     assert_eq!(listed, ids);
-    assert!(store.list().unwrap().iter().all(|session| session.receipt == Some(receipt())));
+    assert!(store.list().unwrap().sessions.iter().all(|session| session.receipt == Some(receipt())));
     let ledgers = |scratch: &Scratch| scratch.names().iter().filter(|name| name.ends_with(".rec")).count();
     assert_eq!(ledgers(&scratch), 7, "blocks of 1, 1, 2, 4, 8, 16 and 32");
     // By its own process: the file stays, because more may be written into it.
     store.remove(ids[5]).unwrap();
     assert!(matches!(store.load(ids[5]), Err(LoadRecord::NotFound { .. })));
-    assert_eq!(store.list().unwrap().len(), 39);
+    assert_eq!(store.list().unwrap().sessions.len(), 39);
     // By another one, when the first is gone.
     let later =
         Store::open(scratch.path(), StoreLimits { keep_sessions: 10, ..StoreLimits::default() }).unwrap();
     assert_eq!(later.prune(|_| false).unwrap().sessions.len(), 29);
     assert_eq!(
-        numbers(&later.list().unwrap().iter().map(|it| it.start.id).collect::<Vec<_>>()),
+        numbers(&later.list().unwrap().sessions.iter().map(|it| it.start.id).collect::<Vec<_>>()),
         (1031..1041).collect::<Vec<_>>()
     );
     assert_eq!(ledgers(&scratch), 2, "the last sixteen and those after them");
@@ -534,6 +535,41 @@ fn stray_files_go_once_they_are_old_and_foreign_files_never_do() {
     assert_eq!(scratch.names(), ["01004.rec", "1003.out", "next", "notes.txt"]);
 }
 
+/// As an ordinary user: what root wrote into a shared state directory, or what too few descriptors are left for.
+#[test]
+fn what_cannot_be_read_is_neither_removed_nor_passed_over() {
+    let scratch = Scratch::new("engine");
+    let store = Store::open(scratch.path(), nothing_kept()).unwrap();
+    (1001..1004).for_each(|number| finished(&store, number));
+    let record = scratch.path().join("1002.rec");
+    let whole = fs::read(&record).unwrap();
+    // Nobody can open these, whoever they are: a socket, and a link that leads to itself. A pipe could be, after a wait.
+    let pipe = || {
+        rustix::fs::mknodat(CWD, &record, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    };
+    let socket = || drop(std::os::unix::net::UnixListener::bind(&record).unwrap());
+    let circle = || std::os::unix::fs::symlink("1002.rec", &record).unwrap();
+    let kinds: [&dyn Fn(); 3] = [&pipe, &socket, &circle];
+    for make in kinds {
+        fs::remove_file(&record).unwrap();
+        make();
+        // As a reader: this process would know its own sessions otherwise.
+        let reader = Store::reading(scratch.path(), nothing_kept());
+        let listing = reader.list().unwrap();
+        assert_eq!(listing.sessions.len(), 2);
+        let [LoadRecord::Read { path, .. }] = &listing.unreadable[..] else { panic!("{listing:?}") };
+        assert_eq!(*path, record);
+        assert!(matches!(reader.load(SessionId::new(1002)), Err(LoadRecord::Read { .. })));
+        assert_eq!(reader.prune(|_| true).unwrap().strays, 0);
+        assert!(scratch.names().iter().any(|name| name.starts_with("1002-") && name.ends_with(".out")));
+    }
+    fs::remove_file(&record).unwrap();
+    fs::write(&record, whole).unwrap();
+    let reader = Store::reading(scratch.path(), nothing_kept());
+    assert_eq!(reader.open_journal(SessionId::new(1002)).unwrap().end().get(), 1000);
+    assert_eq!(numbers(&reader.prune(|_| false).unwrap().sessions), [1001, 1002, 1003]);
+}
+
 #[test]
 fn one_session_can_be_removed_by_its_owner() {
     let scratch = Scratch::new("engine");
@@ -542,7 +578,7 @@ fn one_session_can_be_removed_by_its_owner() {
     finished(&store, 1002);
     assert_eq!(numbers(&store.remove(SessionId::new(1001)).unwrap().sessions), [1001]);
     assert_eq!(store.remove(SessionId::new(1001)).unwrap().sessions, []);
-    assert_eq!(store.list().unwrap().len(), 1);
+    assert_eq!(store.list().unwrap().sessions.len(), 1);
     assert!(scratch.names().iter().all(|name| !name.starts_with("1001")));
 }
 
@@ -608,14 +644,14 @@ async fn an_engine_that_runs_on_removes_the_oldest_sessions_that_nobody_holds() 
     rig::receipt(&first).await;
     // Once 256 were let go it happens with the next start, beside it.
     let deadline = hang_deadline();
-    while store.list().unwrap().len() < 256 {
+    while store.list().unwrap().sessions.len() < 256 {
         run(&engine, command(["echo", "more"])).await;
     }
-    while store.list().unwrap().len() > 256 {
-        assert!(Instant::now() < deadline, "{} are there", store.list().unwrap().len());
+    while store.list().unwrap().sessions.len() > 256 {
+        assert!(Instant::now() < deadline, "{} are there", store.list().unwrap().sessions.len());
         run(&engine, command(["echo", "more"])).await;
     }
-    let left = store.list().unwrap();
+    let left = store.list().unwrap().sessions;
     assert_eq!(left[0].start.id, first.id(), "it is held");
     assert_eq!(text(&first), "first\n", "and can be read");
     engine.shutdown().await;

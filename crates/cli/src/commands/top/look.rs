@@ -43,7 +43,7 @@ pub(super) struct Row {
 
 impl Look {
     pub(super) fn take(store: &Store) -> Result<Self> {
-        let records = sessions::list(store)?.into_iter().map(|record| (State::of(&record), record));
+        let records = sessions::list(store)?.sessions.into_iter().map(|record| (State::of(&record), record));
         let live: Vec<_> = records.filter(|(state, _)| state.is_live()).collect();
         // One walk over the process table is enough for all of them.
         let members = if live.is_empty() { HashMap::new() } else { usage::members_of_all() };
