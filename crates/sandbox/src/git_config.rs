@@ -73,9 +73,18 @@ fn is_order(setting: &Setting) -> bool {
         ("http", "cookiefile") | ("format", "outputdirectory") => !value.is_empty(),
         // The name of a tool is that of a script in a directory of git's, unless it leads elsewhere.
         ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
+        // Strategies of merging: a name that git does not know is that of a program, `git-merge-NAME`.
+        ("pull", "twohead" | "octopus") => !value.split_whitespace().all(is_own_strategy),
+        // Settings of programs beside git that name others.
+        ("tig" | "annex", _) => !is_harmless(value),
+        ("remote", _) if key.starts_with("annex-") => !is_harmless(value),
         ("alias", _) => !is_plain_alias(value),
         _ => (runs_programs(setting) || is_named_as_program(setting)) && !is_harmless(value),
     }
+}
+
+fn is_own_strategy(name: &str) -> bool {
+    ["ort", "recursive", "resolve", "octopus", "ours", "subtree"].contains(&name)
 }
 
 /// Whether an alias is a command of git's with options that run nothing: git takes any option there, such as `-c`.
@@ -353,6 +362,11 @@ mod tests {
         };
         check("[core]\n\tbare = false\n\tfsmonitor = true\n\tpager = cat\n\thooksPath = /dev/null\n", &[]);
         check("[core]\n\tfsmonitor = ./x\n\thooksPath = true\n", &["core.fsmonitor", "core.hookspath"]);
+        check("[pull]\n\ttwohead = ort\n\toctopus = x/run\n", &["pull.octopus"]);
+        check(
+            "[pull]\n\ttwohead = x/run\n[tig]\n\tdiff-highlight = ./x\n",
+            &["pull.twohead", "tig.diff-highlight"],
+        );
         check("[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = x\n", &["filter.lfs.smudge"]);
         check("[include]\n\tpath = /dev/null\n", &["include.path"]);
         check("[alias]\nst = status --short\nlg = log --graph --oneline\nci = commit\n", &[]);

@@ -32,6 +32,7 @@ pub(crate) const ORDERS: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "remotes", "branches"];
 /// Those of them that the supervisor judges by their content.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
+const HOOKS: &str = "hooks";
 /// Where repositories within a repository are kept.
 pub(crate) const INNER: [&str; 2] = ["modules", "worktrees"];
 const HEAD: &str = "HEAD";
@@ -313,6 +314,22 @@ impl Protection<'_> {
                 self.seal(repository, name);
             }
         }
+        self.seal_linked_hooks(&repository.join(HOOKS));
+    }
+
+    /// A hook is often a link to a script of the work tree.
+    fn seal_linked_hooks(&mut self, hooks: &Path) {
+        if self.files.kind(hooks) != Some(Kind::Directory) {
+            return;
+        }
+        for hook in self.files.names(hooks).into_iter().map(|name| hooks.join(name)) {
+            if self.files.kind(&hook) == Some(Kind::Link) {
+                let origin = format!("protected: the hook {} leads to it", hook.display());
+                if let Some(end) = self.keep_to(Way::of(&hook, self.files), &origin) {
+                    self.keep_as_it_is(end, origin);
+                }
+            }
+        }
     }
 
     /// A link could lead to a file that others read as well, so it and its target stay as they are.
@@ -343,6 +360,11 @@ impl Protection<'_> {
             .push(Repository { git_dir: git_dir.to_owned(), work_tree: work_tree.to_owned() });
         for name in CONFIGURATIONS {
             self.obeyed(&git_dir.join(name), work_tree, 0);
+        }
+        // A linked worktree obeys the configuration that all have in common, and relative paths in it begin in the worktree.
+        if let Some(common) = self.files.text(&git_dir.join("commondir")) {
+            let common = Way::of(&git_dir.join(common.trim()), self.files).end;
+            self.obeyed(&common.join("config"), work_tree, 0);
         }
     }
 
@@ -454,7 +476,7 @@ impl Protection<'_> {
         let is_worktree = directory.parent().is_some_and(|above| above.ends_with("worktrees"))
             && ["commondir", "gitdir"].into_iter().all(is_file)
             && ["objects", "refs/heads", "config", "hooks"].into_iter().all(is_missing);
-        let is_newer = || Some(self.files.made_at(directory)? >= self.runtime_began?);
+        let is_newer = || Some(self.files.made_at(directory)? > self.runtime_began?);
         self.judgement == Judgement::Supervisor && is_worktree && is_newer() == Some(true)
     }
 

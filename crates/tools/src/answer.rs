@@ -70,6 +70,9 @@ struct Stamp {
     wall: f64,
 }
 
+/// The text is for a model, which pays for each line; the field has them all.
+const MOST_DENIALS_SHOWN: usize = 12;
+
 impl Answer<'_> {
     pub(crate) async fn reply(mut self) -> Reply {
         let held = Arc::clone(self.held);
@@ -198,8 +201,12 @@ impl Answer<'_> {
             let (count, names) = (situation.left_running.len(), report::processes(&situation.left_running));
             line(format_args!("Left running: {count} processes: {names} (session {})", self.held.number));
         }
-        for denial in &situation.denials {
+        let (shown, more) = situation.denials.split_at(situation.denials.len().min(MOST_DENIALS_SHOWN));
+        for denial in shown {
             line(format_args!("Denied: {denial}"));
+        }
+        if !more.is_empty() {
+            line(format_args!("Denied: {} more, which `denials` lists", more.len()));
         }
         if let Some(input) = situation.input.as_ref().and_then(InputOutcome::remark) {
             line(format_args!("Input: {input}"));

@@ -291,6 +291,27 @@ fn a_client_of_tools_is_told_what_was_denied() {
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.contains(&format!("\nDenied: create {outside} [")), "{text}");
     assert!(quarters.work.join("a").exists());
+    // The text of a reply is paid for by the word.
+    let script = format!("for i in $(seq 40); do echo x > '{outside}'$i; done 2>/dev/null");
+    let arguments = json!({ "cmd": script });
+    let answer = served.ask("many", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
+    let result = &answer["result"];
+    assert_eq!(result["structuredContent"]["denials"].as_array().map(Vec::len), Some(40), "{answer}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text.matches("\nDenied: ").count(), 13, "{text}");
+    assert!(text.contains("\nDenied: 28 more, which `denials` lists\n"), "{text}");
+}
+
+/// It fails without a sandbox as well.
+#[test]
+fn a_directory_that_is_not_empty_is_not_denied_its_removal() {
+    for layers in LAYERS {
+        let quarters = Quarters::new("filled");
+        std::fs::create_dir_all(quarters.work.join(".git/refs")).expect("the name is free");
+        let words = quarters.words(layers, "workspace-write", &["--", "sh", "-c", "rmdir .git"]);
+        let seen = quarters.home.seen(&words);
+        assert!(seen.stderr.contains("not empty") && !seen.stderr.contains("refused"), "{layers}: {seen:?}");
+    }
 }
 
 #[test]

@@ -122,7 +122,14 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         &["git cherry-pick", "git revert"],
         (Git, Marked),
-        "output:=write n,no-commit e,edit s,signoff m,mainline: X,strategy-option: S,gpg-sign? x strategy: cleanup: empty:",
+        "output:=write n,no-commit e,edit s,signoff m,mainline: X,strategy-option: S,gpg-sign? x strategy:=run cleanup: empty:",
+    ),
+    program(
+        &["git repack"],
+        (Git, Marked),
+        "filter-to:=write filter: a A d f F q,quiet l,local n,window: window-memory: depth: threads: max-pack-size: keep-pack: \
+         b,write-bitmap-index m,write-midx i,delta-islands unpack-unreachable: k,keep-unreachable g,geometric: cruft \
+         cruft-expiration: max-cruft-size: expire-to:=write pack-kept-objects name-hash-version: path-walk",
     ),
     program(
         &["git bisect"],
@@ -160,7 +167,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         &["git rebase"],
         (Git, Complete),
-        "x,exec:=run i,interactive s,strategy: X,strategy-option: C: onto: keep-base verify q,quiet v,verbose n stat signoff \
+        "x,exec:=run i,interactive s,strategy:=run X,strategy-option: C: onto: keep-base verify q,quiet v,verbose n stat signoff \
          committer-date-is-author-date reset-author-date,ignore-date ignore-whitespace whitespace: f,force-rebase ff continue \
          skip abort quit edit-todo show-current-patch apply m,merge p,preserve-merges rerere-autoupdate empty: k,keep-empty \
          autosquash update-refs S,gpg-sign? autostash allow-empty-message r,rebase-merges? fork-point root \

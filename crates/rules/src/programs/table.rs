@@ -21,7 +21,7 @@ pub(super) const PROGRAMS: &[Program] = &[
          no-delay-directory-restore no-same-owner no-same-permissions numeric-owner owner: owner-map: \
          p,preserve-permissions,same-permissions same-owner sort: s,preserve-order,same-order acls no-acls no-selinux \
          no-xattrs selinux xattrs xattrs-exclude: xattrs-include: force-local f,file: \
-         F,info-script,new-volume-script:=run L,tape-length: M,multi-volume rmt-command:=run rsh-command:=run volno-file: \
+         F,info-script,new-volume-script:=run L,tape-length: M,multi-volume rmt-command:=run rsh-command:=run volno-file:=write \
          b,blocking-factor: B,read-full-records i,ignore-zeros record-size: H,format: old-archive,portability pax-option: \
          posix V,label: a,auto-compress I,use-compress-program:=run j,bzip2 J,xz lzip lzma lzop no-auto-compress zstd \
          z,gzip,gunzip,ungzip Z,compress,uncompress backup? hard-dereference h,dereference K,starting-file: newer-mtime: \

@@ -31,6 +31,7 @@ use crate::denial::{Denial, Operation};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::{self, Unborn};
+use rustix::fs::AtFlags;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 use std::path::Path;
@@ -301,9 +302,22 @@ impl Judge<'_> {
             return Err(Errno::NOENT.into());
         }
         match self.gone(operation, &entry) {
+            // It would fail without a sandbox, too. `git stash` tries to remove `.git` in case it is empty.
+            Some(_) if self.is_filled_directory(notice, &entry) => Err(Errno::NOTEMPTY.into()),
             Some(refused) => Ok(refused),
             None => self.carry_names(|| Ok(Deed::Remove { flags: wish::removal(notice), entry })),
         }
+    }
+
+    /// Whether a directory is to be removed that is not empty. Of what is denied, nothing is said.
+    fn is_filled_directory(&self, notice: &Notice, entry: &Entry) -> bool {
+        let path = entry.path();
+        let is_denied = self.ruling_at(&path).is_some_and(|ruling| ruling.access == Access::Deny);
+        wish::removal(notice).contains(AtFlags::REMOVEDIR)
+            && !is_denied
+            && entry.look().is_ok_and(|seen| {
+                std::fs::read_dir(seen.link()).is_ok_and(|mut names| names.next().is_some())
+            })
     }
 
     /// Why a name that is there must not go: it is protected itself, or a link that bears such a name.

@@ -74,7 +74,10 @@ impl Console {
     pub(super) fn of(underneath: &Underneath) -> Option<Self> {
         let number = rustix::fs::minor(fstat(rustix::stdio::stdin()).ok()?.st_rdev);
         let name = CString::new(number.to_string()).ok()?;
-        mount::copy_entry(underneath.terminals.as_ref()?, &name).ok().map(Self)
+        let piece = mount::copy_entry(underneath.terminals.as_ref()?, &name).ok()?;
+        // In a sandbox that was prepared, the terminals outside are read-only by now, and so would this copy be.
+        piece.thaw().ok()?;
+        Some(Self(piece))
     }
 
     pub(super) fn put(self) -> Result<(), Failure> {

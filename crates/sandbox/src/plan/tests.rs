@@ -348,6 +348,23 @@ fn a_configuration_that_cannot_be_judged_stays_as_it_is() {
 }
 
 #[test]
+fn a_linked_worktree_obeys_the_configuration_that_all_have_in_common() {
+    let tree = Tree::of(&[
+        "/w/.git = gitdir: /r/.git/worktrees/w\n",
+        "/w/.gh/",
+        "/r/.git/HEAD",
+        "/r/.git/objects/",
+        "/r/.git/refs/",
+        "/r/.git/config = [core]\n\thooksPath = .gh\n",
+        "/r/.git/worktrees/w/HEAD",
+        "/r/.git/worktrees/w/commondir = ../..\n",
+        "/r/.git/worktrees/w/gitdir = /w/.git\n",
+    ]);
+    let plan = planned(&write(), &tree);
+    check(&plan, &[("/w/.gh", Read), ("/w/src", Write)]);
+}
+
+#[test]
 fn worktrees_that_commands_added_can_be_removed() {
     let lines = [
         "/w/.git/HEAD",

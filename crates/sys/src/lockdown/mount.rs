@@ -98,6 +98,13 @@ impl Piece {
         set_attributes(Some(&self.0), c"", RECURSIVE, &attributes)
     }
 
+    /// Makes it writable again, and devices in it devices, where this process itself made the mount that it was copied from
+    /// read-only.
+    pub fn thaw(&self) -> Result<(), Errno> {
+        let attributes = Attributes { set: 0, clear: RDONLY | NODEV, propagation: 0, user_space: 0 };
+        set_attributes(Some(&self.0), c"", 0, &attributes)
+    }
+
     /// Puts it over what is at this path.
     pub fn put_at(&self, path: &CStr) -> Result<(), Errno> {
         // SAFETY: both paths end with a zero, and the descriptor is open.

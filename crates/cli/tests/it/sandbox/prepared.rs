@@ -183,12 +183,14 @@ fn a_prepared_sandbox_has_the_terminal_of_its_command() {
         let stage = Stage::new(name, owner);
         let place = stage.directory(&["place"]);
         let mut server = Server::start(&stage, &place, &[], &[]);
-        let arguments =
-            json!({ "cmd": "tty; stty size; ls -l $(tty) | cut -c1", "tty": true, "login": false });
-        let first = server.call(&arguments)["output"].take();
-        let again: Vec<Value> = (0..3).map(|_| server.call(&arguments)["output"].take()).collect();
-        assert_eq!(first, "/dev/console\r\n24 80\r\nc\r\n".replace('\r', ""), "{owner:?}");
-        assert!(again.iter().all(|output| *output == first), "{again:?} {owner:?}");
+        let script = "tty; stty size; ls -l $(tty) | cut -c1; echo said > /dev/tty; echo seen > $(tty)";
+        let arguments = json!({ "cmd": script, "tty": true, "login": false });
+        for number in 0..4 {
+            let answer = server.call(&arguments);
+            let expected = "/dev/console\n24 80\nc\nsaid\nseen\n";
+            assert_eq!(answer["output"], expected, "{number} {owner:?}");
+            assert!(answer.get("denials").is_none(), "{answer} {owner:?}");
+        }
     }
 }
 

@@ -29,6 +29,24 @@ const WITH_SUBMODULE: &str = "git init -q sub-origin; git -C sub-origin commit -
 
 const TRAPS: &[Trap] = &[
     Trap {
+        name: "a repository whose objects are a socket",
+        before: "true",
+        rules: &[],
+        command: "mkdir -p .git/refs; printf '[core]\\n\\tfsmonitor=%s\\n' \"$EVIL\" > .git/config; \
+                  echo 'ref: refs/heads/m' > .git/HEAD; cd .git; \
+                  python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"objects\")'",
+        after: "git status",
+    },
+    Trap {
+        name: "a hook that is a link to a script of the work tree",
+        before: "git init -q; mkdir scripts; printf '#!/bin/sh\\ntrue\\n' > scripts/check; chmod +x scripts/check; \
+                 ln -s ../../scripts/check .git/hooks/pre-commit; git commit -q --allow-empty -m x",
+        rules: &[],
+        command: "printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > evil; chmod +x evil; cp evil scripts/check; mv evil scripts/check; \
+                  mv scripts s2; mkdir scripts; cp s2/check scripts",
+        after: "git commit --allow-empty -m y",
+    },
+    Trap {
         name: "a gitlink to a repository with a file system monitor",
         before: "git init -q; git commit -q --allow-empty -m x",
         rules: &[],

@@ -17,6 +17,7 @@ use crate::helper::draft::DraftOpening;
 use crate::helper::place::{Entry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;
+use crate::protect::Repository;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -63,8 +64,18 @@ impl Judge<'_> {
     /// Whether it is the configuration of a repository that the user works in: one of the plan, or one that was there before the
     /// runtime. A write rule that names the file leaves it to the command.
     pub(super) fn is_configuration_of_user(&self, path: &Path) -> bool {
-        let is_users = self.folded.is_configuration(self.order, path) || self.is_configuration_of_older(path);
+        let is_users = self.folded.is_configuration(self.order, path)
+            || self.is_configuration_of_older(path)
+            || self.is_configuration_of_worktree(path);
         is_users && !self.is_named_by_rule(path)
+    }
+
+    /// Whether it is the configuration of a worktree of a repository that the user works in. Whoever made the worktree, its remotes
+    /// are those of the user's repository.
+    fn is_configuration_of_worktree(&self, path: &Path) -> bool {
+        let worktrees = path.ancestors().nth(2);
+        let is_of = |repository: &Repository| worktrees == Some(&repository.git_dir.join("worktrees"));
+        configuration_name(path).is_some() && self.order.repositories.iter().any(is_of)
     }
 
     fn is_named_by_rule(&self, path: &Path) -> bool {

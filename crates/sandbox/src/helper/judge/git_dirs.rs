@@ -3,8 +3,8 @@
 //!
 //! The user's git enters a repository in more ways than can be listed beforehand: a branch turns a directory into a submodule, a
 //! directory takes the place of another one, a `.git` file or a link leads to a third. So this looks at the place that all of
-//! these ways end at. Git takes a directory for a repository if it has `HEAD` and `objects`, or `HEAD` and `commondir`. From the
-//! moment that a directory has both, its configuration only comes as a copy of a file whose settings were judged, and its hooks
+//! these ways end at. Git takes a directory for a repository if it has `HEAD`, `objects` and `refs`, or `HEAD` and `commondir`. From the
+//! moment that a directory has two of them, its configuration only comes as a copy of a file whose settings were judged, and its hooks
 //! only under names with a dot (`*.sample`), which git does not run. What is there at that moment is judged as well, and the configuration becomes a
 //! copy that no process has open.
 
@@ -145,12 +145,17 @@ impl Judge<'_> {
         }
     }
 
-    /// Why a socket must not get a name: git looks for a configuration or a repository there.
+    /// Why a socket must not get a name: git looks for a configuration or a repository there. Git only asks whether it may enter
+    /// `objects` and `refs`, so a socket of that name makes a directory a repository, too.
     pub(super) fn bound_as_part(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
-        match self.owner_of_configuration(&entry.directory, &entry.name) {
-            Some(owner) => Some(owner.refusal(operation, &entry.path(), UNJUDGED)),
-            None => self.is_repository_of_place(entry).then(|| refused_repository(operation, entry)),
+        if let Some(owner) = self.owner_of_configuration(&entry.directory, &entry.name) {
+            return Some(owner.refusal(operation, &entry.path(), UNJUDGED));
         }
+        let is_mark = Part::of(&entry.directory.path, &entry.name) == Some(Part::Mark);
+        if is_mark && !self.is_left_alone(&entry.directory.path) {
+            return Some(refusal(operation, &entry.path(), "a socket in the place of a part of it"));
+        }
+        self.is_repository_of_place(entry).then(|| refused_repository(operation, entry))
     }
 
     /// A directory becomes one that git takes for a repository, unless it is one already or more is missing.
@@ -344,9 +349,11 @@ fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
 }
 
 /// Whether git takes a directory with these names for a repository, or for what several worktrees have in common: a `commondir`
-/// leads to a directory that needs no `HEAD`.
+/// leads to a directory that needs no `HEAD`. A repository has all of the first three, but two are enough here: a socket can come
+/// under the third name by a race.
 fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
-    has(OBJECTS) && (has(HEAD) || has(REFS)) || has(HEAD) && has(COMMON)
+    let marks = [HEAD, OBJECTS, REFS].into_iter().filter(|name| has(name)).count();
+    marks >= 2 || has(HEAD) && has(COMMON)
 }
 
 /// Whether there is such a name. What cannot be looked at may be there.

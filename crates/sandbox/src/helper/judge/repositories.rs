@@ -142,7 +142,8 @@ impl Judge<'_> {
         let mut sequences =
             repositories.flat_map(|repository| SEQUENCES.map(|name| repository.git_dir.join(name)));
         let sequence = sequences.find(|sequence| path.starts_with(sequence))?;
-        self.is_older(&sequence)?.then(|| format!("protected: git obeys it in {}", sequence.display()))
+        let advice = "what was begun before Windlass was started is continued outside of the sandbox";
+        self.is_older(&sequence)?.then(|| format!("protected: git obeys {}; {advice}", sequence.display()))
     }
 
     /// Whether a path is that of the configuration of a repository below the workspace that was there before the runtime.
@@ -154,7 +155,8 @@ impl Judge<'_> {
 
     /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
     fn is_older(&self, path: &Path) -> Option<bool> {
-        Some(made_at(path)? < self.order.runtime_began)
+        // The clock of file systems stands still between two ticks: what was made in the same one was there before.
+        Some(made_at(path)? <= self.order.runtime_began)
     }
 
     /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
