@@ -64,7 +64,8 @@ fn words(pid: u32) -> (Vec<u8>, Vec<u8>) {
     for _ in 0..LONGEST_CHANGE {
         let (command, environment) = (read("cmdline"), read("environ"));
         let is_settled = !environment.is_empty() && environment == before;
-        if is_settled || !has_program() {
+        // One that is becoming another program can have none for a moment, too.
+        if is_settled || !has_program() && !has_program() {
             return (command, environment);
         }
         before = environment;
