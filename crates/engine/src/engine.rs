@@ -432,8 +432,8 @@ impl Engine {
         end
     }
 
-    /// Several may wait, as when a client hangs up while a signal asks for the end. So each registers before it looks: whoever ends
-    /// a start in between wakes all of them.
+    /// Several may wait, as when a client hangs up while a signal asks for the end. So each registers before it looks: a start that ends
+    /// in between wakes all of them.
     async fn wait_for_starts(&self) {
         loop {
             let mut settled = pin!(self.inner.settled.notified());

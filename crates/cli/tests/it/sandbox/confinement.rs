@@ -28,7 +28,7 @@ pub(crate) enum Layers {
 }
 
 /// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others,
-/// and memory that everybody shares.
+/// and shared memory.
 const ADMITTED: &[&str] = &["victim_seen", "network_table_read", "posix_shared_memory_written"];
 
 /// One sandbox to hold to account.

@@ -68,7 +68,7 @@ const IN_ALL_LAYERS: &[Tried] = &[
     tried("open('.bashrc', 'w')", "create", ".bashrc", ""),
 ];
 
-/// What to use instead is part of the rule.
+/// The rule names the option to use instead.
 const NETWORK_OFF: &[Tried] = &[
     tried("socket.create_connection(('127.0.0.1', 9))", "connect", "127.0.0.1:9", "off; --network loopback"),
     tried("socket.create_connection(('192.0.2.1', 9))", "connect", "192.0.2.1:9", "--network example.com"),

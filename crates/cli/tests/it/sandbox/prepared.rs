@@ -27,7 +27,7 @@ impl Server {
         Self { served }
     }
 
-    /// What a script prints.
+    /// Runs a script and returns its output.
     pub(super) fn run(&mut self, script: &str) -> String {
         let answer = self.call(&json!({ "cmd": script, "login": false }));
         answer["output"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
@@ -72,7 +72,7 @@ fn is_filtered(process: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|text| text.contains("Seccomp:\t2"))
 }
 
-/// What a user does between two commands, and what the second one says.
+/// A change that a user makes between two commands, and the expected output of the second one.
 struct Case {
     name: &'static str,
     before: &'static str,

@@ -366,7 +366,7 @@ fn served(scene: &Scene<'_>, layers: &str) -> Served {
     served
 }
 
-/// What a call printed.
+/// The output of a call.
 fn called(served: &mut Served, script: &str) -> String {
     let arguments = json!({ "cmd": script, "shell": "bash", "yield_time_ms": 60_000 });
     let reply = served.ask("exec", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
