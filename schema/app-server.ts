@@ -638,7 +638,7 @@ export interface SessionClosed {
   sessionId: number;
 }
 
-/** Notification `session/dropped`: this part of the output is no longer kept. */
+/** Notification `session/dropped`: this part of the output is no longer kept, or cannot be read. */
 export interface SessionDropped {
   /** The offset of the first byte that is gone. */
   from: number;
@@ -646,6 +646,8 @@ export interface SessionDropped {
   sessionId: number;
   /** The offset after the last byte that is gone. */
   to: number;
+  /** Why it cannot be read, if retention did not drop it. */
+  reason?: string | null;
 }
 
 /**
@@ -765,12 +767,14 @@ export interface SessionReadResult {
   truncated: boolean;
   /** What was read by span, in order. */
   chunks?: OutputChunk[];
-  /** What would have been read and is no longer kept. */
+  /** Output in the requested part that is no longer kept or cannot be read. */
   dropped?: OutputSpan[];
   /** What was read by lines or by matching, in order. */
   lines?: OutputLine[];
   /** Of a span: the offset at which to go on. It is the end of the span when all of it was read. */
   next?: number | null;
+  /** Spans of `dropped` that retention did not drop: the file is gone or unreadable, or a write failed. */
+  unreadable?: UnreadableOutput[];
 }
 
 /**
@@ -878,6 +882,16 @@ export interface TerminalSize {
   cols: number;
   /** Its height; more than 0. */
   rows: number;
+}
+
+/** Output between two offsets that should be there and cannot be read. */
+export interface UnreadableOutput {
+  /** The offset of the first byte. */
+  from: number;
+  /** The file, what the system said, and what to do. */
+  reason: string;
+  /** The offset after the last byte. */
+  to: number;
 }
 
 /** What ended a wait. */

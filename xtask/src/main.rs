@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chaos;
 mod check;
 mod command;
 mod deny;
@@ -32,6 +33,8 @@ Usage: cargo xtask <verb> [arguments]
   tidy                 the mechanical style rules: what a reviewer should never have to say
   generate [path...]   write the files that are generated from the program and its dependencies, where they are out of date
   bench [arguments]    build for release and run `windlass-bench` with the arguments
+  chaos [--minutes N | --seed N]
+                       use Windlass at random under random faults, 10 minutes unless said otherwise, or one round of a seed
   fuzz [seconds] [target...]
                        run the fuzz targets in fuzz/, 60 seconds each unless said otherwise (needs nightly Rust)
   help                 this text
@@ -60,6 +63,7 @@ fn run(verb: &str, rest: &[String]) -> Result<()> {
         ("peers", [which]) if which == "bench" => peers::for_bench(),
         ("test", arguments) => test::run(arguments),
         ("bench", arguments) => bench::run(arguments),
+        ("chaos", arguments) => chaos::run(arguments),
         ("fuzz", arguments) => fuzz::run(arguments),
         ("help" | "--help" | "-h", _) => {
             print!("{HELP}");

@@ -35,6 +35,7 @@ const FOR_TESTS: &[Kit] = &[
     Kit { name: "mcp1", wanted: &["peers/requirements-mcp1.txt"], install: python::install },
     Kit { name: "mcp2", wanted: &["peers/requirements-mcp2.txt"], install: python::install },
     Kit { name: "clients", wanted: &["peers/requirements-clients.txt"], install: python::install },
+    Kit { name: "corpus", wanted: &["peers/requirements-corpus.txt"], install: python::install },
     Kit {
         name: "clients-npm",
         wanted: &["peers/clients/package.json", "peers/clients/package-lock.json"],

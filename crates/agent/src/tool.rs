@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use windlass_model::{Call, Input, Part, ToolSpec};
+use windlass_tools::Delivery;
 
 /// What a call is waited for with.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Output> + Send>>;
@@ -43,20 +44,33 @@ pub(crate) enum Pace {
 }
 
 /// What a tool answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub(crate) parts: Vec<Part>,
     pub(crate) ok: bool,
+    /// The code that shows the answer to the model confirms it. An answer that is dropped, as by an interruption, is lost.
+    pub(crate) delivery: Delivery,
+}
+
+impl PartialEq for Output {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.parts, self.ok) == (&other.parts, other.ok)
+    }
 }
 
 impl Output {
+    /// An answer that can be given again: nothing is lost with it.
+    pub(crate) fn new(parts: Vec<Part>, ok: bool) -> Self {
+        Self { parts, ok, delivery: Delivery::new() }
+    }
+
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::Text(text.into())], ok: true }
+        Self::new(vec![Part::Text(text.into())], true)
     }
 
     /// The call was wrong or could not be carried out; the model reads why.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::Text(text.into())], ok: false }
+        Self::new(vec![Part::Text(text.into())], false)
     }
 
     pub(crate) fn json(value: &Value) -> Self {

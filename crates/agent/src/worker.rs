@@ -265,6 +265,7 @@ impl Worker {
         let shown = output.shown();
         let ended = EventKind::CallEnded { call: note, ok: output.ok, wall, answer: shown };
         self.report.tell(ended).await;
+        output.delivery.confirm();
         Happened::Answered(id, output.parts)
     }
 

@@ -343,7 +343,12 @@ Examples:
   windlass log 1001 --grep 'error|warn' --context 3
   windlass log 1001 --span 2048..9120    what a truncation marker left out
   windlass log 1001 --view raw | less -R
-  windlass log 1001 --follow             while another windlass runs it";
+  windlass log 1001 --follow             while another windlass runs it
+
+Missing output:
+  A marker stands in text where output is missing, and standard error says why. The exit code is 1 if something that was
+  asked for cannot be read or never reached the disk; with --view raw, which prints the bytes and no marker, also if it
+  was dropped because it was more than is kept.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PS_EXAMPLES)]
@@ -359,12 +364,14 @@ pub(crate) struct Ps {
 
 const PS_EXAMPLES: &str = "\
 States:
-  running     its windlass is alive, at a terminal or in the background
+  running     its command and its windlass are alive
+  exiting     its command is dead, and its windlass has not recorded that yet
   detached    it outlived the program that ran it, as it was meant to
   exit N      it returned N
   SIGxxx      that signal ended it
   timeout, limit, stopped, shutdown    windlass ended it, and why
   ending      its windlass died; the guardian is ending it
+  elsewhere   its windlass is in a container or another pid namespace, out of sight
   lost        its windlass died before it could write down the end
 
 Examples:
@@ -405,8 +412,9 @@ pub(crate) struct Stop {
 }
 
 const STOP_EXAMPLES: &str = "\
-The windlass that runs the session is told to end it: TERM, two seconds of grace, KILL, for
-everything the command started. A session that is over already stays as it is, and that is no error.
+Everything the command started is ended: TERM, two seconds of grace, KILL. The windlass that runs the
+session writes the receipt; a server goes on with its other sessions. A session that is over already
+stays as it is, and that is no error.
 
 Examples:
   windlass stop 1001

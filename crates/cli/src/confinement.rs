@@ -3,26 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use toml_edit::{DocumentMut, Item};
-use windlass_engine::Engine;
 use windlass_engine::sandbox::{
     Access, Base, Confined, Grounds, Means, Network, OwnFiles, Pattern, Plan, Policy, Rule, StateInside,
     Surroundings,
 };
+use windlass_engine::{Engine, check_hosts};
 
 use crate::args::{LayersName, SandboxWords};
 use crate::commands::confine;
 use crate::config::{Config, STATE_DIRECTORY};
 use crate::failure::Usage;
+use crate::remedies::Interface;
 
 /// Said where the kernel does not list unix sockets.
 pub(crate) const NO_UNIX_SOCKETS: &str =
-    "confined commands connect to none: this kernel does not tell whose a socket is (no unix_diag)";
+    "confined commands connect to none: this kernel does not list sockets with their owners (no unix_diag)";
 
 /// What an engine needs for confined commands; nothing is done before the first.
 pub(crate) fn grounds(layers: LayersName, config: &Config) -> Arc<Grounds> {
-    grounds_with(layers, config, NamedFiles::default())
+    grounds_with(layers, config, NamedFiles::default(), Interface::CommandLine)
 }
 
 /// Files that a command line or a configuration names and that confined commands are kept from. Absolute paths.
@@ -46,11 +47,16 @@ impl NamedFiles {
 
 /// The same for the words of a command line: a command must not change the policy that the next one is judged by.
 pub(crate) fn grounds_of(words: &SandboxWords, config: &Config) -> Arc<Grounds> {
-    grounds_with(words.sandbox_layers, config, NamedFiles::of_words(words, None))
+    grounds_with(words.sandbox_layers, config, NamedFiles::of_words(words, None), Interface::CommandLine)
 }
 
 /// The same, where commands are kept from further files.
-pub(crate) fn grounds_with(layers: LayersName, config: &Config, named: NamedFiles) -> Arc<Grounds> {
+pub(crate) fn grounds_with(
+    layers: LayersName,
+    config: &Config,
+    named: NamedFiles,
+    interface: Interface,
+) -> Arc<Grounds> {
     let means = match layers {
         LayersName::All => Means::All,
         LayersName::Landlock => Means::LandlockAlone,
@@ -58,7 +64,7 @@ pub(crate) fn grounds_with(layers: LayersName, config: &Config, named: NamedFile
     let mut own_files = own_files(config);
     own_files.configuration.extend(named.obeyed);
     own_files.secrets = named.secrets;
-    Arc::new(Grounds::new(confine::program(), means, own_files))
+    Arc::new(Grounds::new(confine::program(), means, own_files, interface.remedies()))
 }
 
 /// What this program, and the shells of whoever runs it, obey.
@@ -100,10 +106,35 @@ pub(crate) fn policy(words: &SandboxWords) -> Result<Policy> {
 }
 
 fn unknown(name: &str) -> Usage {
-    Usage(format!(
-        "there is no policy `{name}`; there are {}, or give the path of a file",
-        Policy::NAMES.join(", ")
-    ))
+    let names = Policy::NAMES.join(", ");
+    Usage(match similar(name) {
+        Some(meant) => format!(
+            "there is no policy `{name}`; did you mean `{meant}`? There are {names}, or give the path of a file"
+        ),
+        None => format!("there is no policy `{name}`; there are {names}, or give the path of a file"),
+    })
+}
+
+/// The policy that a word is a slip for: another way to write it, a part of it, or what other sandboxes call it.
+fn similar(name: &str) -> Option<&'static str> {
+    let letters = |text: &str| text.to_lowercase().replace(|it: char| !it.is_ascii_alphabetic(), "");
+    let given = letters(name);
+    match given.as_str() {
+        "none" | "off" | "no" | "disabled" => return Some("full-access"),
+        "ro" => return Some("read-only"),
+        "" => return None,
+        _ => {}
+    }
+    let is_near = |meant: &&&str| {
+        let meant = letters(meant);
+        let sorted = |text: &str| {
+            let mut letters: Vec<char> = text.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        given.len() >= 4 && meant.contains(&given) || sorted(&meant) == sorted(&given)
+    };
+    Policy::NAMES.iter().find(is_near).copied()
 }
 
 fn refuse_words(policy: Policy, words: &SandboxWords) -> Result<Policy> {
@@ -114,10 +145,12 @@ fn refuse_words(policy: Policy, words: &SandboxWords) -> Result<Policy> {
         ("--network", words.network.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {
-        Some((name, _)) => {
-            Err(Usage(format!("{name} does not go with --sandbox {}: nothing is enforced", policy.name()))
-                .into())
-        }
+        Some((name, _)) => Err(Usage(format!(
+            "{name} does not go with the policy {}, which enforces nothing; use read-only or workspace-write, or leave \
+             {name} out",
+            policy.name()
+        ))
+        .into()),
         None => Ok(policy),
     }
 }
@@ -130,12 +163,13 @@ fn with_words(mut confined: Confined, words: &SandboxWords) -> Result<Confined> 
     ];
     for (option, list, access) in lists {
         for place in list {
-            confined.rules.push(Rule { place: pattern(place, option)?, access });
+            let place = pattern(place).map_err(|why| Usage(format!("{option}: {why}")))?;
+            confined.rules.push(Rule { place, access });
         }
     }
     confined = resolved(confined);
     if let Some(text) = &words.network {
-        confined.network = network(text)?;
+        confined.network = network(text).map_err(|why| Usage(format!("--network {text}: {why}")))?;
     }
     Ok(confined)
 }
@@ -151,47 +185,42 @@ fn resolved(mut confined: Confined) -> Confined {
 }
 
 /// A server finds out at its start that a pattern is none, not with its first command.
-fn pattern(text: &str, named_by: &str) -> Result<Pattern> {
+fn pattern(text: &str) -> Result<Pattern, String> {
     let pattern = Pattern::new(text);
-    let is_none =
-        |reason| Usage(format!("{named_by}: the sandbox cannot use the pattern `{text}`: {reason}"));
-    pattern.check().map_err(is_none)?;
+    pattern.check().map_err(|reason| format!("`{text}` is no pattern: {reason}"))?;
     Ok(pattern)
 }
 
-fn network(text: &str) -> Result<Network> {
-    const NAMES: [&str; 3] = ["off", "loopback", "on"];
-    Ok(match text {
-        "off" => Network::Off,
-        "loopback" => Network::Loopback,
-        "on" => Network::On,
-        "localhost" => {
-            return Err(Usage(
-                "--network localhost: write `loopback` for servers that the command itself starts, or `localhost:PORT` for \
-                 one outside of the sandbox"
-                    .to_owned(),
-            )
-            .into());
-        }
-        hosts => {
-            let hosts: Vec<String> =
-                hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
-            if let Some(name) = hosts.iter().find(|host| NAMES.contains(&host.as_str())) {
-                return Err(Usage(format!(
-                    "--network {text}: `{name}` stands alone; it is one of off, loopback and on, or a list of hosts"
-                ))
-                .into());
+/// The words that stand for a whole network.
+const NETWORKS: [&str; 3] = ["off", "loopback", "on"];
+
+fn network(text: &str) -> Result<Network, String> {
+    match text {
+        "off" => Ok(Network::Off),
+        "loopback" => Ok(Network::Loopback),
+        "on" => Ok(Network::On),
+        "localhost" => Err("write `loopback` for servers that the command itself starts, or `localhost:PORT` for one outside of \
+                            the sandbox"
+            .to_owned()),
+        text => {
+            let names = text.split(',').map(str::trim).filter(|host| !host.is_empty());
+            let listed: Vec<String> = names.map(str::to_owned).collect();
+            let is_word = |host: &String| NETWORKS.contains(&host.as_str());
+            if let Some(name) = listed.iter().find(|host| is_word(host)) {
+                return Err(format!("`{name}` stands alone; give off, loopback or on, or a list of hosts"));
             }
             // A word that could be a slip for one of the names is no host.
-            if hosts.is_empty() || hosts.iter().all(|host| !host.contains(['.', ':', '*'])) {
-                return Err(Usage(format!(
-                    "--network takes off, loopback, on, or hosts such as crates.io, not `{text}`"
-                ))
-                .into());
+            if listed.iter().all(|host| !host.contains(['.', ':', '*'])) {
+                return Err("give off, loopback, on, or hosts such as crates.io".to_owned());
             }
-            Network::Hosts(hosts)
+            hosts(listed)
         }
-    })
+    }
+}
+
+fn hosts(hosts: Vec<String>) -> Result<Network, String> {
+    check_hosts(&hosts).map_err(|error| error.to_string())?;
+    Ok(Network::Hosts(hosts))
 }
 
 /// A policy in a file:
@@ -226,33 +255,40 @@ fn from_text(text: &str) -> Result<Policy> {
     let mut confined = Confined::new(base);
     for (key, access) in [("write", Access::Write), ("read", Access::Read), ("deny", Access::Deny)] {
         for place in texts(&document, key)? {
-            confined = confined.with(pattern(&place, key)?, access);
+            let place = pattern(&place).map_err(|why| anyhow!("`{key}`: {why}"))?;
+            confined = confined.with(place, access);
         }
     }
-    match document.get("network") {
-        None => {}
-        Some(item) => match item.as_str() {
-            Some(name) => confined.network = network(name)?,
-            None => confined.network = hosts(texts(&document, "network")?)?,
-        },
+    if let Some(item) = document.get("network") {
+        confined.network = file_network(item).map_err(|why| anyhow!("`network`: {why}"))?;
     }
     Ok(Policy::Confined(confined))
 }
 
-/// A list of hosts. A word that stands for a whole network is none of them.
-fn hosts(hosts: Vec<String>) -> Result<Network> {
-    if let Some(word) = hosts.iter().find(|host| ["on", "off", "loopback"].contains(&host.as_str())) {
-        bail!("`network` has \"{word}\" among its hosts; write `network = \"{word}\"` for that");
+/// The network of a policy file: a word, or a list of hosts.
+fn file_network(item: &Item) -> Result<Network, String> {
+    if let Some(name) = item.as_str() {
+        return network(name);
     }
-    if hosts.is_empty() {
-        bail!("`network` lists no host; write `network = \"off\"` for no network");
+    let form =
+        || "write \"off\", \"loopback\", \"on\", or a list of hosts such as [\"crates.io\"]".to_owned();
+    let list = item.as_array().ok_or_else(form)?;
+    let listed: Option<Vec<String>> = list.iter().map(|host| host.as_str().map(str::to_owned)).collect();
+    let listed = listed.ok_or_else(form)?;
+    if let Some(word) = listed.iter().find(|host| NETWORKS.contains(&host.as_str())) {
+        return Err(format!("\"{word}\" is among the hosts; write `network = \"{word}\"` for that"));
     }
-    Ok(Network::Hosts(hosts))
+    if listed.is_empty() {
+        return Err("it lists no host; write `network = \"off\"` for no network".to_owned());
+    }
+    hosts(listed)
 }
 
 fn texts(document: &DocumentMut, key: &str) -> Result<Vec<String>> {
     let Some(item) = document.get(key) else { return Ok(Vec::new()) };
-    let list = item.as_array().with_context(|| format!("`{key}` must be a list of strings"))?;
+    let list = item
+        .as_array()
+        .with_context(|| format!("`{key}` must be a list of strings, such as {key} = [\"vendor\"]"))?;
     let text = |value: &toml_edit::Value| {
         value.as_str().map(str::to_owned).with_context(|| format!("`{key}` must be a list of strings"))
     };
@@ -267,13 +303,14 @@ pub(crate) fn surroundings(workspace: PathBuf, config: &Config) -> Surroundings 
         temporary: directory("TMPDIR"),
         home: directory("HOME"),
         kept: config.state_directory.iter().cloned().collect(),
-        doors: config
-            .state_directory
-            .iter()
-            .map(|state| state.join(windlass_server::keeper::DOORS))
-            .collect(),
+        doors: config.state_directory.as_deref().into_iter().map(doors).collect(),
         ..Surroundings::default()
     }
+}
+
+/// The part of a state directory that confined commands do not see.
+fn doors(state: &Path) -> PathBuf {
+    state.join(windlass_server::keeper::DOORS)
 }
 
 /// The plan for a command that runs in this directory.
@@ -316,8 +353,19 @@ mod tests {
             let error = policy(words).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        check(&words("workspace"), "there is no policy `workspace`");
-        check(&SandboxWords { network: Some("none".into()), ..words("read-only") }, "not `none`");
+        check(&words("workspace"), "there is no policy `workspace`; did you mean `workspace-write`?");
+        check(&words("worskpace-write"), "did you mean `workspace-write`?");
+        check(&words("readonly"), "did you mean `read-only`?");
+        check(&words("none"), "did you mean `full-access`?");
+        check(&words("strict"), "there is no policy `strict`; there are");
+        check(
+            &SandboxWords { network: Some("none".into()), ..words("read-only") },
+            "--network none: give off",
+        );
+        for host in ["https://crates.io", "crates.io:99999", "1.2.3", "a b.c"] {
+            let expected = format!("--network {host}: `{host}` cannot be listed: ");
+            check(&SandboxWords { network: Some(host.into()), ..words("read-only") }, &expected);
+        }
         check(
             &SandboxWords { writable: vec!["x".into()], ..words("full-access") },
             "--writable does not go with",
@@ -337,6 +385,10 @@ mod tests {
             ("network = \"off\"", "the key `base` is missing"),
             ("base = \"read-only\"\nnetwork = [\"off\"]", "`network = \"off\"`"),
             ("base = \"read-only\"\nnetwork = []", "lists no host"),
+            ("base = \"read-only\"\nnetwork = \"of\"", "`network`: give off, loopback, on"),
+            ("base = \"read-only\"\nnetwork = true", "`network`: write \"off\""),
+            ("base = \"read-only\"\nnetwork = [\"http://x.y\"]", "`network`: `http://x.y` cannot be listed"),
+            ("base = \"read-only\"\ndeny = [\"a{b\"]", "`deny`: `a{b` is no pattern"),
             ("base = \"read-only\"\nwirte = []", "there is no key `wirte`"),
             ("base = \"read-only\"\nwrite = \"x\"", "`write` must be a list"),
         ] {

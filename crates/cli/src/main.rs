@@ -10,6 +10,7 @@ mod failure;
 mod listening;
 mod other_runtimes;
 mod printing;
+mod remedies;
 mod report;
 mod rules_files;
 mod secret_file;
@@ -23,6 +24,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use windlass_protocol::schema;
 use windlass_sys::process;
+use windlass_sys::signal::{self, Signal};
 use windlass_tools::looks_secret;
 
 use crate::args::{AppServerArgs, ExecServerArgs, McpArgs, Verb, Windlass};
@@ -30,6 +32,9 @@ use crate::config::Config;
 use crate::failure::Exit;
 
 fn main() -> ExitCode {
+    if let Some(family) = commands::guardian::asked_for() {
+        return commands::guardian::run(family);
+    }
     // A helper is executed through the kernel's link to this program, which would be its name in the process table.
     let _ = rustix::thread::set_name(c"windlass");
     if commands::confine::asked_for() {
@@ -47,9 +52,6 @@ fn main() -> ExitCode {
     }
     // Before anything is started that could look. Where the kernel will not, nothing is worse than without.
     let _ = process::hide_from_others();
-    if let Some(family) = commands::guardian::asked_for() {
-        return commands::guardian::run(family);
-    }
     let arguments = match Windlass::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return failure::explain_usage(&error).into(),
@@ -109,6 +111,9 @@ const WORKERS: usize = 2;
 /// Runs a command's future on a worker, never on the main thread: the kernel hangs orphans on the main thread, and as
 /// long as no session is started from there, "has anything been left running?" is one glance at its list of children.
 fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> Result<Exit> {
+    // Under a limit on the size of files (`ulimit -f`) a write to a journal fails, and the session goes on in memory. By default the
+    // signal ends the process first. Commands start with the default again.
+    signal::ignore(&[Signal::XFSZ]);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(WORKERS).enable_all().build().context("cannot start the runtime")?;
     let ended = runtime.block_on(async { tokio::spawn(command).await });

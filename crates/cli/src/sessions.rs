@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use windlass_engine::{
-    Cause, Exit, Lifetime, ListSessions, Listing, LoadRecord, ProcessKey, SessionId, SessionRecord, Store,
+    Cause, Exit, Lifetime, ListSessions, Listing, LoadRecord, PidScope, Presence, ProcessKey, SessionId,
+    SessionRecord, Store,
 };
-use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::process::Process;
 use windlass_sys::signal::Signal;
 
 use crate::printing::say;
@@ -16,12 +17,17 @@ use crate::report;
 /// What became of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Its runtime is alive and has not written a receipt.
+    /// Its root and its runtime are alive.
     Running,
+    /// Its root is dead, and its runtime is alive and has not written a receipt: it still reads output or ends processes, or the disk
+    /// refuses the receipt.
+    Exiting,
     /// It outlived its runtime, as it was meant to.
     Detached,
     /// Its runtime died; the guardian is about to end it.
     Ending,
+    /// Its runtime is in another pid namespace, such as a container: whether it runs cannot be seen from here.
+    Elsewhere,
     /// Its runtime died before it could write down the end.
     Lost,
     /// There is a receipt.
@@ -37,7 +43,9 @@ impl State {
     fn judge(record: &SessionRecord, is_alive: impl Fn(ProcessKey) -> bool) -> Self {
         match &record.receipt {
             Some(receipt) => Self::Over(receipt.exit, receipt.cause),
-            None if is_alive(record.start.runtime) => Self::Running,
+            None if record.start.runtime.is_out_of_sight() => Self::Elsewhere,
+            None if is_alive(record.start.runtime) && is_alive(record.start.root) => Self::Running,
+            None if is_alive(record.start.runtime) => Self::Exiting,
             None if !is_alive(record.start.root) => Self::Lost,
             None if record.start.lifetime == Lifetime::Detached => Self::Detached,
             None => Self::Ending,
@@ -46,15 +54,17 @@ impl State {
 
     /// Whether something of it may still be at work.
     pub(crate) fn is_live(self) -> bool {
-        matches!(self, Self::Running | Self::Detached | Self::Ending)
+        matches!(self, Self::Running | Self::Exiting | Self::Detached | Self::Ending | Self::Elsewhere)
     }
 
     /// One word for programs.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Exiting => "exiting",
             Self::Detached => "detached",
             Self::Ending => "ending",
+            Self::Elsewhere => "elsewhere",
             Self::Lost => "lost",
             Self::Over(Exit::Code(_), Cause::Itself) => "exited",
             Self::Over(Exit::Signal(_), Cause::Itself) => "signalled",
@@ -87,10 +97,20 @@ pub(crate) fn is_alive(key: ProcessKey) -> bool {
 
 /// Takes hold of this very process, if it is alive.
 pub(crate) fn hold(key: ProcessKey) -> Option<Process> {
-    let pid = Pid::new(key.pid);
-    // Held first: from then on the number cannot change hands.
-    let process = Process::open(pid).ok()?;
-    (process::start_ticks(pid) == Some(key.start_ticks) && process.is_alive()).then_some(process)
+    match key.presence() {
+        Presence::Alive(process) => Some(process),
+        Presence::Gone | Presence::OutOfSight => None,
+    }
+}
+
+/// Whether it was started in this pid namespace since the machine was booted.
+pub(crate) fn is_here(key: ProcessKey) -> bool {
+    key.scope.is_some() && key.scope == PidScope::of_this_process()
+}
+
+/// Whether it is not known to be dead: what belongs to such a process is kept.
+pub(crate) fn may_be_alive(key: ProcessKey) -> bool {
+    !matches!(key.presence(), Presence::Gone)
 }
 
 /// Whether more output of a session may come: as long as its runtime is there to read it and the root, or something
@@ -130,12 +150,37 @@ pub(crate) fn find(store: &Store, asked: &str) -> Result<SessionRecord> {
         }
     }
     let Listing { sessions, mut unreadable } = list(store)?;
-    let named = sessions.iter().rev().find(|session| session.start.name.as_deref() == Some(asked));
+    let named = newest_or_only_running(&sessions, asked)?;
     match (named, unreadable.pop()) {
         (Some(session), _) => Ok(session.clone()),
         (None, None) => Err(Unknown { asked: asked.to_owned(), newest: newest(&sessions) }.into()),
         (None, Some(failure)) => Err(anyhow::Error::from(failure)
             .context(format!("it cannot be known whether there is a session `{asked}`"))),
+    }
+}
+
+/// The session of this name that runs, or else the newest one. Owners may use the same name at the same time: then a name does
+/// not say which session is meant.
+fn newest_or_only_running<'a>(
+    sessions: &'a [SessionRecord],
+    name: &str,
+) -> Result<Option<&'a SessionRecord>> {
+    let is_named = |session: &&SessionRecord| session.start.name.as_deref() == Some(name);
+    let mut running = sessions.iter().filter(is_named).filter(|session| State::of(session).is_live());
+    match (running.next(), running.next()) {
+        (None, _) => Ok(sessions.iter().rev().find(is_named)),
+        (Some(only), None) => Ok(Some(only)),
+        (Some(first), Some(second)) => {
+            let others: Vec<String> = [first, second]
+                .into_iter()
+                .chain(running)
+                .map(|session| session.start.id.to_string())
+                .collect();
+            bail!(
+                "the name `{name}` is that of several running sessions: {}; give the number",
+                others.join(", ")
+            )
+        }
     }
 }
 
@@ -184,8 +229,8 @@ mod tests {
     use std::time::{Duration, SystemTime};
     use windlass_engine::{Limits, PeakMemory, Peaks, Receipt, StartRecord, StreamBytes};
 
-    const RUNTIME: ProcessKey = ProcessKey { pid: 1, start_ticks: 1 };
-    const ROOT: ProcessKey = ProcessKey { pid: 2, start_ticks: 2 };
+    const RUNTIME: ProcessKey = ProcessKey { pid: 1, start_ticks: 1, scope: None };
+    const ROOT: ProcessKey = ProcessKey { pid: 2, start_ticks: 2, scope: None };
 
     fn record(lifetime: Lifetime, over: Option<(Exit, Cause)>) -> SessionRecord {
         let start = StartRecord {
@@ -202,6 +247,7 @@ mod tests {
             started: SystemTime::UNIX_EPOCH,
             runtime: RUNTIME,
             root: ROOT,
+            mark: None,
             limits: Limits::default(),
         };
         let receipt = over.map(|(exit, cause)| Receipt {
@@ -213,6 +259,7 @@ mod tests {
             peak_memory: PeakMemory::AtMost(0),
             bytes: StreamBytes::default(),
             cut_off: false,
+            degraded: None,
             denials: Vec::new(),
             undelivered_input: 0,
             left_running: Vec::new(),
@@ -221,7 +268,7 @@ mod tests {
             peaks: Peaks::default(),
             enforced: Vec::new(),
         });
-        SessionRecord { start, receipt }
+        SessionRecord { start, receipt, sizes: windlass_engine::TerminalSizes::default() }
     }
 
     #[test]
@@ -231,7 +278,7 @@ mod tests {
             assert_eq!(state, expected, "{lifetime} {alive:?}");
         };
         check(Lifetime::Runtime, &[RUNTIME, ROOT], State::Running);
-        check(Lifetime::Runtime, &[RUNTIME], State::Running);
+        check(Lifetime::Runtime, &[RUNTIME], State::Exiting);
         check(Lifetime::Runtime, &[ROOT], State::Ending);
         check(Lifetime::Detached, &[ROOT], State::Detached);
         check(Lifetime::Runtime, &[], State::Lost);
@@ -251,10 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_alive_and_a_namesake_of_another_time_is_not() {
-        let pid = Pid::of_this_process();
-        let start_ticks = process::start_ticks(pid).unwrap();
-        assert!(is_alive(ProcessKey { pid: pid.get(), start_ticks }));
-        assert!(!is_alive(ProcessKey { pid: pid.get(), start_ticks: start_ticks + 1 }));
+    fn a_session_of_another_pid_namespace_is_neither_lost_nor_running() {
+        let mut scope = PidScope::of_this_process().unwrap();
+        scope.pid_namespace += 1;
+        let mut record = record(Lifetime::Runtime, None);
+        record.start.runtime.scope = Some(scope);
+        let state = State::judge(&record, |_| false);
+        assert_eq!((state, state.is_live(), state.word()), (State::Elsewhere, true, "elsewhere"));
+        assert!(may_be_alive(record.start.runtime) && !is_alive(record.start.runtime));
     }
 }

@@ -180,7 +180,7 @@ fn clear(dir: &Path) -> std::io::Result<()> {
 }
 
 fn start(id: SessionId) -> StartRecord {
-    let key = ProcessKey { pid: 1, start_ticks: 1 };
+    let key = ProcessKey { pid: 1, start_ticks: 1, scope: None };
     StartRecord {
         id,
         name: Some(String::from("build")),
@@ -195,6 +195,7 @@ fn start(id: SessionId) -> StartRecord {
         started: windlass_sys::clock::wall(),
         runtime: key,
         root: key,
+        mark: None,
         limits: windlass_engine::Limits::default(),
     }
 }

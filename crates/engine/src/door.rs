@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Weak};
 use tokio::io::Interest;
 use windlass_proxy::allow::EntryError;
-use windlass_proxy::decision::{Event, Verdict};
+use windlass_proxy::decision::{Decision, Event, Refusal, Verdict};
 use windlass_proxy::environment::{AllProxy, environment};
 use windlass_proxy::resolve::SystemResolver;
 use windlass_proxy::{AllowList, Options, Proxy};
@@ -22,6 +22,15 @@ pub(crate) fn hosts(network: &Network) -> Option<Result<AllowList, EntryError>> 
         Network::Hosts(hosts) => Some(AllowList::parse(hosts)),
         Network::Off | Network::Loopback | Network::On => None,
     }
+}
+
+/// Checks a list of hosts that a policy names.
+///
+/// # Errors
+///
+/// An entry that cannot be listed.
+pub fn check_hosts(hosts: &[String]) -> Result<(), EntryError> {
+    AllowList::parse(hosts).map(drop)
 }
 
 /// What tells programs where the door is; its port is not known yet.
@@ -62,12 +71,45 @@ impl Door {
 
 fn note(session: &Weak<Shared>, event: Event) {
     let Event::Decided(decision) = event else { return };
-    let Verdict::Refused(why) = decision.verdict else { return };
     let Some(shared): Option<Arc<Shared>> = session.upgrade() else { return };
-    shared.confined.refused(Denial {
+    if let Some(denial) = denial(&decision) {
+        shared.confined.refused(denial);
+    }
+}
+
+/// A listed name that has no address, or cannot be looked up, would not be reached without a sandbox either: only the list denies.
+fn denial(decision: &Decision) -> Option<Denial> {
+    let Verdict::Refused(Refusal::Unlisted(why)) = &decision.verdict else { return None };
+    Some(Denial {
         operation: Operation::Connect,
         target: format!("{}:{}", decision.host, decision.port),
         rule: format!("network hosts: {why}"),
         times: 1,
-    });
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_proxy::allow::Unlisted;
+    use windlass_proxy::decision::{ConnectionId, Protocol};
+
+    #[test]
+    fn a_listed_name_that_does_not_exist_is_no_denial() {
+        let check = |why: Refusal, is_denied: bool| {
+            let decision = Decision {
+                connection: ConnectionId(1),
+                protocol: Protocol::Connect,
+                host: "listed.invalid".to_owned(),
+                port: 443,
+                address: None,
+                verdict: Verdict::Refused(why.clone()),
+            };
+            assert_eq!(denial(&decision).is_some(), is_denied, "{why}");
+        };
+        check(Refusal::NoAddress, false);
+        check(Refusal::LookupFailed("Name or service not known".to_owned()), false);
+        check(Refusal::LookupTimedOut, false);
+        check(Refusal::Unlisted(Unlisted::Host), true);
+    }
 }

@@ -2,11 +2,13 @@
 
 mod errand;
 mod helper_process;
+mod seat;
 
 pub use errand::{Brought, Errand, ErrandBounds, ErrandError, hand_over};
 pub use helper_process::HelperProcess;
 
-use crate::command::{CommandSpec, Io, Keeping, Queries, Stdin};
+use self::seat::Seat;
+use crate::command::{CommandSpec, Io, Queries, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::door;
 use crate::guard::{Guard, Standing};
@@ -21,10 +23,13 @@ use crate::session::{
 };
 use crate::spare::Spare;
 use crate::start::{self, Ends, Launched, Placement, StartError};
-use crate::{Cause, Journal, Lifetime, ProcessKey, Retention, SessionId, StartRecord, Store, Stream};
+use crate::{
+    Cause, Journal, Lifetime, Offset, ProcessKey, Retention, SessionId, Size, StartRecord, Store, Stream,
+    TerminalSizes,
+};
 use rustix::io::Errno;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::io::Interest;
@@ -37,8 +42,8 @@ use windlass_proxy::environment::remark_on_loopback;
 use windlass_sandbox::{Grounds, Plan, PlanError, Policy, StreamKind, Surroundings};
 use windlass_sys::clock;
 use windlass_sys::limits::{self, OpenFiles};
-use windlass_sys::mark::{Brand, Fate, Mark};
-use windlass_sys::process::{self, Pid, Process};
+use windlass_sys::mark::Brand;
+use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 
 /// How an engine works.
@@ -187,7 +192,7 @@ impl Engine {
             brand,
             sequence: AtomicU32::new(1),
             open_files,
-            own: process_key(Pid::of_this_process()),
+            own: ProcessKey::of(Pid::of_this_process()),
             next_id: AtomicU64::new(first_id),
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
@@ -224,7 +229,7 @@ impl Engine {
         let _runtime = self.inner.runtime.enter();
         let name = spec.name.clone();
         let evicted = self.registry().admit(name.as_deref())?;
-        let seat = self.inner.seat(spec.lifetime, spec.keeping);
+        let mut seat = self.inner.seat(spec.lifetime, spec.keeping);
         if let Some(variable) = spec.number_in.take() {
             spec.environment.push((variable, seat.id.to_string().into()));
         }
@@ -235,7 +240,7 @@ impl Engine {
             Io::Terminal(_) => StreamKind::Terminal,
             Io::Pipes(_) => StreamKind::Pipes,
         };
-        let started = self.launch(spec, seat);
+        let started = self.inner.claim_name(&spec, &mut seat).and_then(|()| self.launch(spec, seat));
         match &started {
             Ok(session) => self.registry().add(session),
             Err(_) => {
@@ -299,6 +304,11 @@ impl Engine {
             Io::Pipes(_) => None,
         };
         let started = Instant::now();
+        let journal = match &seat.store {
+            Some(store) => store.journal(seat.id, self.inner.retention),
+            None => Journal::in_memory(self.inner.retention),
+        };
+        terminal.into_iter().for_each(|size| journal.set_terminal(TerminalSizes::new(size)));
         let facts = Facts {
             id: seat.id,
             name: spec.name.clone(),
@@ -316,10 +326,7 @@ impl Engine {
         };
         Shared {
             facts,
-            journal: match &seat.store {
-                Some(store) => store.journal(seat.id, self.inner.retention),
-                None => Journal::in_memory(self.inner.retention),
-            },
+            journal,
             progress: watch::Sender::new(Progress::at_start(started)),
             life: watch::Sender::new(()),
             story: watch::Sender::new(()),
@@ -339,6 +346,7 @@ impl Engine {
             screen: Mutex::new(LiveScreen::of_size(terminal.unwrap_or_default())),
             touched: AtomicU64::new(0),
             trouble: Mutex::new(seat.trouble),
+            name_claim: Mutex::new(seat.name_claim),
             confined,
             watchers: Arc::clone(&self.inner.watchers),
         }
@@ -360,12 +368,17 @@ impl Engine {
             sandbox: facts.sandbox.as_deref().map(summary),
             started: facts.started,
             runtime: self.inner.own,
-            root: process_key(facts.root),
+            root: ProcessKey::of(facts.root),
+            mark: self.inner.brand.halves(session.shared.mark).map(|_| session.shared.mark),
             limits: facts.limits,
         };
         // The command runs all the same; that it will not be listed later is said.
         if let Err(error) = store.begin(&record) {
-            session.shared.note_trouble(error.to_string());
+            session.shared.note_trouble(crate::with_causes(&error));
+        }
+        // Without a size in the record, the usual one is read: most terminals need no second write.
+        if let Some(size) = facts.terminal.filter(|size| *size != Size::default()) {
+            session.shared.record_size(Offset::ZERO, size);
         }
         self.remove_the_oldest(store);
     }
@@ -397,6 +410,11 @@ impl Engine {
     /// Why limits are not kept by the means that would be best, if so; known once a limit was asked for.
     pub fn limits_trouble(&self) -> Option<String> {
         self.inner.fence.trouble()
+    }
+
+    /// Why this runtime has no guardian right now, if it should have one: sessions that are started now may outlive it.
+    pub fn guard_trouble(&self) -> Option<String> {
+        self.inner.guard.trouble()
     }
 
     /// Ends every session that is not detached, and everything they left running. No more can be started.
@@ -474,25 +492,6 @@ impl Inner {
             drop(self.runtime.spawn_blocking(move || grounds.prepare(&plan, streams)));
         }
     }
-
-    fn seat(&self, lifetime: Lifetime, keeping: Keeping) -> Seat {
-        let fate = if lifetime == Lifetime::Detached { Fate::Detached } else { Fate::WithRuntime };
-        let mark = self.brand.mark(self.sequence.fetch_add(1, Ordering::Relaxed), fate);
-        if keeping == Keeping::Memory {
-            let id = SessionId::new(self.next_unlisted.fetch_add(1, Ordering::Relaxed));
-            return Seat { id, mark, store: None, trouble: None };
-        }
-        let volatile = || SessionId::new(self.next_id.fetch_add(1, Ordering::Relaxed));
-        match self.store.as_ref().map(|store| (store, store.claim_id())) {
-            Some((store, Ok(id))) => Seat { id, mark, store: Some(Arc::clone(store)), trouble: None },
-            // A store that cannot even give a number keeps nothing: the session lives in memory, and says so.
-            Some((_, Err(error))) => {
-                let trouble = Some(format!("{error}: {}", error.source));
-                Seat { id: volatile(), mark, store: None, trouble }
-            }
-            None => Seat { id: volatile(), mark, store: None, trouble: None },
-        }
-    }
 }
 
 impl Inner {
@@ -521,14 +520,6 @@ struct Born<'a> {
     root: &'a Arc<Process>,
     bounds: Arc<Bounds>,
     confined: Confined,
-}
-
-/// What a session has before it has a process.
-struct Seat {
-    id: SessionId,
-    mark: Mark,
-    store: Option<Arc<Store>>,
-    trouble: Option<String>,
 }
 
 impl Drop for Inner {
@@ -611,8 +602,4 @@ impl Drop for Unborn {
             let _ = process.reap_blocking();
         }
     }
-}
-
-fn process_key(pid: Pid) -> ProcessKey {
-    ProcessKey { pid: pid.get(), start_ticks: process::start_ticks(pid).unwrap_or(0) }
 }

@@ -1,9 +1,9 @@
-//! The guardian, kept: a runtime whose guardian was killed gets another one.
+//! The guardian, kept: a runtime whose guardian was killed gets another one, however often, and says when it has none.
 
 use crate::reactor;
 use rustix::io::Errno;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -24,12 +24,23 @@ pub enum Guard {
 #[derive(Debug)]
 pub(crate) struct Standing {
     kept: Mutex<Option<Kept>>,
+    missing: Missing,
 }
 
 #[derive(Debug)]
 struct Kept {
     relieved: oneshot::Sender<()>,
     keeping: JoinHandle<()>,
+}
+
+/// Why there is no guardian right now, if there is none.
+#[derive(Clone, Debug, Default)]
+struct Missing(Arc<Mutex<Option<String>>>);
+
+impl Missing {
+    fn set(&self, reason: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
 }
 
 impl Standing {
@@ -41,44 +52,127 @@ impl Standing {
         // timer: a guardian that fights with processes that cannot be killed must not keep the runtime.
         let _ = tokio::time::timeout(patience, keeping).await;
     }
+
+    /// Why this runtime has no guardian right now, if it should have one.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let missing = self.missing.0.lock().unwrap_or_else(PoisonError::into_inner);
+        missing.as_ref().map(|reason| {
+            format!("no guardian process stands ({reason}): if this windlass is killed now, what its sessions started lives on")
+        })
+    }
 }
 
-/// A guardian that dies over and over does not do so by accident.
-const MOST_GUARDIANS: usize = 8;
+/// A guardian that lived this long did not die of what killed the one before.
+const STEADY: Duration = Duration::from_secs(10);
+/// Before a guardian replaces one that died at once; each time twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// But never longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Guard {
     /// The first guardian is started here, so that its failure is told to whoever makes the engine.
     pub(crate) fn stand(self, brand: Brand) -> Result<Standing, Errno> {
-        let Self::Program(plan) = self else { return Ok(Standing { kept: Mutex::default() }) };
+        let missing = Missing::default();
+        let Self::Program(plan) = self else { return Ok(Standing { kept: Mutex::default(), missing }) };
         let first = guardian::start(&plan(brand.family()))?;
         let (sender, relieved) = oneshot::channel();
-        let keeping = tokio::spawn(keep(first, plan, brand, relieved));
-        Ok(Standing { kept: Mutex::new(Some(Kept { relieved: sender, keeping })) })
+        let post = Post { plan, brand, missing: missing.clone(), pause: FIRST_PAUSE };
+        let keeping = tokio::spawn(post.keep(first, relieved));
+        Ok(Standing { kept: Mutex::new(Some(Kept { relieved: sender, keeping })), missing })
     }
 }
 
-/// Replaces the guardian when it dies, and collects it when it was relieved and has done its work. Ends by itself then.
-async fn keep(
-    first: Guardian,
+/// Where a guardian is to stand.
+struct Post {
     plan: fn(u32) -> GuardianProgram,
     brand: Brand,
-    mut relieved: oneshot::Receiver<()>,
-) {
-    let mut current = first;
-    for _ in 0..MOST_GUARDIANS {
-        let Ok(watched) = reactor::watch(current, Interest::READABLE) else { return };
-        tokio::select! {
-            _ = &mut relieved => return collect(watched.into_inner()).await,
-            _ = watched.readable() => watched.get_ref().reap(),
-        }
-        match guardian::start(&plan(brand.family())) {
-            Ok(next) => current = next,
-            Err(_) => return,
+    missing: Missing,
+    pause: Duration,
+}
+
+impl Post {
+    /// Replaces the guardian when it dies, and collects it when it was relieved and has done its work. Ends by itself then.
+    async fn keep(mut self, first: Guardian, mut relieved: oneshot::Receiver<()>) {
+        let mut current = first;
+        loop {
+            let began = Instant::now();
+            match watch_until_dead(current, &mut relieved).await {
+                Watched::Relieved(guardian) => return collect(guardian).await,
+                Watched::Dead => self.missing.set(Some("it was killed, and is being replaced".to_owned())),
+            }
+            if began.elapsed() >= STEADY {
+                self.pause = FIRST_PAUSE;
+            } else if self.is_relieved_meanwhile(&mut relieved).await {
+                return;
+            }
+            match self.replacement(&mut relieved).await {
+                Some(next) => current = next,
+                None => return,
+            }
         }
     }
-    // The last one is held and no longer replaced.
-    let _ = relieved.await;
-    collect(current).await;
+
+    /// Pauses, each time twice as long; whether the runtime needs no guardian any more.
+    async fn is_relieved_meanwhile(&mut self, relieved: &mut oneshot::Receiver<()>) -> bool {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        tokio::select! {
+            _ = relieved => true,
+            // timer: one that dies at once would be replaced all the time, and no event tells that one can be started again.
+            () = tokio::time::sleep(pause) => false,
+        }
+    }
+
+    /// The next guardian; `None` once the runtime needs none any more.
+    async fn replacement(&mut self, relieved: &mut oneshot::Receiver<()>) -> Option<Guardian> {
+        loop {
+            match guardian::start(&(self.plan)(self.brand.family())) {
+                Ok(next) => {
+                    self.missing.set(None);
+                    return Some(next);
+                }
+                Err(errno) => self.missing.set(Some(format!("it cannot be started: {errno}"))),
+            }
+            if self.is_relieved_meanwhile(relieved).await {
+                return None;
+            }
+        }
+    }
+}
+
+/// The outcome of watching a guardian.
+enum Watched {
+    /// It is to do its work now.
+    Relieved(Guardian),
+    /// It died, and was collected.
+    Dead,
+}
+
+async fn watch_until_dead(mut guardian: Guardian, relieved: &mut oneshot::Receiver<()>) -> Watched {
+    loop {
+        let unwatched = match reactor::watch(guardian, Interest::READABLE) {
+            Ok(watched) => {
+                let is_relieved = tokio::select! {
+                    _ = &mut *relieved => true,
+                    _ = watched.readable() => false,
+                };
+                let guardian = watched.into_inner();
+                if is_relieved {
+                    return Watched::Relieved(guardian);
+                }
+                guardian.reap();
+                return Watched::Dead;
+            }
+            Err((guardian, _)) => guardian,
+        };
+        // To let go of it now would set it to work on living sessions.
+        tokio::select! {
+            _ = &mut *relieved => return Watched::Relieved(unwatched),
+            // timer: descriptors come back as sessions end; there is no event for that.
+            () = tokio::time::sleep(LONGEST_PAUSE) => {}
+        }
+        guardian = unwatched;
+    }
 }
 
 /// Lets it work, and leaves no zombie of it.

@@ -10,34 +10,42 @@ mod faults;
 mod file;
 mod format;
 mod memory;
+mod missing;
 mod opened;
 mod read;
 mod retention;
 mod scan;
 mod segments;
+mod sizes;
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_output::{Offset, Span};
+use windlass_sys::pty::Size;
 
 use self::disk::{Disk, RealDisk};
-use self::file::{FileLog, Refused};
+use self::file::{FileLog, Refused, Unlinked};
 use self::format::Part;
 use self::memory::MemoryLog;
+use self::missing::{Gaps, advice};
 use self::opened::Opened;
 use self::read::{Collect, Pieces, Stretch};
-use self::scan::{OpenFiles, SegmentView};
-use self::segments::{Found, Place, Segments};
-use crate::{SessionId, StreamBytes};
+use self::scan::SegmentView;
+use self::segments::{Found, Place, Segment, Segments};
+use crate::{Receipt, SessionId, StreamBytes};
 
 pub(crate) use self::format::SegmentFile;
+pub use self::missing::{Missing, Why};
 pub use self::opened::OpenJournal;
 pub use self::read::{Piece, Reading};
 pub use self::retention::Retention;
+pub(crate) use self::segments::DirectoryId;
+pub use self::sizes::TerminalSizes;
+pub(crate) use self::sizes::grid;
 
 /// Where output came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,16 +83,25 @@ pub struct Account {
     pub gaps: Vec<Span>,
     /// How many bytes that is, exactly.
     pub dropped: u64,
-    /// Whether, where and why later bytes went to memory instead of the disk.
+    /// The gaps and what could not be read so far, with the reasons.
+    pub missing: Vec<Missing>,
+    /// Whether, where and why later bytes are not on the disk.
     pub degraded: Option<Degraded>,
     /// Everything printed, dropped or not.
     pub bytes: StreamBytes,
 }
 
-/// From here on the bytes are kept in memory only, because the disk refused.
+impl Account {
+    /// The missing parts of a span, in order.
+    pub fn missing_in(&self, span: Span) -> Vec<Missing> {
+        missing::within(&self.missing, span)
+    }
+}
+
+/// From here on the bytes are not on the disk: it refused them, or their file was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Degraded {
-    /// The first byte that did not reach the disk.
+    /// The first byte that is not on the disk.
     pub at: Offset,
     /// What was tried and what the system said.
     pub reason: String,
@@ -99,7 +116,13 @@ pub struct Journal {
 struct Shared {
     /// A copy of the state's end, so that asking how far it got never waits for a write in progress.
     end: AtomicU64,
+    /// Whether the state lists anything unreadable: a read that succeeds takes the lock only then.
+    has_unreadable: AtomicBool,
     state: Mutex<State>,
+    /// The sizes of the terminal that printed it; `None` where pipes did.
+    sizes: Mutex<Option<TerminalSizes>>,
+    /// Whether the program has ended.
+    over: AtomicBool,
 }
 
 struct State {
@@ -107,6 +130,8 @@ struct State {
     end: Offset,
     bytes: StreamBytes,
     retention: Retention,
+    /// Segments that could not be read when a reader last tried.
+    unreadable: Vec<Missing>,
 }
 
 enum Storage {
@@ -120,6 +145,7 @@ enum Storage {
 struct DegradedStorage {
     place: Place,
     segments: Segments,
+    unlinked: Vec<Unlinked>,
     memory: MemoryLog,
     note: Degraded,
 }
@@ -147,23 +173,36 @@ impl Journal {
     /// A journal in files in `dir`, created with the first byte. A directory that cannot be written is found out then,
     /// and said in the account.
     pub fn on_disk(dir: &Path, id: SessionId, retention: Retention) -> Self {
-        Self::on_disk_shared(dir.into(), id, retention)
+        Self::on_disk_shared((dir.into(), None), id, retention)
     }
 
-    /// The same without a copy of the path: a thousand journals share one directory.
-    pub(crate) fn on_disk_shared(dir: Arc<Path>, id: SessionId, retention: Retention) -> Self {
-        Self::on(Arc::new(RealDisk), Place { dir, id }, retention)
+    /// The same without a copy of the path: a thousand journals share one directory. Given its identity, nothing is written
+    /// into another directory of that name: the session numbers there are those of other sessions.
+    pub(crate) fn on_disk_shared(
+        (dir, home): (Arc<Path>, Option<DirectoryId>),
+        id: SessionId,
+        retention: Retention,
+    ) -> Self {
+        Self::on(Arc::new(RealDisk), Place { dir, id, home }, retention)
     }
 
     /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`].
     /// A session that printed nothing has no files: its journal is empty, not an error.
     pub fn open(dir: &Path, id: SessionId) -> Result<Self, OpenJournal> {
-        let opened = Opened::new(Place { dir: dir.into(), id })?;
-        let end = opened.end();
+        let opened = Opened::new(Place { dir: dir.into(), id, home: None })?;
         let journal = Self::with(Storage::Opened(opened), Retention::default());
-        journal.lock().end = end;
-        journal.shared.end.store(end.get(), Ordering::Release);
+        journal.adopt_end(&mut journal.lock());
         Ok(journal)
+    }
+
+    /// Compares what is on disk with a receipt, which counts every byte: those that are in no file are missing from now on,
+    /// not absent. Only an opened journal needs it.
+    pub fn expect(&self, receipt: &Receipt) {
+        let mut state = self.lock();
+        if let Storage::Opened(opened) = &mut state.storage {
+            opened.expect(receipt);
+            self.adopt_end(&mut state);
+        }
     }
 
     /// Adds bytes that arrived `at` this time after the session began, and says where they went.
@@ -184,10 +223,50 @@ impl Journal {
         Offset::new(self.shared.end.load(Ordering::Acquire))
     }
 
-    /// Says that no more output is expected, and closes the files: an ended session holds no descriptor.
+    /// The sizes of the terminal that printed it; `None` if pipes did.
+    pub fn terminal(&self) -> Option<TerminalSizes> {
+        self.sizes().clone()
+    }
+
+    /// Says that a terminal of these sizes prints it.
+    pub fn set_terminal(&self, sizes: TerminalSizes) {
+        *self.sizes() = Some(sizes);
+    }
+
+    /// Notes that the terminal has another size from here on, and returns from where.
+    pub fn resized(&self, size: Size) -> Offset {
+        let end = self.end();
+        self.sizes().get_or_insert_default().change(end, size);
+        end
+    }
+
+    /// Says that the program that printed it has ended. Processes that it left running may still print.
+    pub fn set_over(&self) {
+        self.shared.over.store(true, Ordering::Release);
+    }
+
+    /// Whether the program that printed it has ended, as far as is known here.
+    pub fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire)
+    }
+
+    fn sizes(&self) -> MutexGuard<'_, Option<TerminalSizes>> {
+        self.shared.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that no more output is expected, and closes the files: an ended session holds no descriptor, except of a file
+    /// that was removed, which no name leads to any more.
     pub fn seal(&self) {
         if let Storage::Files(files) = &mut self.lock().storage {
             files.seal();
+        }
+    }
+
+    /// Looks whether the file being written was removed; the account says so from then on. One `fstat`, and none for a
+    /// journal that is not being written to a file.
+    pub fn check(&self) {
+        if let Storage::Files(files) = &mut self.lock().storage {
+            files.check();
         }
     }
 
@@ -196,8 +275,7 @@ impl Journal {
         let mut state = self.lock();
         if let Storage::Opened(opened) = &mut state.storage {
             opened.refresh();
-            state.end = opened.end();
-            self.shared.end.store(state.end.get(), Ordering::Release);
+            self.adopt_end(&mut state);
         }
         state.end
     }
@@ -210,7 +288,8 @@ impl Journal {
     }
 
     /// Adds up to `limit` bytes of the first kept stretch of a span to `into`, and returns where they are: a start later
-    /// than the span's means that the bytes before it are gone or cannot be read; an empty span, that there are none.
+    /// than the span's means that the bytes before it are gone or cannot be read (the account says which); an empty span,
+    /// that there are none.
     pub fn read_into(&self, span: Span, limit: usize, into: &mut Vec<u8>) -> Span {
         let mut stretch = Stretch::new(span.from(), limit, into);
         self.walk(span.to(), &mut stretch);
@@ -220,14 +299,15 @@ impl Journal {
     /// What is kept, what is not, and since when.
     pub fn account(&self) -> Account {
         let state = self.lock();
-        let gaps = state.gaps();
+        let (gaps, degraded) = (state.gaps(), state.degraded());
         Account {
             end: state.end,
             head_end: gaps.first().map_or(state.end, |gap| gap.from()),
             tail_start: gaps.last().map_or(Offset::ZERO, |gap| gap.to()),
             dropped: gaps.iter().map(|gap| gap.len()).sum(),
+            missing: state.missing(&gaps, degraded.as_ref()),
             gaps,
-            degraded: state.degraded().cloned(),
+            degraded,
             bytes: state.bytes(),
         }
     }
@@ -237,8 +317,25 @@ impl Journal {
     }
 
     fn with(storage: Storage, retention: Retention) -> Self {
-        let state = State { storage, end: Offset::ZERO, bytes: StreamBytes::default(), retention };
-        Self { shared: Arc::new(Shared { end: AtomicU64::new(0), state: Mutex::new(state) }) }
+        let (bytes, unreadable) = (StreamBytes::default(), Vec::new());
+        let state = State { storage, end: Offset::ZERO, bytes, retention, unreadable };
+        Self {
+            shared: Arc::new(Shared {
+                end: AtomicU64::new(0),
+                has_unreadable: AtomicBool::new(false),
+                state: Mutex::new(state),
+                sizes: Mutex::default(),
+                over: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// The end of an opened journal is where its files, or its receipt, say.
+    fn adopt_end(&self, state: &mut State) {
+        if let Storage::Opened(opened) = &state.storage {
+            state.end = opened.end();
+            self.shared.end.store(state.end.get(), Ordering::Release);
+        }
     }
 
     /// A panic elsewhere must not take the output with it, so a poisoned lock is as good as any.
@@ -262,10 +359,19 @@ impl Journal {
         let Some((from, left)) = collector.wanted() else { return };
         let upto = span.to().min(view.segment.end());
         let wanted = Span::new(from, upto.min(from + left.min(upto.get() - from.get())));
-        let Err(error) = collector.segment(view, wanted) else { return };
-        if self.lock().is_lost(view, &error) {
-            let path = view.place.path(view.segment.start, Part::Data);
-            collector.unreadable(Span::new(from, upto), format!("reading {}: {error}", path.display()));
+        match collector.segment(view, wanted) {
+            Ok(()) if !self.shared.has_unreadable.load(Ordering::Relaxed) => {}
+            Ok(()) => self.lock().note_readable(view.segment),
+            Err(error) => {
+                let mut state = self.lock();
+                if state.is_lost(view, &error) {
+                    let path = view.place.path(view.segment.start, Part::Data);
+                    let reason = format!("reading {}: {error}{}", path.display(), advice(&error));
+                    state.note_unreadable(view.segment, reason.clone());
+                    self.shared.has_unreadable.store(true, Ordering::Relaxed);
+                    collector.unreadable(Span::new(from, upto), reason);
+                }
+            }
         }
     }
 }
@@ -304,13 +410,14 @@ impl State {
         let mut memory = MemoryLog::new(self.retention.degraded(), at);
         memory.append(at, Chunk { bytes: &chunk.bytes[refused.written..], ..chunk });
         let placeholder = Storage::Memory(MemoryLog::new(self.retention, at));
-        let (place, segments) = match std::mem::replace(&mut self.storage, placeholder) {
-            Storage::Files(files) => (files.place().clone(), files.into_segments()),
-            Storage::Opened(opened) => (opened.place().clone(), opened.into_segments()),
+        let (place, (segments, unlinked)) = match std::mem::replace(&mut self.storage, placeholder) {
+            Storage::Files(files) => (files.place().clone(), files.into_parts()),
+            Storage::Opened(opened) => (opened.place().clone(), (opened.into_segments(), Vec::new())),
             already @ (Storage::Memory(_) | Storage::Degraded(_)) => return self.storage = already,
         };
         let note = Degraded { at, reason: refused.reason };
-        self.storage = Storage::Degraded(Box::new(DegradedStorage { place, segments, memory, note }));
+        self.storage =
+            Storage::Degraded(Box::new(DegradedStorage { place, segments, unlinked, memory, note }));
     }
 
     /// Moves the collector past whatever is at `span.from()`: a hole, or bytes in memory. Files are left to the caller.
@@ -320,18 +427,14 @@ impl State {
             Storage::Files(files) => match files.segments().find(span.from()) {
                 Found::Gap { next } => hole(span, next, collector),
                 Found::In(segment) => {
-                    let open = files.current(segment.start).map(|current| OpenFiles {
-                        data: Arc::clone(&current.data),
-                        index: Arc::clone(&current.index),
-                        newest: current.records_from(span.from()),
-                    });
+                    let open = files.open_files(segment.start, span.from());
                     NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
                 }
             },
-            Storage::Opened(opened) => in_files(opened.place(), opened.segments(), span, collector),
+            Storage::Opened(opened) => in_files(opened.place(), (opened.segments(), &[]), span, collector),
             Storage::Degraded(degraded) if span.from() < degraded.note.at => {
                 let on_disk = Span::new(span.from(), span.to().min(degraded.note.at));
-                in_files(&degraded.place, &degraded.segments, on_disk, collector)
+                in_files(&degraded.place, (&degraded.segments, &degraded.unlinked), on_disk, collector)
             }
             Storage::Degraded(degraded) => copy(&degraded.memory, span, left, collector),
         }
@@ -370,11 +473,36 @@ impl State {
         gaps.found
     }
 
-    fn degraded(&self) -> Option<&Degraded> {
+    fn degraded(&self) -> Option<Degraded> {
         match &self.storage {
-            Storage::Degraded(degraded) => Some(&degraded.note),
-            Storage::Memory(_) | Storage::Files(_) | Storage::Opened(_) => None,
+            Storage::Degraded(degraded) => Some(degraded.note.clone()),
+            Storage::Files(files) => files.removal().cloned(),
+            Storage::Opened(opened) => opened.shortfall(),
+            Storage::Memory(_) => None,
         }
+    }
+
+    fn missing(&self, gaps: &[Span], degraded: Option<&Degraded>) -> Vec<Missing> {
+        let why = |gap: &Span| match (&self.storage, degraded) {
+            (_, Some(degraded)) if gap.from() >= degraded.at => Why::Unsaved(degraded.reason.clone()),
+            // Retention drops what is behind the head, never the head.
+            (Storage::Opened(opened), _) if gap.from() == Offset::ZERO => Why::Unsaved(opened.beheaded()),
+            _ => Why::Dropped,
+        };
+        let gone = gaps.iter().map(|gap| Missing { span: *gap, why: why(gap) });
+        // An unreadable segment that retention has dropped since is among the gaps already.
+        let still = |missing: &&Missing| gaps.iter().all(|gap| gap.intersect(missing.span).is_empty());
+        gone.chain(self.unreadable.iter().filter(still).cloned()).collect()
+    }
+
+    fn note_unreadable(&mut self, segment: Segment, reason: String) {
+        self.note_readable(segment);
+        self.unreadable.push(Missing { span: segment.span(), why: Why::Unreadable(reason) });
+    }
+
+    /// Too many open files, say, are too many for a while only.
+    fn note_readable(&mut self, segment: Segment) {
+        self.unreadable.retain(|missing| missing.span.from() != segment.start);
     }
 
     fn bytes(&self) -> StreamBytes {
@@ -382,22 +510,6 @@ impl State {
             Storage::Opened(opened) => opened.bytes(),
             Storage::Memory(_) | Storage::Files(_) | Storage::Degraded(_) => self.bytes,
         }
-    }
-}
-
-/// The holes between spans that are kept.
-#[derive(Default)]
-struct Gaps {
-    found: Vec<Span>,
-    upto: Offset,
-}
-
-impl Gaps {
-    fn keep(&mut self, span: Span) {
-        if span.from() > self.upto {
-            self.found.push(Span::new(self.upto, span.from()));
-        }
-        self.upto = self.upto.max(span.to());
     }
 }
 
@@ -414,11 +526,17 @@ fn copy(memory: &MemoryLog, span: Span, left: u64, collector: &mut dyn Collect) 
     NextStep::Done
 }
 
-fn in_files(place: &Place, segments: &Segments, span: Span, collector: &mut dyn Collect) -> NextStep {
+fn in_files(
+    place: &Place,
+    (segments, unlinked): (&Segments, &[Unlinked]),
+    span: Span,
+    collector: &mut dyn Collect,
+) -> NextStep {
     match segments.find(span.from()) {
         Found::Gap { next } => hole(span, next, collector),
         Found::In(segment) => {
-            NextStep::ReadSegment(SegmentView { place: place.clone(), segment, open: None })
+            let open = Unlinked::find(unlinked, segment.start);
+            NextStep::ReadSegment(SegmentView { place: place.clone(), segment, open })
         }
     }
 }

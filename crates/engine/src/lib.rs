@@ -5,6 +5,7 @@
 //! knows no JSON, no model, no command line and no environment variables.
 #![forbid(unsafe_code)]
 
+mod causes;
 mod command;
 mod confined;
 mod cursor;
@@ -29,22 +30,29 @@ mod store;
 mod tally;
 mod wait;
 
+pub use causes::with_causes;
 pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
+pub use door::check_hosts;
 pub use engine::{
     Ahead, Brought, ConfineError, Engine, EngineError, EngineOptions, Errand, ErrandBounds, ErrandError,
     HelperProcess, Pruning, hand_over,
 };
 pub use guard::Guard;
 pub use id::SessionId;
-pub use journal::{Account, Degraded, Journal, OpenJournal, Piece, Reading, Retention, Stream};
+pub use journal::{
+    Account, Degraded, Journal, Missing, OpenJournal, Piece, Reading, Retention, Stream, TerminalSizes, Why,
+};
 pub use lifetime::Lifetime;
 pub use limits::{
     Amount, Bytes, BytesPerSecond, Cgroups, Count, Crossed, Enforced, Limits, Means, Peaks, Resource,
     RuntimeLimits, Scope, UnknownResource, Watching,
 };
 pub use progress::{InputProgress, Phase, Progress};
-pub use reading::{Fitted, Fitting, Form, Part, Reader, Wanted, screen_text};
+pub use reading::{
+    Fitted, Fitting, Form, Part, Reader, Wanted, ended_on_alternate_screen, find_raw, has_alternate_screen,
+    screen_text,
+};
 pub use receipt::{Cause, Exit, PeakMemory, ProcessLine, Receipt, StreamBytes};
 pub use registry::{RegistryLimits, WhenFull};
 pub use session::{
@@ -53,8 +61,8 @@ pub use session::{
 };
 pub use start::StartError;
 pub use store::{
-    ClaimId, ListSessions, Listing, LoadRecord, OpenStore, ProcessKey, Prune, Pruned, SessionRecord,
-    StartRecord, Store, StoreLimits, WriteRecord,
+    Backlog, ClaimId, ListSessions, Listing, LoadRecord, OpenStore, PidScope, Presence, ProcessKey, Prune,
+    Pruned, SessionRecord, StartRecord, StopRequest, Store, StoreLimits, WriteRecord,
 };
 pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};
@@ -62,9 +70,9 @@ pub use windlass_output::{Offset, Span};
 pub use windlass_proxy::Announcement;
 pub use windlass_sandbox as sandbox;
 pub use windlass_sys::clock::wall as wall_clock;
-pub use windlass_sys::evidence::{Endpoint, InputKind};
+pub use windlass_sys::evidence::{Doubt, Endpoint, InputKind};
 pub use windlass_sys::limits::ProcessLimits;
 pub use windlass_sys::peer;
-pub use windlass_sys::process::How;
+pub use windlass_sys::process::{How, Pid, is_stopped};
 pub use windlass_sys::pty::Size;
 pub use windlass_sys::signal::Signal;

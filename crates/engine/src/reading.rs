@@ -1,12 +1,11 @@
 //! From a journal to text: decoded as it is read, or fitted into a budget with the address of what was left out.
 
-use crate::journal::Journal;
+use crate::journal::{Journal, Missing, Why, grid};
 use crate::tally::Tally;
 use windlass_output::{
-    Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Screen, ScreenSize, Settler, Span,
-    Tokenizer, Tokens, Utf8, View, excerpt, settle,
+    Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Pattern, RawMatcher, Screen,
+    Settler, Span, Tokenizer, Tokens, Utf8, View, excerpt, may_end_on_alternate_screen,
 };
-use windlass_sys::pty::Size;
 
 /// How much is taken from a journal at a time.
 const STEP: usize = 256 * 1024;
@@ -14,9 +13,9 @@ const STEP: usize = 256 * 1024;
 /// How bytes become text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As a terminal would finally show it.
+    /// As a terminal would finally show it: one of the session's size, with all that scrolled off it.
     Settled,
-    /// The same, but a line is told as soon as it ends: for readers who follow.
+    /// The same, but a line is final as soon as it ends, and later cursor movements do not change it: for readers that follow.
     SettledByLine,
     /// As a terminal would finally show it, from where a full-screen program already had the alternate screen.
     SettledFromAlternate,
@@ -28,8 +27,8 @@ pub enum Form {
 pub enum Part<'a> {
     /// Text, and where it came from.
     Text(&'a View),
-    /// Output that is no longer there.
-    Gone(Span),
+    /// Output that was printed and cannot be shown, and why.
+    Gone(&'a Missing),
 }
 
 /// Reads a journal from some place on, keeping what must be known from one step to the next.
@@ -47,7 +46,8 @@ pub struct Reader<'a> {
 pub(crate) struct Paused {
     position: Offset,
     form: Form,
-    decoder: Decoder,
+    /// None before the first step.
+    decoder: Option<Decoder>,
     /// What was read last and has been decoded; kept for its memory.
     bytes: Vec<u8>,
     view: View,
@@ -55,8 +55,8 @@ pub(crate) struct Paused {
 
 impl Paused {
     pub(crate) fn at(from: Offset, form: Form) -> Self {
-        let (decoder, bytes, view) = (Decoder::new(form, from), Vec::new(), View::new(from));
-        Self { position: from, form, decoder, bytes, view }
+        let (bytes, view) = (Vec::new(), View::new(from));
+        Self { position: from, form, decoder: None, bytes, view }
     }
 
     pub(crate) fn position(&self) -> Offset {
@@ -65,6 +65,7 @@ impl Paused {
 
     pub(crate) fn resume(self, journal: &Journal) -> Reader<'_> {
         let Self { position, form, decoder, bytes, view } = self;
+        let decoder = decoder.unwrap_or_else(|| Decoder::new(form, position, journal));
         Reader { journal, position, form, decoder, bytes, view }
     }
 }
@@ -86,7 +87,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn pause(self) -> Paused {
         let Self { position, form, decoder, bytes, view, .. } = self;
-        Paused { position, form, decoder, bytes, view }
+        Paused { position, form, decoder: Some(decoder), bytes, view }
     }
 
     /// Hands out what lies before `end`, for as long as it is wanted.
@@ -112,19 +113,23 @@ impl<'a> Reader<'a> {
         Ok(Wanted::More)
     }
 
-    /// Hands out what was held back because it could still have changed.
+    /// Hands out what was held back because it could still have changed, and at the end of everything what a program left on
+    /// the alternate screen.
     pub fn finish<E>(mut self, mut take: impl FnMut(Part<'_>) -> Result<Wanted, E>) -> Result<(), E> {
-        self.settle_rest(self.position, &mut take).map(drop)
+        if self.settle_rest(self.position, &mut take)? == Wanted::NoMore {
+            return Ok(());
+        }
+        if let Some(closing) = closing(self.journal, self.form, self.position) {
+            self.view.push_closing(&closing);
+        }
+        self.hand_out_view(&mut take).map(drop)
     }
 
     fn hand_out_bytes<E>(
         &mut self,
         take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
     ) -> Result<Wanted, E> {
-        match &mut self.decoder {
-            Decoder::Settled(settler) => settler.feed(&self.bytes, &mut self.view),
-            Decoder::Raw(utf8) => utf8.feed(&self.bytes, &mut self.view),
-        }
+        self.decoder.feed(&self.bytes, self.journal, &mut self.view);
         self.hand_out_view(take)
     }
 
@@ -136,9 +141,20 @@ impl<'a> Reader<'a> {
         if self.settle_rest(gone.to(), take)? == Wanted::NoMore {
             return Ok(Wanted::NoMore);
         }
-        // What is behind the hole was never on the line that is before it.
-        self.view.break_line();
-        take(Part::Gone(gone))
+        let mut missing = self.journal.account().missing_in(gone);
+        if missing.is_empty() {
+            // It could not be read a moment ago, and can by now: it is missing here all the same.
+            let passed = Why::Unreadable("it could not be read when it was asked for; read again".to_owned());
+            missing.push(Missing { span: gone, why: passed });
+        }
+        for missing in &missing {
+            // The bytes after the hole do not continue the line before it.
+            self.view.break_line();
+            if take(Part::Gone(missing))? == Wanted::NoMore {
+                return Ok(Wanted::NoMore);
+            }
+        }
+        Ok(Wanted::More)
     }
 
     /// Ends the text before a hole, or at the end, and begins anew behind it.
@@ -147,10 +163,8 @@ impl<'a> Reader<'a> {
         next: Offset,
         take: &mut impl FnMut(Part<'_>) -> Result<Wanted, E>,
     ) -> Result<Wanted, E> {
-        match std::mem::replace(&mut self.decoder, Decoder::new(self.form, next)) {
-            Decoder::Settled(settler) => settler.finish(&mut self.view),
-            Decoder::Raw(mut utf8) => utf8.finish(&mut self.view),
-        }
+        let next = Decoder::new(self.form, next, self.journal);
+        std::mem::replace(&mut self.decoder, next).finish(&mut self.view);
         self.hand_out_view(take)
     }
 
@@ -177,12 +191,42 @@ pub enum Wanted {
 }
 
 impl Decoder {
-    fn new(form: Form, from: Offset) -> Self {
+    fn new(form: Form, from: Offset, journal: &Journal) -> Self {
+        let settler = || match journal.terminal() {
+            Some(sizes) => Settler::on_terminal(from, grid(sizes.at(from))),
+            None => Settler::new(from),
+        };
         match form {
-            Form::Settled => Self::Settled(Box::new(Settler::new(from))),
-            Form::SettledFromAlternate => Self::Settled(Box::new(Settler::new(from).on_alternate_screen())),
+            Form::Settled => Self::Settled(Box::new(settler())),
+            Form::SettledFromAlternate => Self::Settled(Box::new(settler().on_alternate_screen())),
             Form::SettledByLine => Self::Settled(Box::new(Settler::with_rows(from, 1))),
             Form::Raw => Self::Raw(Utf8::new(from)),
+        }
+    }
+
+    /// Takes the next bytes, at the sizes that the terminal had when they were printed.
+    fn feed(&mut self, bytes: &[u8], journal: &Journal, view: &mut View) {
+        let settler = match self {
+            Self::Settled(settler) => settler,
+            Self::Raw(utf8) => return utf8.feed(bytes, view),
+        };
+        let Some(sizes) = journal.terminal() else { return settler.feed(bytes, view) };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let now = settler.position();
+            settler.resize(grid(sizes.at(now)), view);
+            let next = sizes.next_after(now).map_or(u64::MAX, |(at, _)| at.since(now));
+            let (same, later) =
+                rest.split_at(usize::try_from(next).map_or(rest.len(), |next| next.min(rest.len())));
+            settler.feed(same, view);
+            rest = later;
+        }
+    }
+
+    fn finish(self, view: &mut View) {
+        match self {
+            Self::Settled(settler) => settler.finish(view),
+            Self::Raw(mut utf8) => utf8.finish(view),
         }
     }
 }
@@ -222,17 +266,25 @@ impl Fitting<'_> {
     /// The same, going on with a tally if there is one of this part.
     pub fn fit_counted(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Fitted {
         let span = span.intersect(Span::new(Offset::ZERO, journal.end()));
+        let fitted = self.fit_kept(journal, up_to_last_kept(journal, span), tally);
+        Fitted { span, ..fitted }
+    }
+
+    fn fit_kept(&self, journal: &Journal, span: Span, tally: Option<Tally>) -> Fitted {
         let ends = Ends::read(journal, span, Budget::Tokens(self.budget).reach());
-        let head = self.decode(&ends.head, ends.head_span.from());
+        let mut head = self.decode(journal, &ends.head, ends.head_span.from());
+        let closing = closing(journal, self.form, span.to());
         if ends.head_span.to() == span.to() {
+            closing.iter().for_each(|closing| head.push_closing(closing));
             return self.fit_view(&head, span);
         }
-        let tail = self.decode(&ends.tail, ends.tail_span.from());
+        let mut tail = self.decode(journal, &ends.tail, ends.tail_span.from());
         let between = Span::new(ends.head_span.to(), ends.tail_span.from());
         // The whole is counted as a whole: a token may reach across the places at which the ends were cut.
         let whole = self.total(journal, span, tally).get();
         let ends = [&head, &tail].map(|end| self.tokenizer.count(end.text()).get());
         let gap = Gap { span: between, tokens: Tokens::new(whole.saturating_sub(ends.iter().sum())) };
+        closing.iter().for_each(|closing| tail.push_closing(closing));
         self.fitted(ExcerptSource::Ends { head: &head, gap, tail: &tail }, span)
     }
 
@@ -261,17 +313,11 @@ impl Fitting<'_> {
         Tally::new(self.form, self.tokenizer, span.from()).finish(journal, span.to())
     }
 
-    fn decode(&self, bytes: &[u8], base: Offset) -> View {
-        match self.form {
-            Form::Settled | Form::SettledByLine => settle(bytes, base),
-            Form::SettledFromAlternate => {
-                let (mut view, mut settler) = (View::new(base), Settler::new(base).on_alternate_screen());
-                settler.feed(bytes, &mut view);
-                settler.finish(&mut view);
-                view
-            }
-            Form::Raw => Utf8::decode(bytes, base),
-        }
+    fn decode(&self, journal: &Journal, bytes: &[u8], base: Offset) -> View {
+        let (mut view, mut decoder) = (View::new(base), Decoder::new(self.form, base, journal));
+        decoder.feed(bytes, journal, &mut view);
+        decoder.finish(&mut view);
+        view
     }
 }
 
@@ -295,37 +341,117 @@ impl Ends {
             let holes = journal.account().gaps;
             let behind = holes.iter().map(|hole| hole.to()).filter(|to| *to <= span.to()).max();
             let from = span.to().back(reach).max(ends.head_span.to()).max(behind.unwrap_or_default());
-            let wanted = Span::new(from, span.to());
-            ends.tail_span =
-                journal.read_into(wanted, usize::try_from(reach).unwrap_or(STEP), &mut ends.tail);
+            ends.read_tail(journal, Span::new(from, span.to()));
         }
         ends
     }
+
+    /// The last stretch that can be read: what cannot be read lies between the ends, too.
+    fn read_tail(&mut self, journal: &Journal, wanted: Span) {
+        let mut at = wanted.from();
+        while at < wanted.to() {
+            let mut stretch = Vec::new();
+            let read = journal.read_into(Span::new(at, wanted.to()), usize::MAX, &mut stretch);
+            if read.is_empty() {
+                break;
+            }
+            (self.tail, self.tail_span, at) = (stretch, read, read.to());
+        }
+    }
 }
 
-/// What a terminal of this size shows at the end of an output.
-pub fn screen_text(journal: &Journal, size: Size) -> String {
-    /// Beyond this, a screenful has long scrolled away.
-    const REPLAY: u64 = 1024 * 1024;
-    let mut screen = Screen::new(ScreenSize::new(size.rows, size.cols));
-    let mut position = journal.end().back(REPLAY);
+/// A span without the part at its end of which nothing is kept: the newest that is kept is shown as the end, and the account
+/// says what is missing behind it.
+fn up_to_last_kept(journal: &Journal, span: Span) -> Span {
+    let gaps = journal.account().gaps;
+    let trailing = gaps.iter().find(|gap| gap.from() < span.to() && gap.to() >= span.to());
+    trailing.map_or(span, |gap| Span::new(span.from(), gap.from().max(span.from())))
+}
+
+/// The text on the terminal's screen at the end of an output.
+pub fn screen_text(journal: &Journal) -> String {
+    replayed(journal).text()
+}
+
+/// Whether a program ended, or was ended, while it had the alternate screen.
+pub fn ended_on_alternate_screen(journal: &Journal) -> bool {
+    left_screen(journal).is_some()
+}
+
+/// Whether a full-screen program has the alternate screen at the end of an output.
+pub fn has_alternate_screen(journal: &Journal) -> bool {
+    journal.terminal().is_some() && may_end_on_alternate(journal) && replayed(journal).is_alternate()
+}
+
+/// The lines that close the text of an output up to `end`: those on an alternate screen that was never left are in no other text.
+fn closing(journal: &Journal, form: Form, end: Offset) -> Option<String> {
+    let screen = left_screen(journal).filter(|_| form != Form::Raw && end >= journal.end())?;
+    Some(format!("…left on the alternate screen:…\n{screen}\n"))
+}
+
+/// The text on the alternate screen of a program that has ended without leaving it.
+fn left_screen(journal: &Journal) -> Option<String> {
+    journal.terminal().filter(|_| journal.is_over() && may_end_on_alternate(journal))?;
+    let screen = replayed(journal);
+    Some(screen.text()).filter(|text| screen.is_alternate() && !text.is_empty())
+}
+
+/// Where the bytes as they were printed match first. Text that was overwritten, and escape codes, are only there.
+pub fn find_raw(journal: &Journal, pattern: &Pattern) -> Option<Span> {
+    let (mut position, end) = (Offset::ZERO, journal.end());
+    let mut matcher = RawMatcher::new(pattern.clone(), position);
     let mut bytes = Vec::new();
-    while position < journal.end() {
+    while position < end {
         bytes.clear();
-        let read = journal.read_into(Span::new(position, journal.end()), STEP, &mut bytes);
-        screen.feed(&bytes);
+        let read = journal.read_into(Span::new(position, end), STEP, &mut bytes);
+        if read.from() > position {
+            matcher = RawMatcher::new(pattern.clone(), read.from());
+        }
+        if let Some(found) = matcher.feed(&bytes) {
+            return Some(found.raw);
+        }
         if read.to() <= position {
             break;
         }
         position = read.to();
     }
-    screen.text()
+    None
+}
+
+/// Beyond this, a screenful has long scrolled away.
+const REPLAY: u64 = 1024 * 1024;
+
+/// The screen at the end of an output.
+fn replayed(journal: &Journal) -> Screen {
+    let sizes = journal.terminal().unwrap_or_default();
+    let mut position = journal.end().back(REPLAY);
+    let mut screen = Screen::new(grid(sizes.at(position)));
+    let mut bytes = Vec::new();
+    while position < journal.end() {
+        bytes.clear();
+        let upto = sizes.next_after(position).map_or(journal.end(), |(at, _)| at.min(journal.end()));
+        let read = journal.read_into(Span::new(position, upto), STEP, &mut bytes);
+        screen.feed(&bytes);
+        if read.to() <= position {
+            break;
+        }
+        position = read.to();
+        screen.resize(grid(sizes.at(position)));
+    }
+    screen
+}
+
+/// Almost no output does, so almost none is replayed.
+fn may_end_on_alternate(journal: &Journal) -> bool {
+    let mut bytes = Vec::new();
+    journal.read_into(Span::new(journal.end().back(REPLAY), journal.end()), usize::MAX, &mut bytes);
+    may_end_on_alternate_screen(&bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Retention, Stream};
+    use crate::{Retention, Size, Stream, TerminalSizes};
     use std::time::Duration;
 
     fn journal(text: &[u8], limit: u64) -> Journal {
@@ -354,7 +480,7 @@ mod tests {
         let mut take = |part: Part<'_>| -> Result<Wanted, ()> {
             match part {
                 Part::Text(view) => text.push_str(view.text()),
-                Part::Gone(span) => gone.push(span),
+                Part::Gone(missing) => gone.push(missing.span),
             }
             Ok(Wanted::More)
         };
@@ -370,6 +496,57 @@ mod tests {
         assert_eq!(read_all(&journal, Form::Settled).0, "done\n");
         assert_eq!(read_all(&journal, Form::SettledByLine).0, "done\n");
         assert_eq!(read_all(&journal, Form::Raw).0, "10%\r20%\r\x1b[32mdone\x1b[0m\n");
+    }
+
+    /// A journal of a terminal of four rows that becomes one of three, as text.
+    fn resized(before: &[u8], after: &[u8]) -> Journal {
+        let journal = journal(b"", 1 << 20);
+        journal.set_terminal(TerminalSizes::new(Size { rows: 4, cols: 20 }));
+        journal.append(Stream::Terminal, Duration::ZERO, before);
+        journal.resized(Size { rows: 3, cols: 20 });
+        journal.append(Stream::Terminal, Duration::ZERO, after);
+        journal
+    }
+
+    #[test]
+    fn output_is_drawn_at_the_size_that_the_terminal_had() {
+        let journal = resized(b"1\r\n2\r\n3\r\n4\r\n5\x1b[HX", b"\x1b[3;1H6\r\n7\x1b[HY");
+        // The first of four rows is 2. Of the three that are left, with the cursor on the first, it is 3 after a line feed.
+        let text = "1\nX\nY\n6\n7";
+        assert_eq!(read_all(&journal, Form::Settled).0, text);
+        let all = Span::new(Offset::ZERO, journal.end());
+        assert_eq!(fitting(1000).fit(&journal, all).text, text);
+        let mut tally = Tally::new(Form::Settled, Tokenizer::Bytes4, Offset::ZERO);
+        for end in 0..journal.end().get() {
+            tally = tally.advanced(&journal, Offset::new(end));
+        }
+        assert_eq!(tally.finish(&journal, journal.end()), Tokenizer::Bytes4.count(text));
+    }
+
+    #[test]
+    fn an_alternate_screen_that_was_never_left_closes_the_text_of_what_is_over() {
+        let journal = resized(b"log\r\n\x1b[?1049h\x1b[2J", b"\x1b[Hpanic");
+        assert_eq!(read_all(&journal, Form::Settled).0, "log\n");
+        assert!(has_alternate_screen(&journal) && !ended_on_alternate_screen(&journal));
+        journal.set_over();
+        let expected = "log\n…left on the alternate screen:…\npanic\n";
+        assert_eq!(read_all(&journal, Form::Settled).0, expected);
+        let all = Span::new(Offset::ZERO, journal.end());
+        assert_eq!(fitting(1000).fit(&journal, all).text, expected);
+        assert_eq!(fitting(1000).fit(&journal, Span::new(Offset::ZERO, Offset::new(5))).text, "log\n");
+        journal.append(Stream::Terminal, Duration::ZERO, b"\x1b[?1049lafter");
+        assert_eq!(read_all(&journal, Form::Settled).0, "log\nafter");
+    }
+
+    #[test]
+    fn the_raw_output_is_searched_across_steps_and_holes() {
+        let text = numbered(100_000);
+        for limit in [1 << 30, 200_000] {
+            let journal = journal(text.as_bytes(), limit);
+            let found = find_raw(&journal, &Pattern::new("line 099999\nline").unwrap()).unwrap();
+            assert_eq!(found.from().get(), 99_998 * 12);
+            assert_eq!(find_raw(&journal, &Pattern::new("line 100001").unwrap()), None);
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What is known about a session once its root process has ended: the whole truth, in one value.
 
-use crate::{Crossed, Enforced, Peaks};
+use crate::{Crossed, Degraded, Enforced, Peaks};
 use std::fmt;
 use std::time::Duration;
 use windlass_sandbox::Denial;
+use windlass_sys::process::{self, Pid};
 
 /// How the root process ended. A code and a signal are different things and stay so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,13 @@ pub struct ProcessLine {
     pub command: String,
 }
 
+impl ProcessLine {
+    /// The number that the process has inside of its sandbox, while it is there: the one that it, and commands around it, know.
+    pub fn pid_in_sandbox(&self) -> Option<u32> {
+        process::number_inside(Pid::new(self.pid)).map(Pid::get)
+    }
+}
+
 impl fmt::Display for ProcessLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.pid, self.command)
@@ -127,6 +135,8 @@ pub struct Receipt {
     pub bytes: StreamBytes,
     /// Whether something still held its output when that was no longer waited for: it may have printed more since.
     pub cut_off: bool,
+    /// Whether, where and why its output is not on the disk: later readers find only what is before.
+    pub degraded: Option<Degraded>,
     /// What its sandbox refused it.
     pub denials: Vec<Denial>,
     /// Input that was accepted and never reached the process.

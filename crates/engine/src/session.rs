@@ -29,6 +29,7 @@ use crate::limits::Bounds;
 use crate::orphans::Orphans;
 use crate::progress::{InputProgress, Progress};
 use crate::spare::Spare;
+use crate::store::NameClaim;
 use crate::{Cause, Journal, Lifetime, Pace, ProcessLine, Receipt, SessionId, Store};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -84,12 +85,18 @@ pub(crate) struct Shared {
     /// Milliseconds after the start at which a handle last asked for something: the registry's idea of use.
     pub(crate) touched: AtomicU64,
     pub(crate) trouble: Mutex<Option<String>>,
+    /// The name on disk, as long as the root runs.
+    pub(crate) name_claim: Mutex<Option<NameClaim>>,
     pub(crate) confined: Confined,
     pub(crate) watchers: Arc<Watchers>,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // Without a receipt the root may live on, and keeps its name.
+        if let Some(claim) = self.take_name_claim() {
+            claim.leave();
+        }
         if let Some(store) = &self.store {
             let account = self.journal.account();
             store.release(self.facts.id, account.end.get().saturating_sub(account.dropped));
@@ -262,8 +269,26 @@ impl Session {
         self.ask(|reply| Request::End { last_line, reply }).await.unwrap_or(Err(InputError::Gone))
     }
 
-    /// Whether it waits for input right now.
+    /// Whether it waits for input right now. Where one look cannot tell, it is looked at again, for a fraction of a second
+    /// at most; a job that is in doubt for longer is busy.
     pub async fn attention(&self) -> Attention {
+        const LONGEST: Duration = Duration::from_millis(500);
+        let deadline = Instant::now() + LONGEST;
+        let mut progress = self.watch();
+        loop {
+            match self.look().await {
+                Attention::Undecided(again) if Instant::now() < deadline => {
+                    // timer: the job's processor time is measured over this time; output is a reason to look sooner.
+                    let _ = tokio::time::timeout(again, progress.changed()).await;
+                }
+                Attention::Undecided(_) => return Attention::Busy,
+                attention => return attention,
+            }
+        }
+    }
+
+    /// One look.
+    pub(crate) async fn look(&self) -> Attention {
         self.ask(|reply| Request::Look { reply }).await.unwrap_or(Attention::Busy)
     }
 
@@ -406,12 +431,26 @@ impl Shared {
     fn record_end(&self, receipt: &Receipt) {
         let Some(store) = &self.store else { return };
         if let Err(error) = store.finish(self.facts.id, receipt) {
-            self.note_trouble(error.to_string());
+            self.note_trouble(crate::with_causes(&error));
         }
+        // Behind the receipt, so that no reader of records sees two sessions of one name run; and before the receipt is
+        // published, so that a caller that waited for the receipt finds the name free.
+        drop(self.take_name_claim());
     }
 
+    /// Whether another process is ending this session. One system call for each exit: a root that handles TERM may exit with
+    /// any code, so its exit does not tell.
+    pub(crate) fn is_stop_requested(&self) -> bool {
+        self.store.as_ref().is_some_and(|store| store.is_stop_requested(self.facts.id))
+    }
+
+    fn take_name_claim(&self) -> Option<NameClaim> {
+        self.name_claim.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+
+    /// The first trouble is the cause of those that follow.
     pub(crate) fn note_trouble(&self, what: String) {
-        *self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(what);
+        self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(what);
     }
 }
 

@@ -8,29 +8,40 @@
 //! 1001.rec                    how session 1001, and those claimed with it, started and ended, as text
 //! 1001-0000000000000000.out   what it printed (see the journal's format)
 //! 1001-0000000000000000.idx
+//! 1001.stop                   another process is ending session 1001
+//! names/web=/…               the name `web`, held by a running session
 //! ```
 
 mod files;
 mod ids;
+mod late;
 mod ledger;
 mod limits;
+mod names;
 mod prune;
 mod record;
 mod released;
+mod stops;
 mod text;
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::ids::{Block, IdRange};
+use self::late::LateReceipts;
 use self::ledger::Ledger;
 use self::released::Released;
-use crate::journal::{Journal, OpenJournal, Retention};
+use crate::journal::{DirectoryId, Journal, OpenJournal, Retention};
 use crate::{Receipt, SessionId};
+use windlass_output::Offset;
+use windlass_sys::pty::Size;
 
-pub use self::prune::{Prune, Pruned};
-pub use self::record::{ProcessKey, SessionRecord, StartRecord};
+pub(crate) use self::names::{ClaimName, NameClaim, WantedName};
+pub use self::prune::{Backlog, Prune, Pruned};
+pub use self::record::{PidScope, Presence, ProcessKey, SessionRecord, StartRecord};
+pub use self::stops::StopRequest;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -154,11 +165,14 @@ pub struct Store {
     limits: StoreLimits,
     writing: Arc<Mutex<Writing>>,
     released: Arc<Mutex<Released>>,
+    late: LateReceipts,
 }
 
 /// What this process writes.
 #[derive(Debug, Default)]
 struct Writing {
+    /// The directory in which ids were claimed, whatever its name leads to by now. `None` before the first claim.
+    home: Option<DirectoryId>,
     /// Ids claimed and not yet used.
     block: Block,
     /// The newest ledger, last, and before it those whose sessions have not all ended.
@@ -178,7 +192,13 @@ impl Store {
 
     /// Uses a state directory only to look things up: nothing is made, not even the directory.
     pub fn reading(root: &Path, limits: StoreLimits) -> Self {
-        Self { root: root.into(), limits, writing: Arc::default(), released: Arc::default() }
+        Self {
+            root: root.into(),
+            limits,
+            writing: Arc::default(),
+            released: Arc::default(),
+            late: LateReceipts::default(),
+        }
     }
 
     /// The directory.
@@ -186,20 +206,37 @@ impl Store {
         &self.root
     }
 
+    /// Whether the directory belongs to the user of this process: the sessions of another user are not ours to end.
+    pub fn is_own(&self) -> bool {
+        let owner = std::fs::metadata(&self.root).map(|metadata| metadata.uid());
+        owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
+    }
+
     /// An id that no session in this directory has had or will have, in whatever process.
     pub fn claim_id(&self) -> Result<SessionId, ClaimId> {
         let path = self.counter_path();
-        self.writing().block.take(&path, &self.root).map_err(|source| ClaimId { path, source })
+        let mut writing = self.writing();
+        let claimed = writing.settle_in(&self.root).and_then(|()| writing.block.take(&path, &self.root));
+        claimed.map_err(|source| ClaimId { path, source })
     }
 
     /// The journal of a session that is starting; its files appear with the first byte.
     pub fn journal(&self, id: SessionId, retention: Retention) -> Journal {
-        Journal::on_disk_shared(Arc::clone(&self.root), id, retention)
+        Journal::on_disk_shared((Arc::clone(&self.root), self.writing().home), id, retention)
     }
 
-    /// The journal of a session of any process, to read.
-    pub fn open_journal(&self, id: SessionId) -> Result<Journal, OpenJournal> {
-        Journal::open(&self.root, id)
+    /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from it; its
+    /// text is that of a terminal of the recorded sizes, if it had one.
+    pub fn open_journal(&self, record: &SessionRecord) -> Result<Journal, OpenJournal> {
+        let journal = Journal::open(&self.root, record.start.id)?;
+        if record.start.terminal {
+            journal.set_terminal(record.sizes.clone());
+        }
+        if let Some(receipt) = &record.receipt {
+            journal.expect(receipt);
+            journal.set_over();
+        }
+        Ok(journal)
     }
 
     /// Records that a session started: one write, and now and then a new file.
@@ -207,22 +244,36 @@ impl Store {
         let mut writing = self.writing();
         let range = writing.block.range_of(start.id).unwrap_or_else(|| IdRange::of_one(start.id));
         let written = writing
-            .ledger_of(range, &self.root)
+            .refuse_former(start.id)
+            .and_then(|()| writing.ledger_of(range, &self.root))
             .and_then(|ledger| ledger.begin(start.id, &text::start_block(start)));
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, range.first), source })
     }
 
-    /// Records how a session ended: one write, after which the session counts as finished.
+    /// Records how a session ended: one write, after which the session counts as finished. A receipt that cannot be written now is
+    /// written later.
     pub fn finish(&self, id: SessionId, receipt: &Receipt) -> Result<(), WriteRecord> {
-        self.append(id, Ledger::finish, &text::receipt_block(id, receipt))
+        let block = text::receipt_block(id, receipt);
+        let written = self.append(id, Ledger::finish, &block);
+        if written.is_err() {
+            self.late.add(self, id, block);
+        }
+        written
+    }
+
+    /// Records that the terminal of a session has another size from this byte on.
+    pub fn resized(&self, id: SessionId, at: Offset, size: Size) -> Result<(), WriteRecord> {
+        self.append(id, Ledger::append, &text::size_block(id, at, size))
     }
 
     /// Adds a block to the ledger of a session that has begun, in the way for a ledger that this process has open.
     fn append(&self, id: SessionId, add: Adding, block: &[u8]) -> Result<(), WriteRecord> {
         let range = self.writing().block.range_of(id);
+        let failed = |source| WriteRecord { path: ledger::path(&self.root, id), source };
+        self.writing().refuse_former(id).map_err(failed)?;
         let first = match range {
             Some(range) => range.first,
-            None => ledger::holding(&self.root, id).ok().flatten().unwrap_or(id),
+            None => ledger::holding(&self.root, id).map_err(failed)?.unwrap_or(id),
         };
         self.append_to(first, range, (add, block))
     }
@@ -304,8 +355,39 @@ impl Store {
 }
 
 impl Writing {
-    /// The ledger of these numbers: one that is open, or a new one.
+    /// Looks whether the directory is still the one in which ids were claimed, which costs a `stat` for each session. If not,
+    /// nothing of what was claimed is used again: others claim the same numbers in the new one.
+    fn settle_in(&mut self, root: &Path) -> io::Result<()> {
+        let found = DirectoryId::of(root);
+        if self.home.is_some() && found.as_ref().ok() != self.home.as_ref() {
+            self.block.abandon();
+            self.home = None;
+        }
+        match found {
+            Ok(found) => {
+                self.home = Some(found);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let removed = "the state directory was removed; make it again, or start this program again";
+                Err(io::Error::new(io::ErrorKind::NotFound, removed))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// In a directory that was made anew, the number may be another session's.
+    fn refuse_former(&self, id: SessionId) -> io::Result<()> {
+        if self.block.is_former(id) {
+            let replaced = "the state directory was removed or replaced after the session had started";
+            return Err(io::Error::new(io::ErrorKind::NotFound, replaced));
+        }
+        Ok(())
+    }
+
+    /// The ledger of these numbers: one that is open, or a new one, also in place of one that was removed.
     fn ledger_of(&mut self, range: IdRange, root: &Path) -> io::Result<&mut Ledger> {
+        self.ledgers.retain(|ledger| !ledger.is_of(range) || !ledger.is_removed().unwrap_or(false));
         let place = match self.ledgers.iter().rposition(|ledger| ledger.is_of(range)) {
             Some(place) => place,
             None => {

@@ -2,16 +2,17 @@
 //! future cancels the wait and nothing else.
 
 use crate::deadline::after;
+use crate::journal::grid;
 use crate::progress::Progress;
 use crate::session::{Attention, Session};
-use crate::{Journal, Receipt};
+use crate::{Journal, Receipt, TerminalSizes};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use windlass_output::{DEFAULT_ROWS, Match, Offset, Pattern, RawMatcher, SettledMatcher, Span};
-use windlass_sys::evidence::{Endpoint, InputKind};
+use windlass_output::{Match, Offset, Pattern, RawMatcher, SettledMatcher, Settler, Span};
+use windlass_sys::evidence::{Doubt, Endpoint, InputKind};
 
 /// What is waited for: the first of these that holds.
 #[derive(Clone, Debug, Default)]
@@ -104,8 +105,20 @@ pub enum Met {
 pub struct InputWanted {
     /// How it reads.
     pub kind: InputKind,
-    /// It could not be inspected, and only its silence speaks for it.
-    pub probably: bool,
+    /// Why the kernel cannot tell for sure. Its silence speaks for waiting then.
+    pub doubt: Option<Doubt>,
+}
+
+impl InputWanted {
+    /// Whether it is only probable.
+    pub fn is_probable(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    /// Whether the program was seen reading, and not only that it is silent and cannot be inspected.
+    pub fn is_seen(&self) -> bool {
+        self.doubt != Some(Doubt::Hidden)
+    }
 }
 
 /// How much is searched at a time.
@@ -117,7 +130,7 @@ impl Session {
         let called = Instant::now();
         let mut progress = self.watch();
         let mut life = self.shared.life.subscribe();
-        let mut search = Search::new(until);
+        let mut search = Search::new(until, self.journal());
         let mut looks = Looks::new(called);
         loop {
             // Before the level is looked at: a change that it does not show yet must still wake us.
@@ -191,10 +204,19 @@ struct Looks {
 
 /// Looks are at least this far apart, and at most that far.
 const NEXT_LOOK: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(100);
-/// For a process that cannot be inspected, this much silence stands for waiting, if what is typed would not be shown.
+/// This much silence stands for waiting where a program reads and the kernel cannot tell more, or where it cannot be
+/// inspected and would not show what is typed.
 const TELLING_SILENCE: Duration = Duration::from_millis(500);
 /// Otherwise it may as well be at work.
 const LONGER_SILENCE: Duration = Duration::from_millis(2500);
+
+fn telling_silence(wanted: InputWanted) -> Duration {
+    match wanted.doubt {
+        None => Duration::ZERO,
+        Some(Doubt::Hidden) if wanted.kind != InputKind::Hidden => LONGER_SILENCE,
+        Some(_) => TELLING_SILENCE,
+    }
+}
 
 impl Looks {
     fn new(called: Instant) -> Self {
@@ -205,8 +227,11 @@ impl Looks {
         if until.input && level.receipt.is_none() {
             self.notice(level);
             if Instant::now() >= self.input_at {
-                let attention = session.attention().await;
+                let attention = session.look().await;
                 self.input_at = later(self.activity);
+                if let Attention::Undecided(again) = attention {
+                    self.input_at = self.input_at.min(after(Instant::now(), again));
+                }
                 if let Some(wanted) = self.wanted(attention) {
                     return Some(Met::Input(wanted));
                 }
@@ -228,14 +253,8 @@ impl Looks {
     }
 
     fn wanted(&self, attention: Attention) -> Option<InputWanted> {
-        match attention {
-            Attention::Busy => None,
-            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
-            Attention::Unknown(kind) => {
-                let telling = if kind == InputKind::Hidden { TELLING_SILENCE } else { LONGER_SILENCE };
-                (self.activity.elapsed() >= telling).then_some(InputWanted { kind, probably: true })
-            }
-        }
+        let silence = self.activity.elapsed();
+        attention.wanted().filter(|wanted| silence >= telling_silence(*wanted))
     }
 
     fn next(&self, until: &Until) -> Option<Instant> {
@@ -294,6 +313,8 @@ pub async fn wait_unless<T>(
 struct Search<'a> {
     until: &'a Until,
     matchers: Vec<Matcher>,
+    /// The sizes of the terminal that prints, if one does.
+    terminal: Option<TerminalSizes>,
     position: Offset,
     bytes: Vec<u8>,
 }
@@ -313,8 +334,10 @@ impl Matcher {
 }
 
 impl<'a> Search<'a> {
-    fn new(until: &'a Until) -> Self {
-        let mut search = Self { until, matchers: Vec::new(), position: until.from, bytes: Vec::new() };
+    fn new(until: &'a Until, journal: &Journal) -> Self {
+        let terminal = journal.terminal();
+        let (matchers, bytes) = (Vec::new(), Vec::new());
+        let mut search = Self { until, matchers, terminal, position: until.from, bytes };
         search.begin_at(until.from);
         search
     }
@@ -323,7 +346,11 @@ impl<'a> Search<'a> {
     fn begin_at(&mut self, from: Offset) {
         let matcher = |pattern: &Pattern| match self.until.text {
             PatternText::Settled => {
-                Matcher::Settled(Box::new(SettledMatcher::new(pattern.clone(), from, DEFAULT_ROWS)))
+                let settler = match &self.terminal {
+                    Some(sizes) => Settler::on_terminal(from, grid(sizes.at(from))),
+                    None => Settler::new(from),
+                };
+                Matcher::Settled(Box::new(SettledMatcher::new(pattern.clone(), settler)))
             }
             PatternText::Raw => Matcher::Raw(RawMatcher::new(pattern.clone(), from)),
         };

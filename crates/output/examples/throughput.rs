@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use windlass_output::{
-    DEFAULT_ROWS, Offset, Pattern, QueryScanner, RawMatcher, Screen, ScreenSize, SettledMatcher, Settler,
-    Tokenizer, Utf8, View,
+    Offset, Pattern, QueryScanner, RawMatcher, Screen, ScreenSize, SettledMatcher, Settler, Tokenizer, Utf8,
+    View,
 };
 
 const SIZE: usize = 64 << 20;
@@ -22,6 +22,11 @@ fn main() {
         report(&format!("settle {name}, 4 KiB chunks"), log, 4 << 10, settle);
     }
     report("settle one line", &vec![b'x'; SIZE], CHUNK, settle);
+    for (name, log) in [("plain", &plain), ("colour", &colour), ("bars", &bars())] {
+        let log = String::from_utf8_lossy(log).replace('\n', "\r\n").into_bytes();
+        report(&format!("settle {name} with CRLF"), &log, CHUNK, settle);
+        report(&format!("settle {name} of a terminal"), &log, CHUNK, settle_on_terminal);
+    }
     report("utf8 plain", &plain, CHUNK, decode);
     report("query colour", &colour, CHUNK, scan);
     report("match raw plain", &plain, CHUNK, match_raw);
@@ -72,7 +77,7 @@ fn match_raw(log: &[u8], chunk: usize) -> usize {
 
 fn match_settled(log: &[u8], chunk: usize) -> usize {
     let Ok(pattern) = Pattern::new("listening on port \\d+") else { return 0 };
-    let mut matcher = SettledMatcher::new(pattern, Offset::ZERO, DEFAULT_ROWS);
+    let mut matcher = SettledMatcher::new(pattern, Settler::new(Offset::ZERO));
     log.chunks(chunk).filter(|bytes| matcher.feed(bytes).is_some()).count()
 }
 
@@ -87,7 +92,14 @@ fn count(log: &[u8], _: usize) -> usize {
 }
 
 fn settle(log: &[u8], chunk: usize) -> usize {
-    let mut settler = Settler::new(Offset::ZERO);
+    settle_with(Settler::new(Offset::ZERO), log, chunk)
+}
+
+fn settle_on_terminal(log: &[u8], chunk: usize) -> usize {
+    settle_with(Settler::on_terminal(Offset::ZERO, ScreenSize::default()), log, chunk)
+}
+
+fn settle_with(mut settler: Settler, log: &[u8], chunk: usize) -> usize {
     let mut view = View::new(Offset::ZERO);
     let mut total = 0;
     for bytes in log.chunks(chunk) {

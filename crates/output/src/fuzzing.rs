@@ -13,6 +13,7 @@ pub type Body = fn(&[u8]);
 /// All bodies by the name of their target.
 pub const BODIES: &[(&str, Body)] = &[
     ("settle", settle_any),
+    ("settle_on_terminal", settle_on_terminal_any),
     ("utf8", decode_any),
     ("screen", show_any),
     ("query", scan_any),
@@ -42,6 +43,26 @@ pub fn settle_any(data: &[u8]) {
     assert!(whole.lines().all(|line| line.raw.to() <= whole.end()));
     tail.feed(&whole);
     assert!(whole.text().ends_with(tail.finish().text()));
+}
+
+/// Settles the output of a terminal of any size, which changes, the same in one piece as in chunks.
+pub fn settle_on_terminal_any(data: &[u8]) {
+    let [rows, columns, bytes @ ..] = data else { return };
+    let settled = |chunk: usize| {
+        let size = ScreenSize::new(u16::from(rows % 40), u16::from(columns % 120));
+        let mut settler = Settler::on_terminal(Offset::ZERO, size);
+        let mut view = View::new(Offset::ZERO);
+        let (before, after) = bytes.split_at(bytes.len() / 2);
+        before.chunks(chunk).for_each(|chunk| settler.feed(chunk, &mut view));
+        settler.resize(ScreenSize::new(u16::from(columns % 40), u16::from(rows % 120)), &mut view);
+        after.chunks(chunk).for_each(|chunk| settler.feed(chunk, &mut view));
+        settler.finish(&mut view);
+        view
+    };
+    let whole = settled(bytes.len().max(1));
+    assert_eq!(whole, settled(usize::from(rows % 7) + 1));
+    assert_eq!(whole.end(), Offset::new(bytes.len() as u64));
+    assert!(whole.lines().all(|line| line.raw.to() <= whole.end()));
 }
 
 /// Decodes as the standard library does.
@@ -146,7 +167,7 @@ pub fn match_any(data: &[u8]) {
     let (expression, bytes) = rest.split_at(usize::from(len % 32).min(rest.len()));
     let Ok(pattern) = Pattern::new(&String::from_utf8_lossy(expression)) else { return };
     let mut raw = RawMatcher::new(pattern.clone(), Offset::ZERO);
-    let mut settled = SettledMatcher::new(pattern.clone(), Offset::ZERO, 4);
+    let mut settled = SettledMatcher::new(pattern.clone(), Settler::with_rows(Offset::ZERO, 4));
     let mut last = None;
     for chunk in bytes.chunks(bytes.len() % 7 + 1) {
         let mut next = raw.feed(chunk);

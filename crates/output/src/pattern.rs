@@ -193,12 +193,13 @@ struct Place {
 }
 
 impl SettledMatcher {
-    /// A search of what is printed from `from` on, on a terminal with this many rows.
+    /// A search of the text that a settler makes of what is printed from its position on.
     #[must_use]
-    pub fn new(pattern: Pattern, from: Offset, rows: usize) -> Self {
+    pub fn new(pattern: Pattern, settler: Settler) -> Self {
+        let from = settler.position();
         Self {
             pattern,
-            settler: Settler::with_rows(from, rows),
+            settler,
             settled: View::new(from),
             seen: View::new(from),
             resume: Place { line: LineNumber::FIRST, at: 0 },
@@ -318,7 +319,7 @@ mod tests {
     }
 
     fn check_settled(expression: &str, chunks: &[&str], expected: &[(&str, u64)]) {
-        let mut matcher = SettledMatcher::new(pattern(expression), Offset::ZERO, 3);
+        let mut matcher = SettledMatcher::new(pattern(expression), Settler::with_rows(Offset::ZERO, 3));
         let mut found = Vec::new();
         for chunk in chunks {
             let mut next = matcher.feed(chunk.as_bytes());

@@ -14,9 +14,9 @@ use alacritty_terminal::vte::ansi::{NamedColor, Processor, Rgb, Timeout};
 use crate::keys::CursorKeys;
 
 mod palette;
-mod title_guard;
+mod string_guard;
 
-use title_guard::TitleGuard;
+use string_guard::StringGuard;
 
 /// Answers that nobody fetched are kept up to this many bytes; a program that asks more does not listen.
 const MOST_REPLIES: usize = 16 << 10;
@@ -71,7 +71,7 @@ pub struct CursorPosition {
 pub struct Screen {
     terminal: Term<Mailbox>,
     parser: Processor<NeverLate>,
-    guard: TitleGuard,
+    guard: StringGuard,
     mailbox: Mailbox,
     size: ScreenSize,
 }
@@ -85,7 +85,7 @@ impl Screen {
         Self {
             terminal: Term::new(config, &size, mailbox.clone()),
             parser: Processor::new(),
-            guard: TitleGuard::default(),
+            guard: StringGuard::default(),
             mailbox,
             size,
         }
@@ -93,9 +93,8 @@ impl Screen {
 
     /// Shows what was printed.
     pub fn feed(&mut self, bytes: &[u8]) {
-        for piece in self.guard.pieces(bytes) {
-            self.parser.advance(&mut self.terminal, piece);
-        }
+        let Self { guard, parser, terminal, .. } = self;
+        guard.feed(bytes, |piece| parser.advance(terminal, piece));
     }
 
     /// Changes the size, as a window does.
@@ -335,6 +334,10 @@ mod tests {
         assert_eq!(screen.cursor_keys(), CursorKeys::Application);
         assert_eq!(screen.title().as_deref(), Some("hello"));
         screen.feed(b"\x1b[?1049l\x1b[?1l");
+        assert!(!screen.is_alternate());
+        screen.feed(b"\x1b[?47h");
+        assert!(screen.is_alternate());
+        screen.feed(b"\x1b[?1047l");
         assert!(!screen.is_alternate());
         assert_eq!(screen.cursor_keys(), CursorKeys::Normal);
     }

@@ -204,6 +204,14 @@ impl View {
         }
     }
 
+    /// Appends whole lines that stand behind everything that was printed.
+    pub fn push_closing(&mut self, lines: &str) {
+        if self.ends_mid_line() {
+            self.push_newline();
+        }
+        self.push(lines, self.end);
+    }
+
     /// Whether the text ends inside of a line.
     pub(crate) fn ends_mid_line(&self) -> bool {
         self.text.as_bytes().last().map_or(self.mid_line, |last| *last != b'\n')

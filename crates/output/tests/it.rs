@@ -7,6 +7,8 @@ mod excerpt_laws;
 mod fuzz_bodies;
 #[path = "it/screen_oracle.rs"]
 mod screen_oracle;
+#[path = "it/scroll_oracle.rs"]
+mod scroll_oracle;
 #[path = "it/settled_laws.rs"]
 mod settled_laws;
 #[path = "it/settled_samples.rs"]

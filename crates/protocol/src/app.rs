@@ -36,7 +36,7 @@ pub use self::session::{
     SessionEndAllParams, SessionExit, SessionExited, SessionInfo, SessionListParams, SessionListResult,
     SessionOutput, SessionReadParams, SessionReadResult, SessionSignalParams, SessionState,
     SessionSubscribeParams, SessionSubscribeResult, SessionTarget, SessionUnsubscribeParams,
-    SessionWaitParams, SessionWaitResult, SpanChoice, WaitMet, WaitUntil,
+    SessionWaitParams, SessionWaitResult, SpanChoice, UnreadableOutput, WaitMet, WaitUntil,
 };
 
 use schemars::JsonSchema;

@@ -3,12 +3,15 @@
 //! A message is read into a value first and into its shape afterwards: of a member that is written twice the last one
 //! counts, and a wrong type is described in the same words whatever stood around it.
 
+mod salvage;
+
 use std::fmt;
 
-use memchr::memchr2;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use self::salvage::rest_of_string;
+pub use self::salvage::{Salvaged, salvage};
 
 /// What a request is called by whoever sent it. Echoed as it came: `"12"` is not `12`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,11 +105,17 @@ pub struct NoMessage {
 pub fn read(bytes: &[u8]) -> Result<Message, NoMessage> {
     let unnamed = |reason: String| NoMessage { reason, id: None };
     if holds_too_many_values(bytes) {
-        return Err(NoMessage { reason: format!("more than {MOST_VALUES} values"), id: whose(bytes) });
+        return Err(NoMessage {
+            reason: format!("more than {MOST_VALUES} values"),
+            id: id_at_the_beginning(bytes),
+        });
     }
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| match is_too_deep(&error) {
-        true => NoMessage { reason: "nested too deeply".to_owned(), id: whose(bytes) },
-        false => unnamed(format!("not JSON: {error}")),
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+        let reason = match is_too_deep(&error) {
+            true => "nested too deeply".to_owned(),
+            false => format!("not JSON: {error}"),
+        };
+        NoMessage { reason, id: id_at_the_beginning(bytes) }
     })?;
     let Value::Object(members) = value else {
         return Err(unnamed("not a JSON object".to_owned()));
@@ -162,89 +171,12 @@ fn holds_too_many_values(bytes: &[u8]) -> bool {
     values > MOST_VALUES
 }
 
-/// How far it is to the end of the string that these bytes are in.
-fn rest_of_string(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) {
-        at += found;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        // What follows a backslash ends nothing.
-        at = bytes.len().min(at + 2);
-    }
-    bytes.len()
-}
-
-/// The id of a message that is not kept.
-fn whose(bytes: &[u8]) -> Option<RequestId> {
-    #[derive(Deserialize)]
-    struct Named {
-        id: PlainId,
-    }
-    serde_json::from_slice::<Named>(bytes).ok().map(|named| named.id.0)
-}
-
 /// The id of a message of which only the beginning is known, if that is where it stands.
 #[must_use]
 pub fn id_at_the_beginning(bytes: &[u8]) -> Option<RequestId> {
-    let mut found = None;
-    // The message breaks off, so that this fails in any case.
-    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(FirstId { found: &mut found });
-    found
-}
-
-struct FirstId<'a> {
-    found: &'a mut Option<RequestId>,
-}
-
-impl<'de> Visitor<'de> for FirstId<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a message")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(name) = members.next_key::<String>()? {
-            if name == "id" {
-                *self.found = Some(members.next_value::<PlainId>()?.0);
-                return Ok(());
-            }
-            members.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
-/// An id, read without keeping what is none.
-struct PlainId(RequestId);
-
-impl<'de> Deserialize<'de> for PlainId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(IdVisitor).map(Self)
-    }
-}
-
-struct IdVisitor;
-
-impl Visitor<'_> for IdVisitor {
-    type Value = RequestId;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number or a string")
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<RequestId, E> {
-        Ok(RequestId::Number(number))
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<RequestId, E> {
-        i64::try_from(number).map(RequestId::Number).map_err(E::custom)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<RequestId, E> {
-        Ok(RequestId::Text(text.to_owned()))
+    match salvage(bytes) {
+        Salvaged::Request(id) => Some(id),
+        Salvaged::Unanswerable | Salvaged::Unknown => None,
     }
 }
 
@@ -295,7 +227,7 @@ mod tests {
             assert_eq!(read(nested(depth).as_bytes()), Err(expected));
         }
         let broken = read(&nested(200).as_bytes()[..150]).expect_err("it breaks off");
-        assert_eq!(broken.id, None);
+        assert_eq!(broken.id, Some(RequestId::Number(7)));
     }
 
     #[test]

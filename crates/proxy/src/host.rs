@@ -47,7 +47,7 @@ pub enum BadHost {
     #[error("the host name has {0:?} in it")]
     Character(char),
     /// Systems differ in what they make of `127.1` or `0x7f000001`.
-    #[error("it looks like an address and is none")]
+    #[error("invalid IP address")]
     NearlyAddress,
     /// Brackets are for IPv6 addresses.
     #[error("there is no IPv6 address in the brackets")]

@@ -5,7 +5,8 @@ use crate::order::NetworkKind;
 use crate::order::bytes::{Reader, Writer};
 use crate::plan::{Layer, Plan, Ruling, ruling_at};
 use crate::policy::Access;
-use crate::protect::{Repository, Unborn};
+use crate::protect::{NamedFile, Repository, Unborn};
+use crate::remedies::Remedies;
 use std::path::PathBuf;
 
 /// Everything about a sandbox but the command in it. Two commands with equal ones can have the same sandbox prepared.
@@ -15,6 +16,7 @@ pub(crate) struct Confinement {
     pub(crate) unborn: Vec<Unborn>,
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) repositories: Vec<Repository>,
+    pub(crate) named_files: Vec<NamedFile>,
     /// When the runtime began, in nanoseconds since 1970: repositories that were made since are its commands' own.
     pub(crate) runtime_began: u64,
     pub(crate) readable: Option<Vec<PathBuf>>,
@@ -26,6 +28,8 @@ pub(crate) struct Confinement {
     pub(crate) supervisor: bool,
     /// The list of sockets that sessions of this runtime have bound comes with it.
     pub(crate) shares_sockets: bool,
+    /// Changes that the runtime's caller can make to the policy; denials name them.
+    pub(crate) remedies: Remedies,
 }
 
 /// What a helper can do before the command is known.
@@ -46,7 +50,7 @@ pub enum StreamKind {
 }
 
 /// What a confinement needs to know beside the plan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Circumstances {
     /// Whether the command gets a network namespace.
     pub(crate) own_network: bool,
@@ -54,16 +58,19 @@ pub(crate) struct Circumstances {
     pub(crate) shares_sockets: bool,
     /// When the runtime began.
     pub(crate) runtime_began: u64,
+    /// Changes that the runtime's caller can make to the policy.
+    pub(crate) remedies: Remedies,
 }
 
 impl Confinement {
     pub(crate) fn of(plan: &Plan, circumstances: Circumstances) -> Self {
-        let Circumstances { own_network, shares_sockets, runtime_began } = circumstances;
+        let Circumstances { own_network, shares_sockets, runtime_began, remedies } = circumstances;
         Self {
             rulings: plan.rulings.clone(),
             unborn: plan.unborn.clone(),
             sockets: plan.sockets.clone(),
             repositories: plan.repositories.clone(),
+            named_files: plan.named_files.clone(),
             runtime_began,
             readable: plan.readable.clone(),
             network: (&plan.network).into(),
@@ -72,6 +79,7 @@ impl Confinement {
             landlock: plan.landlock(),
             supervisor: plan.has(Layer::Supervisor),
             shares_sockets,
+            remedies,
         }
     }
 
@@ -119,6 +127,10 @@ impl Confinement {
             out.path(&repository.git_dir);
             out.path(&repository.work_tree);
         });
+        out.list(&self.named_files, |out, file| {
+            out.path(&file.name);
+            out.path(&file.work_tree);
+        });
         out.large(self.runtime_began);
         out.flag(self.readable.is_some());
         out.list(self.readable.as_deref().unwrap_or_default(), |out, path| out.path(path));
@@ -128,6 +140,7 @@ impl Confinement {
         out.number(self.landlock);
         out.flag(self.supervisor);
         out.flag(self.shares_sockets);
+        self.remedies.write(out);
     }
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Option<Self> {
@@ -146,6 +159,7 @@ impl Confinement {
             sockets: from.list(Reader::path)?,
             repositories: from
                 .list(|from| Some(Repository { git_dir: from.path()?, work_tree: from.path()? }))?,
+            named_files: from.list(|from| Some(NamedFile { name: from.path()?, work_tree: from.path()? }))?,
             runtime_began: from.large()?,
             readable: {
                 let given = from.flag()?;
@@ -157,6 +171,7 @@ impl Confinement {
             landlock: from.number()?,
             supervisor: from.flag()?,
             shares_sockets: from.flag()?,
+            remedies: Remedies::read(from)?,
         })
     }
 }
@@ -179,6 +194,7 @@ pub(crate) mod tests {
             }],
             sockets: vec!["/tmp/s".into()],
             repositories: vec![Repository { git_dir: "/w/.git".into(), work_tree: "/w".into() }],
+            named_files: vec![NamedFile { name: ".husky".into(), work_tree: "/w".into() }],
             runtime_began: 1 << 60,
             readable: Some(vec!["/usr".into()]),
             network: NetworkKind::Hosts,
@@ -187,6 +203,7 @@ pub(crate) mod tests {
             landlock: 7,
             supervisor: true,
             shares_sockets: true,
+            remedies: Remedies::default(),
         }
     }
 }

@@ -16,7 +16,15 @@ pub struct Denial {
     pub times: u32,
 }
 
+/// The rule about everything that no other rule is about, after the name of the policy.
+pub(crate) const NOT_WRITABLE: &str = "not in a writable place";
+
 impl Denial {
+    /// Whether a rule that makes the target writable would have allowed it.
+    pub fn lacks_a_write_rule(&self) -> bool {
+        self.rule.ends_with(NOT_WRITABLE)
+    }
+
     /// So much that is listed nowhere else was refused.
     pub fn more(times: u32) -> Self {
         let target = "what came after the first different refusals, which are listed".to_owned();
@@ -166,10 +174,10 @@ mod tests {
         let denial = Denial {
             operation: Operation::Write,
             target: "/etc/hosts".into(),
-            rule: "read-only: everything else".into(),
+            rule: "read-only: not in a writable place".into(),
             times: 2,
         };
-        assert_eq!(denial.to_string(), "write /etc/hosts (2 times) [read-only: everything else]");
+        assert_eq!(denial.to_string(), "write /etc/hosts (2 times) [read-only: not in a writable place]");
         assert_eq!(Denial::more(44).to_string(), "44 more, after too many different ones to list");
     }
 }

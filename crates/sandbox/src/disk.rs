@@ -220,6 +220,12 @@ pub(crate) fn made_at(path: &Path) -> Option<u64> {
     is_known.then(|| seconds * NANOSECONDS + u64::from(about.stx_btime.tv_nsec))
 }
 
+/// Whether something that was made at a time was there before the runtime began. The clock of file systems stands still between two
+/// ticks: what was made in the same one may have been there.
+pub(crate) fn was_there_before(made: u64, runtime_began: u64) -> bool {
+    made <= runtime_began
+}
+
 /// The kernel makes the table anew for each read and skips what was read before, so few large reads are faster than many small
 /// ones.
 fn socket_table() -> io::Result<Vec<u8>> {
@@ -257,6 +263,11 @@ mod tests {
         let abstract_one = b"0000000000000000: 00000002 00000000 00010000 0001 01 12345 @name";
         assert_eq!(socket(abstract_one), None);
         assert_eq!(socket(b"Num       RefCount Protocol Flags    Type St Inode Path"), None);
+    }
+
+    #[test]
+    fn a_file_of_the_same_tick_as_the_runtime_was_there_before() {
+        assert!(was_there_before(6, 7) && was_there_before(7, 7) && !was_there_before(8, 7));
     }
 
     #[test]

@@ -13,6 +13,17 @@ pub struct Explanation<'a>(pub &'a Plan);
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'a>(pub &'a Plan);
 
+/// The words of a list of rules.
+const LEGEND: &str = "
+In brackets: the reason, then the layers that enforce it.
+read only   commands can read it, and not change it
+writable    commands can change it
+hidden      commands can neither read nor change it
+unchanged   commands can neither create, change, remove nor replace it, whether or not it exists
+judged      the supervisor checks each new content of the file
+differs     what this machine enforces less strictly than the policy says, or in another way
+";
+
 /// Names of protected places that a summary shows.
 const EXAMPLES: usize = 4;
 
@@ -22,21 +33,21 @@ impl fmt::Display for Summary<'_> {
         let layers: Vec<String> = plan.layers.iter().map(|layer| layer.name()).collect();
         let with = |access: Access| plan.rulings.iter().filter(move |it| it.access == access && !it.pinned);
         let paths = |access| with(access).map(|ruling| ruling.path.display().to_string()).collect::<Vec<_>>();
-        let mut line = |what: &str, about: &str| writeln!(f, "{what:<9} {about}");
+        let mut line = |what: &str, about: &str| writeln!(f, "{what:<11} {about}");
         line("policy", plan.policy)?;
         let hidden = paths(Access::Deny);
-        let but = if hidden.is_empty() { String::new() } else { format!(", but not {}", some(&hidden)) };
+        let but = if hidden.is_empty() { String::new() } else { format!(" except {}", some(&hidden)) };
         line("reads", &format!("everything{but}"))?;
         let writable = paths(Access::Write);
         line("writes", &if writable.is_empty() { "nothing".to_owned() } else { writable.join(", ") })?;
         let protected = self.protected();
         if !protected.is_empty() {
-            line("protected", &format!("in there, against changes: {}", some(&protected)))?;
+            line("protected", &format!("although in a writable place: {}", some(&protected)))?;
         }
         line("network", &network(&plan.network))?;
-        line("by", &layers.join(", "))?;
+        line("enforced by", &layers.join(", "))?;
         for difference in &plan.differences {
-            line("but", difference)?;
+            line("differs", difference)?;
         }
         Ok(())
     }
@@ -104,7 +115,7 @@ impl fmt::Display for Explanation<'_> {
             line("unchanged", &format!("{}  [{}; supervisor]", unborn.path.display(), unborn.origin))?;
         }
         for configuration in plan.judged_configurations() {
-            let by = "everyday settings can be changed; supervisor";
+            let by = "content is checked: everyday settings can be changed, others cannot; supervisor";
             line("judged", &format!("{}  [{by}]", configuration.display()))?;
         }
         if plan.has(Layer::Supervisor) && plan.rulings.iter().any(|ruling| ruling.access == Access::Write) {
@@ -117,18 +128,13 @@ impl fmt::Display for Explanation<'_> {
             )?;
         }
         for socket in &plan.sockets {
-            line("hidden", &format!("{}  [a socket of others; namespaces]", socket.display()))?;
+            line("hidden", &format!("{}  [a socket of a program outside; namespaces]", socket.display()))?;
         }
         line("network", &format!("{}  [{}]", network(&plan.network), network_by(plan)))?;
         for difference in &plan.differences {
-            line("but", difference)?;
+            line("differs", difference)?;
         }
-        if !plan.unborn.is_empty() {
-            writeln!(
-                f,
-                "\n`unchanged`: a command can neither make, remove nor replace it, whether or not it is there."
-            )?;
-        }
+        f.write_str(LEGEND)?;
         Ok(())
     }
 }
@@ -148,10 +154,13 @@ fn network(network: &Network) -> String {
     match network {
         Network::Off => "off".to_owned(),
         Network::Loopback => {
-            "loopback: 127.0.0.1 among the commands of this runtime, nothing else".to_owned()
+            "loopback: commands of this runtime reach each other at 127.0.0.1, and nothing else".to_owned()
         }
         Network::Hosts(hosts) => {
-            format!("only {} and 127.0.0.1 among the commands of this runtime", hosts.join(", "))
+            format!(
+                "only {}, through a proxy; commands of this runtime reach each other at 127.0.0.1",
+                hosts.join(", ")
+            )
         }
         Network::On => "on".to_owned(),
     }

@@ -1,5 +1,7 @@
 //! The part of git's index that decides where git goes: entries that stand for another repository (*gitlinks*). `git status`
-//! runs git in each of them, with the configuration that it finds there. Pure; any bytes can be read.
+//! runs git in each of them, with the configuration that it finds there. And paths that git never writes into an index, but trusts
+//! when it reads one: `git checkout -- .` writes a file `.git/hooks/pre-commit` or `../file` if the index has such an entry. Pure; any
+//! bytes can be read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,8 +17,8 @@ pub(crate) struct Index {
     pub(crate) is_split: bool,
     /// Directories that stand for all that is in them (a *sparse index*), each with the name of its tree: gitlinks may be in it.
     pub(crate) trees: BTreeSet<(PathBuf, Vec<u8>)>,
-    /// Whether a gitlink has a path that git never writes, such as `./sub`, but follows.
-    pub(crate) has_odd_gitlinks: bool,
+    /// Whether an entry has a path that git never writes, such as `./sub`, `../file` or `.git/config`, but follows.
+    pub(crate) has_odd_paths: bool,
 }
 
 /// Lengths of the object names that an index can have. The file does not say which.
@@ -40,7 +42,7 @@ impl Index {
             all.gitlinks.extend(other.gitlinks);
             all.trees.extend(other.trees);
             all.is_split |= other.is_split;
-            all.has_odd_gitlinks |= other.has_odd_gitlinks;
+            all.has_odd_paths |= other.has_odd_paths;
             all
         })
     }
@@ -61,11 +63,12 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
         let entry = Entry::take(&mut rest, name_length)?;
         entry.take_path(&mut rest, &mut path, version)?;
         let place = || PathBuf::from(OsStr::from_bytes(&path));
+        // The path of a directory ends with a slash.
+        let names = if entry.mode & KIND == TREE { path.strip_suffix(b"/").unwrap_or(&path) } else { &path };
+        // In a split index, an entry without a path stands for one of the other file.
+        index.has_odd_paths |= !names.is_empty() && names.split(|byte| *byte == b'/').any(is_odd);
         match entry.mode & KIND {
-            GITLINK => {
-                index.has_odd_gitlinks |= path.split(|byte| *byte == b'/').any(is_odd);
-                index.gitlinks.insert(place());
-            }
+            GITLINK => drop(index.gitlinks.insert(place())),
             TREE => drop(index.trees.insert((place(), entry.object.clone()))),
             _ => {}
         }
@@ -79,9 +82,26 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
     Some(index)
 }
 
-/// A name that leads nowhere, here or up.
+/// A name that leads nowhere, here, up, or into a repository. Git refuses the same when it adds an entry.
 fn is_odd(name: &[u8]) -> bool {
-    matches!(name, b"" | b"." | b"..")
+    match name.first() {
+        None => true,
+        Some(b'.' | b'g' | b'G' | 0x80..) => matches!(name, b"." | b"..") || is_repository(name),
+        Some(_) => false,
+    }
+}
+
+/// Whether a file system could take a name for `.git`: without regard to case, to characters that are not seen, and to what vfat leaves
+/// out at the end; and as vfat shortens it.
+fn is_repository(name: &[u8]) -> bool {
+    let is_seen = |character: &char| {
+        !matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+    };
+    let seen: String = String::from_utf8_lossy(name).chars().filter(is_seen).collect();
+    let stem = seen.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    [".git", "git~1"].iter().any(|repository| stem.eq_ignore_ascii_case(repository))
 }
 
 /// The fixed part of an entry.
@@ -197,8 +217,27 @@ mod tests {
         {
             let mut changed = bytes.clone();
             changed[place..place + 15].copy_from_slice(path);
-            assert_eq!(Index::read(&changed).map(|index| index.has_odd_gitlinks), Some(expected), "{path:?}");
+            assert_eq!(Index::read(&changed).map(|index| index.has_odd_paths), Some(expected), "{path:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_leads_into_a_repository_is_odd() {
+        let odd = [
+            ".git",
+            ".GIT",
+            ".git.",
+            ".git ",
+            "git~1",
+            ".g\u{200c}it",
+            ".git::$INDEX_ALLOCATION",
+            "..",
+            ".",
+            "",
+        ];
+        assert!(odd.iter().all(|name| is_odd(name.as_bytes())));
+        let usual = [".gitignore", ".gitattributes", ".github", "git", "...", ".gitä", "..x", "GIT~2", ".g"];
+        assert!(usual.iter().all(|name| !is_odd(name.as_bytes())));
     }
 
     #[test]
@@ -210,6 +249,11 @@ mod tests {
         git(scratch.path(), &["update-index", "--split-index"]);
         let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
         assert!(Index::read(&bytes).is_some_and(|index| index.is_split));
+        // The entry of a file that has changed since has no path.
+        std::fs::write(scratch.path().join("file"), "2").unwrap();
+        git(scratch.path(), &["add", "file"]);
+        let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
+        assert!(Index::read(&bytes).is_some_and(|index| index.is_split && !index.has_odd_paths));
     }
 
     #[test]

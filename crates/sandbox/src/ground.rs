@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::order::{Failure, NetworkKind, Report, Stage, Task};
 use crate::plan::{HIDDEN, Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
+use crate::remedies::Remedies;
 use crate::start::{Helper, HelperProgram, StartFailure, Talk};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -75,6 +76,8 @@ pub struct Grounds {
     helper: HelperProgram,
     means: Means,
     own_files: OwnFiles,
+    /// Changes that the runtime's caller can make to a policy.
+    remedies: Remedies,
     /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
@@ -158,9 +161,10 @@ impl OwnFiles {
 
 impl Grounds {
     /// Nothing yet.
-    pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles) -> Self {
+    pub fn new(helper: HelperProgram, means: Means, own_files: OwnFiles, remedies: Remedies) -> Self {
         Self {
             own_files,
+            remedies,
             began: windlass_sys::clock::of_files(),
             helper,
             means,
@@ -177,6 +181,10 @@ impl Grounds {
     /// What no command may change.
     pub(crate) fn own_files(&self) -> &OwnFiles {
         &self.own_files
+    }
+
+    pub(crate) fn remedies(&self) -> &Remedies {
+        &self.remedies
     }
 
     /// `None`: each session then knows its own alone.
@@ -215,6 +223,7 @@ impl Grounds {
             // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
             shares_sockets: !own_network && self.bound_sockets().is_some(),
             runtime_began: self.began,
+            remedies: self.remedies.clone(),
         };
         Preparation { confinement: Confinement::of(plan, circumstances), streams }
     }
@@ -314,7 +323,7 @@ impl Grounds {
         self.machine.get_or_init(|| {
             let namespaces = match self.means {
                 Means::All => try_namespaces(&self.helper).map_err(|failure| failure.to_string()),
-                Means::LandlockAlone => Err("they were left out on request".to_owned()),
+                Means::LandlockAlone => Err("left out by --sandbox-layers landlock".to_owned()),
             };
             Machine::with_namespaces(namespaces)
         })

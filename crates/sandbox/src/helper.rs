@@ -23,14 +23,17 @@ use self::view::{Console, Underneath};
 use self::watcher::Origin;
 use crate::confinement::Confinement;
 use crate::order::{self, DOOR, Failure, NetworkKind, Order, Report, Stage, Task};
+use crate::policy::Access;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, setrlimit};
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
 use windlass_sys::limits::OpenFiles;
@@ -279,7 +282,7 @@ impl Confining<'_> {
             (false, false) => (None, None),
         };
         name_door(order, door.as_ref()).map_err(at(Stage::Command))?;
-        name_own_tmux(order);
+        name_own_tmux(order, confinement);
         if let (Some(watcher), Some(mark)) = (&watcher, order.mark) {
             mark.put_on(watcher.process.pid()).map_err(at(Stage::Watcher))?;
         }
@@ -394,11 +397,25 @@ fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one.
-fn name_own_tmux(order: &mut Order) {
-    const VARIABLE: &str = "TMUX_TMPDIR=";
-    let is_set = |variable: &CString| variable.as_bytes().starts_with(VARIABLE.as_bytes());
-    if !order.environment.iter().any(is_set) {
+/// In `/tmp`, where tmux keeps its sockets by default, a command can neither reach the user's server nor start one. So tmux has
+/// another directory inside, and takes no part in the session of the user's tmux that the runtime may have been started in.
+fn name_own_tmux(order: &mut Order, confinement: &Confinement) {
+    let value = |variable: &CString, name: &str| {
+        Some(PathBuf::from(OsStr::from_bytes(variable.as_bytes().strip_prefix(name.as_bytes())?)))
+    };
+    let is_reached = |socket: &Path| {
+        // `TMUX` is the socket, the number of the server and that of the session.
+        let text = socket.to_string_lossy();
+        let path = Path::new(text.split(',').next().unwrap_or_default());
+        confinement.rulings.iter().any(|ruling| ruling.path == path && ruling.access == Access::Write)
+    };
+    let outer = order.environment.iter().find_map(|variable| value(variable, "TMUX="));
+    if outer.is_some_and(|socket| !is_reached(&socket)) {
+        let is_outer =
+            |variable: &CString| ["TMUX=", "TMUX_PANE="].iter().any(|it| value(variable, it).is_some());
+        order.environment.retain(|variable| !is_outer(variable));
+    }
+    if !order.environment.iter().any(|variable| value(variable, "TMUX_TMPDIR=").is_some()) {
         order.environment.push(c"TMUX_TMPDIR=/dev/shm".to_owned());
     }
 }

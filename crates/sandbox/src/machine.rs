@@ -2,6 +2,7 @@
 
 use crate::plan::{Layer, Plan, PlanError};
 use crate::policy::{Access, Confined, Network};
+use crate::remedies::Remedies;
 use windlass_sys::lockdown::landlock::Version;
 
 /// What a machine can enforce.
@@ -32,30 +33,45 @@ impl Machine {
     }
 
     /// Whether the policy can be enforced at all.
-    pub(crate) fn check(&self, confined: &Confined) -> Result<(), PlanError> {
-        let missing = |need: &str, missing: String, remedy: &str| {
-            Err(PlanError::Missing { need: need.to_owned(), missing, remedy: remedy.to_owned() })
+    pub(crate) fn check(&self, confined: &Confined, remedies: &Remedies) -> Result<(), PlanError> {
+        let missing = |need: &str, missing: String, remedy: String| {
+            Err(PlanError::Missing { need: need.to_owned(), missing, remedy })
+        };
+        let no_sandbox = &remedies.no_sandbox;
+        let without_namespaces = || {
+            format!(
+                "{NAMESPACES}, use a kernel from 5.19 on with Landlock switched on, or, where another \
+                     sandbox is around Windlass, {no_sandbox}"
+            )
         };
         if self.confined {
-            return Err(PlanError::Nested { policy: confined.base.name() });
+            return Err(PlanError::Nested { policy: confined.base.name(), remedy: no_sandbox.clone() });
         }
         if !self.filter {
-            return missing(confined.base.name(), "system call filters (seccomp)".to_owned(), FILTER_REMEDY);
+            return missing(
+                confined.base.name(),
+                "system call filters (seccomp)".to_owned(),
+                FILTER_REMEDY.to_owned(),
+            );
         }
         let Err(why) = &self.namespaces else { return Ok(()) };
         if self.landlock < LEAST_LANDLOCK {
             let said = format!("namespaces ({why}) or Landlock 2 (found: {})", self.landlock);
-            return missing(confined.base.name(), said, NAMESPACE_REMEDY);
+            return missing(confined.base.name(), said, without_namespaces());
         }
         if !self.supervisor {
             let said =
                 format!("namespaces ({why}) or a supervisor of system calls (seccomp user notification)");
-            return missing("protecting .git and settings", said, NAMESPACE_REMEDY);
+            return missing("protecting .git and settings", said, without_namespaces());
         }
         match confined.network {
             Network::Loopback | Network::Hosts(_) => {
                 let need = format!("network {}", confined.network.name());
-                missing(&need, format!("a network namespace ({why})"), NETWORK_REMEDY)
+                missing(
+                    &need,
+                    format!("a network namespace ({why})"),
+                    format!("{NAMESPACES}, or {}", remedies.other_network),
+                )
             }
             Network::Off | Network::On => Ok(()),
         }
@@ -83,7 +99,7 @@ impl Machine {
     pub(crate) fn fallback(&self) -> Option<String> {
         let why = self.namespaces.as_ref().err()?;
         Some(format!(
-            "this sandbox works without namespaces ({why}); `windlass sandbox explain` says what it keeps less well"
+            "this sandbox works without namespaces ({why}); `windlass sandbox explain` says what is weaker"
         ))
     }
 
@@ -93,34 +109,37 @@ impl Machine {
         let Err(why) = &self.namespaces else {
             if !self.supervisor && !plan.unborn.is_empty() {
                 said.push(
-                    "nobody can be asked about system calls here: protected names that do not exist yet can be made, \
-                     and what was refused is not written down"
+                    "this kernel has no seccomp user notification: commands can create protected names that do not exist yet, and \
+                     denials are not reported"
                         .to_owned(),
                 );
             }
             said.extend(self.reached_sockets(plan));
             return said;
         };
-        said.push(format!("no namespaces ({why}): processes outside can be seen, though not touched"));
+        said.push(format!(
+            "no namespaces ({why}): commands see processes outside, but cannot signal or trace them"
+        ));
         said.push(
-            "modes, owners and times of files outside, protected places inside writable ones, and unix sockets of \
-             programs outside are kept by supervision alone"
+            "only the supervisor, and no mount, protects modes, owners and times of files outside, protected paths inside \
+             writable places, and unix sockets of programs outside"
                 .to_owned(),
         );
         if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {
-            said.push(
-                "names beside denied places that come into being later cannot be read either".to_owned(),
-            );
+            said.push("files that are created later beside a denied path cannot be read either".to_owned());
         }
         if self.landlock < LANDLOCK_FOR_SCOPES {
-            said.push("signals reach processes outside that belong to the same user".to_owned());
+            said.push(
+                "commands can signal other processes of the same user (Landlock 6 would prevent it)"
+                    .to_owned(),
+            );
         }
         said.push(
-            "memory that is shared under /dev/shm, the list of who listens on this machine, and the user's number of \
-             inotify watches are everybody's"
+            "/dev/shm, the list of listening sockets of this machine and the user's limit of inotify watches are shared with \
+             programs outside"
                 .to_owned(),
         );
-        said.push("shared memory and queues by number or name cannot be had".to_owned());
+        said.push("System V shared memory and POSIX message queues cannot be used".to_owned());
         said
     }
 
@@ -131,18 +150,17 @@ impl Machine {
         let by_name = plan.network == Network::On && self.landlock < LANDLOCK_FOR_SCOPES;
         if by_name && self.supervisor {
             said.push(format!(
-                "abstract unix sockets of programs outside are kept by supervision alone (Landlock {LANDLOCK_FOR_SCOPES} \
-                 would keep them, too)"
+                "only the supervisor protects abstract unix sockets of programs outside (Landlock {LANDLOCK_FOR_SCOPES} \
+                 would protect them, too)"
             ));
         }
         if by_name && !self.supervisor {
-            said.push("abstract unix sockets of programs outside can be connected to".to_owned());
+            said.push("commands can connect to abstract unix sockets of programs outside".to_owned());
         }
         let can_write = plan.rulings.iter().any(|ruling| ruling.access == Access::Write);
         if can_write && !self.supervisor && self.landlock < LANDLOCK_FOR_SOCKETS {
             said.push(
-                "unix sockets that programs outside bind in writable places after the command has started can be \
-                 connected to"
+                "commands can connect to unix sockets that programs outside bind in writable places after the command has started"
                     .to_owned(),
             );
         }
@@ -161,6 +179,4 @@ const LEAST_LANDLOCK: u32 = 2;
 
 const FILTER_REMEDY: &str =
     "use a kernel with CONFIG_SECCOMP_FILTER, or a container that does not forbid seccomp";
-const NAMESPACE_REMEDY: &str = "allow user namespaces (`windlass doctor` says how), use a kernel from 5.19 on with \
-                                Landlock switched on, or run with --sandbox external inside a sandbox of your own";
-const NETWORK_REMEDY: &str = "allow user namespaces (`windlass doctor` says how), or use --network off or on";
+const NAMESPACES: &str = "allow user namespaces (`windlass doctor` says how)";

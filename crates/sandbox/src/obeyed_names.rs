@@ -148,6 +148,20 @@ impl ObeyedName {
     }
 }
 
+/// Why a name of [`OBEYED_ANYWHERE`] is protected.
+pub(crate) fn reason(name: &str) -> String {
+    match name {
+        ".vscode" | ".idea" => format!("settings of editors ({name}), which can run tasks"),
+        ".vimrc" | ".exrc" | ".nvimrc" | ".lvimrc" => format!("editors run commands from {name}"),
+        ".mcp.json" | ".claude" | ".codex" | ".agents" | ".cursor" | ".gemini" => {
+            format!("settings of agents ({name}), which can start programs")
+        }
+        ".gitconfig" => "configuration of git (.gitconfig), which can name programs to run".to_owned(),
+        ".ripgreprc" => "options of ripgrep (.ripgreprc), which can name a program to run".to_owned(),
+        _ => format!("start-up file of shells ({name})"),
+    }
+}
+
 fn obeyed(part: &OsStr) -> Option<&'static str> {
     // Most names are not hidden, and this is asked for every path that is changed.
     part.as_encoded_bytes().starts_with(b".").then_some(())?;
@@ -171,6 +185,16 @@ mod tests {
         check("/w/vscode/x", None);
         check("/w", None);
         check("/v/.vscode", None);
+    }
+
+    #[test]
+    fn every_name_has_a_reason_that_says_which_program_obeys_it() {
+        for name in OBEYED_ANYWHERE {
+            let reason = reason(name);
+            assert!(reason.contains(name), "{reason}");
+            let is_of_a_shell = [".bash", ".z", ".profile"].iter().any(|start| name.starts_with(start));
+            assert_eq!(reason.starts_with("start-up file of shells"), is_of_a_shell, "{reason}");
+        }
     }
 
     #[test]

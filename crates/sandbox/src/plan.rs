@@ -8,13 +8,15 @@ mod rulings;
 
 pub(crate) use rulings::Rulings;
 
+use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
 use crate::ground::{Grounds, OwnFiles};
 use crate::machine::Machine;
 use crate::pattern::BadPattern;
 use crate::policy::{Access, Base, Confined, Network};
-use crate::protect::{self, Judgement, Repository, Unborn};
+use crate::protect::{self, Judgement, NamedFile, Repository, Unborn};
+use crate::remedies::Remedies;
 use crate::repository;
 use crate::way::Way;
 use std::collections::HashSet;
@@ -40,6 +42,8 @@ pub struct Surroundings {
     /// When the runtime began, in nanoseconds since 1970: worktrees that were added since are its commands' own. [`plan_for`] takes
     /// it from the runtime.
     pub runtime_began: Option<u64>,
+    /// Changes that the runtime's caller can make to a policy. [`plan_for`] takes it from the runtime.
+    pub remedies: Remedies,
 }
 
 /// What holds for one place and everything below it that has no ruling of its own.
@@ -93,6 +97,8 @@ pub struct Plan {
     pub remarks: Vec<String>,
     /// Repositories in writable places.
     pub repositories: Vec<Repository>,
+    /// Files that git obeys in every work tree of those.
+    pub named_files: Vec<NamedFile>,
 }
 
 /// Why there is no plan: the command must not be started.
@@ -132,11 +138,13 @@ pub enum PlanError {
     /// This process is in a sandbox already.
     #[error(
         "the sandbox {policy} cannot be set up inside another one: a sandbox of Windlass is already in force here, and holds for \
-         this command too; run it without a sandbox of its own (without --sandbox, or with --sandbox external)"
+         this command too; run it without a sandbox of its own: {remedy}"
     )]
     Nested {
         /// The policy that was asked for.
         policy: &'static str,
+        /// How the caller does that.
+        remedy: String,
     },
     /// This machine lacks what the policy needs.
     #[error("the sandbox cannot be enforced on this machine: {need} needs {missing}; {remedy}")]
@@ -157,9 +165,9 @@ pub fn plan(
     machine: &Machine,
     files: &dyn Files,
 ) -> Result<Plan, PlanError> {
-    machine.check(confined)?;
+    machine.check(confined, &surroundings.remedies)?;
     let mut rulings = Rulings::default();
-    rulings.push(Ruling::new("/", Access::Read, format!("{}: everything else", confined.base.name())));
+    rulings.push(Ruling::new("/", Access::Read, format!("{}: {NOT_WRITABLE}", confined.base.name())));
     let mut unborn = add_writable_places(confined, surroundings, files, &mut rulings);
     let mut remarks = add_barred(surroundings, &mut rulings);
     let ruled = expand::add_rules(confined, surroundings, files, &mut rulings)?;
@@ -191,6 +199,7 @@ pub fn plan(
     let mut plan = Plan {
         policy: confined.base.name(),
         repositories: protected.repositories,
+        named_files: protected.named_files,
         remarks,
         sockets,
         rulings,
@@ -214,6 +223,7 @@ pub fn plan_for(
     let mut surroundings = Surroundings {
         own_files: grounds.own_files().clone(),
         runtime_began: Some(grounds.began()),
+        remedies: grounds.remedies().clone(),
         ..surroundings.clone()
     };
     let first = plan(confined, &surroundings, grounds.machine(), &files)?;
@@ -277,6 +287,9 @@ pub(crate) fn ruling_at<'a>(rulings: &'a [Ruling], path: &Path) -> Option<&'a Ru
     rulings.iter().rev().find(|ruling| path.starts_with(&ruling.path))
 }
 
+/// The origin of rulings about sockets of the runtime.
+pub(crate) const DOOR: &str = "windlass waits for calls there";
+
 /// The origin of rulings about temporary directories.
 pub(crate) const TEMPORARY: &str = "workspace-write: the temporary directory";
 
@@ -321,9 +334,9 @@ fn add_writable_places(
 fn add_barred(surroundings: &Surroundings, rulings: &mut Rulings) -> Vec<String> {
     let mut remarks = Vec::new();
     for directory in &surroundings.barred {
-        rulings.push(Ruling::new(directory, Access::Read, "it cannot be looked into"));
+        rulings.push(Ruling::new(directory, Access::Read, "its mode lets nothing look into it (chmod u+rx)"));
         remarks.push(format!(
-            "{} cannot be looked into, so nothing in it can be read or changed; `chmod u+rx` it",
+            "{} has a mode that lets nothing look into it, so commands can neither read nor change it; `chmod u+rx` it",
             directory.display()
         ));
     }
@@ -360,7 +373,7 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
         add(kept, Access::Read, "windlass keeps its own records there");
     }
     for door in &surroundings.doors {
-        add(door, Access::Deny, "windlass waits for calls there");
+        add(door, Access::Deny, DOOR);
     }
     unborn
 }

@@ -2,16 +2,17 @@
 //! settings cannot be changed at all. Of a repository everything can be changed but what makes git run something, so that
 //! commits work and hooks cannot be planted. Its configuration is not frozen where a supervisor can judge each new content.
 
+use crate::disk::was_there_before;
 use crate::files::{Files, Kind};
 use crate::git_config;
 use crate::ground::OwnFiles;
-use crate::obeyed_names::{OBEYED_IN_HOME, ObeyedName};
+use crate::obeyed_names::{self, OBEYED_IN_HOME, ObeyedName};
 use crate::plan::{Ruling, Rulings, Surroundings, TEMPORARY, ruling_at};
 use crate::policy::Access;
 use crate::way::Way;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A path at which nothing may come into being, nor go away if there is something, such as a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,12 +57,23 @@ pub struct Repository {
     pub work_tree: PathBuf,
 }
 
+/// A file or directory of a work tree that git's configuration names by a relative path: git obeys one of that name in every work tree
+/// of the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Below the top of a work tree.
+    pub name: PathBuf,
+    /// The work tree in which the plan protects it.
+    pub work_tree: PathBuf,
+}
+
 /// What protecting comes to, beside rulings.
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     /// What must neither come nor go.
     pub(crate) unborn: Vec<Unborn>,
     pub(crate) repositories: Vec<Repository>,
+    pub(crate) named_files: Vec<NamedFile>,
     /// What is protected by more than it needs, in sentences.
     pub(crate) remarks: Vec<String>,
 }
@@ -112,33 +124,39 @@ pub(crate) fn add_own_files(
     files: &dyn Files,
     rulings: &mut Rulings,
 ) -> Vec<Unborn> {
-    const ORIGIN: &str = "windlass or other programs of yours obey it";
+    const CONFIGURATION: &str = "protected: configuration of Windlass, git or a shell";
+    const STARTUP: &str = "protected: your shells or git read it when they start";
+    const IN_HOME: &str = "protected: programs of yours take settings or commands from it";
+    const PROGRAM: &str = "protected: the program windlass itself";
     let OwnFiles { program, configuration, startup, .. } = &surroundings.own_files;
-    let mut ways: Vec<Way> = configuration.iter().map(|path| Way::of(path, files)).collect();
+    let mut ways: Vec<(Way, &str)> =
+        configuration.iter().map(|path| (Way::of(path, files), CONFIGURATION)).collect();
     for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
-        ways.extend(OwnFiles::STARTUP.map(|name| Way::to(name, &directory.end, files)));
-        ways.extend(OwnFiles::STARTUP_BELOW.map(|name| Way::of(&directory.end.join(name), files)));
+        let below = |name: &str| Way::of(&directory.end.join(name), files);
+        ways.extend(OwnFiles::STARTUP.map(|name| (Way::to(name, &directory.end, files), STARTUP)));
+        ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
         // Elsewhere a command reaches none of these, unless a link leads into its workspace: that file is then its work.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
             // Listed once, the names that are not there need no look each.
             files.names(&directory.end);
             files.names(&directory.end.join(".config"));
-            ways.extend(OBEYED_IN_HOME.map(|name| Way::of(&directory.end.join(name), files)));
+            ways.extend(OBEYED_IN_HOME.map(|name| (below(name), IN_HOME)));
         }
     }
     // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
     let workspace = Way::of(&surroundings.workspace, files).end;
     let is_elsewhere = |way: &Way| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);
-    ways.extend(program.iter().map(|path| Way::of(path, files)).filter(is_elsewhere));
+    let program = program.iter().map(|path| Way::of(path, files)).filter(is_elsewhere);
+    ways.extend(program.map(|way| (way, PROGRAM)));
     let mut unborn = Vec::new();
-    for way in ways {
+    for (way, origin) in ways {
         let is_named = rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
         if way.leads_somewhere() && is_named {
             continue;
         }
-        unborn.extend(way.kept(ORIGIN));
+        unborn.extend(way.kept(origin));
         if way.leads_somewhere() && rulings.access_at(&way.end) == Some(Access::Write) {
-            rulings.push(Ruling::new(way.end, Access::Read, ORIGIN));
+            rulings.push(Ruling::new(way.end, Access::Read, origin));
         }
     }
     unborn
@@ -155,7 +173,7 @@ pub(crate) fn sealed_by_name(rulings: &[Ruling], path: &Path) -> Option<String> 
     let below = path.strip_prefix(&ruling.path).ok()?;
     let is_ours = |name: &OsStr| name.eq_ignore_ascii_case(CONFIGURATION);
     if below.iter().any(is_ours) {
-        return Some(format!("protected: {CONFIGURATION} at any depth"));
+        return Some(format!("protected: configuration of Windlass ({CONFIGURATION} at any depth)"));
     }
     // Commands that find their home unwritable often take the temporary directory for one.
     let is_place = |found: &ObeyedName| found.directory == ruling.path && ruling.origin != TEMPORARY;
@@ -170,7 +188,7 @@ pub(crate) fn obeyed_by_name(rulings: &[Ruling], path: &Path) -> Option<ObeyedNa
 
 /// Why a path with such a name stays as it is.
 pub(crate) fn obeyed(name: &str) -> String {
-    format!("protected: programs of yours obey {name}")
+    format!("protected: {}", obeyed_names::reason(name))
 }
 
 /// A directory that may be made, and will be writable then: what is protected in it must not come with it.
@@ -324,7 +342,7 @@ impl Protection<'_> {
         }
         for hook in self.files.names(hooks).into_iter().map(|name| hooks.join(name)) {
             if self.files.kind(&hook) == Some(Kind::Link) {
-                let origin = format!("protected: the hook {} leads to it", hook.display());
+                let origin = format!("protected: the git hook {} is a link to it", hook.display());
                 if let Some(end) = self.keep_to(Way::of(&hook, self.files), &origin) {
                     self.keep_as_it_is(end, origin);
                 }
@@ -342,7 +360,8 @@ impl Protection<'_> {
     /// Repositories that cannot be looked through are kept as they are altogether: a command that made thousands of directories
     /// must not keep every other command from starting.
     fn too_many(&mut self, inner: &Path) {
-        let origin = format!("protected: more than {MOST_INNER} directories to look through");
+        let origin =
+            format!("protected: git may keep repositories in it, in more than {MOST_INNER} directories");
         self.found.remarks.push(format!(
             "{} has more than {MOST_INNER} directories, so nothing in it can be changed; remove those that are neither \
              submodules nor worktrees",
@@ -387,6 +406,7 @@ impl Protection<'_> {
         }
         for hooks in named.hooks {
             self.named_by(work_tree, &hooks, configuration);
+            self.note_relative(work_tree, &hooks);
         }
         for word in named.words {
             // A word with a slash is a path; another one may be an argument, unless there is such a file. A directory is no
@@ -400,7 +420,19 @@ impl Protection<'_> {
             };
             if is_obeyed {
                 self.named_by(work_tree, &word, configuration);
+                self.note_relative(work_tree, &word);
             }
+        }
+    }
+
+    fn note_relative(&mut self, work_tree: &Path, path: &str) {
+        let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
+        let name: PathBuf = parts.collect();
+        let is_below = name.components().all(|part| matches!(part, Component::Normal(_)));
+        let file = NamedFile { name, work_tree: work_tree.to_owned() };
+        let is_new = !self.found.named_files.contains(&file);
+        if is_below && is_new && !file.name.as_os_str().is_empty() && !path.starts_with('~') {
+            self.found.named_files.push(file);
         }
     }
 
@@ -413,7 +445,7 @@ impl Protection<'_> {
 
     fn named_by(&mut self, from: &Path, path: &str, configuration: &Path) -> Option<PathBuf> {
         let path = self.named_path(from, path)?;
-        let origin = format!("git obeys it: {}", configuration.display());
+        let origin = format!("protected: git runs or reads it, because {} names it", configuration.display());
         let end = self.keep_to(Way::of(&path, self.files), &origin)?;
         self.keep_as_it_is(end.clone(), origin);
         Some(end)
@@ -476,8 +508,8 @@ impl Protection<'_> {
         let is_worktree = directory.parent().is_some_and(|above| above.ends_with("worktrees"))
             && ["commondir", "gitdir"].into_iter().all(is_file)
             && ["objects", "refs/heads", "config", "hooks"].into_iter().all(is_missing);
-        let is_newer = || Some(self.files.made_at(directory)? > self.runtime_began?);
-        self.judgement == Judgement::Supervisor && is_worktree && is_newer() == Some(true)
+        let is_older = || Some(was_there_before(self.files.made_at(directory)?, self.runtime_began?));
+        self.judgement == Judgement::Supervisor && is_worktree && is_older() == Some(false)
     }
 
     /// Where the files of a submodule or of a worktree are checked out.
@@ -532,6 +564,20 @@ impl Protection<'_> {
     }
 }
 
+/// Why a path stays as it is, by its name.
 fn origin(path: &Path) -> String {
-    format!("protected: {}", path.display())
+    let reason = match path.file_name().and_then(OsStr::to_str).unwrap_or_default() {
+        CONFIGURATION => "configuration of Windlass",
+        ".codex" | ".agents" => "settings of agents, which can start programs",
+        HOOKS => "git runs the programs in it (hooks)",
+        "config" | "config.worktree" => "configuration of git, which can name programs to run",
+        "commondir" | "gitdir" => "it tells git where a repository and its configuration are",
+        "remotes" | "branches" => "git takes addresses of remotes from it",
+        HEAD => "git would take this directory for a repository",
+        "modules" => "git keeps the repositories of submodules in it",
+        "worktrees" => "git keeps linked worktrees in it",
+        REPOSITORY => "a git repository stays in its place",
+        _ => "a part of a git repository stays in its place",
+    };
+    format!("protected: {reason}")
 }

@@ -4,9 +4,14 @@
 //! process that reaches the address can open such connections and leave them there, so they are counted apart from those
 //! of clients: they are few, they have little time, and the oldest is closed to make room for the next. A client that
 //! sends its request at once is therefore served, however many others never do.
+//!
+//! A client that was let in keeps its connection while a request is carried out. Before its first request is complete, and
+//! between two requests over HTTP, the connection can be closed to make room, too. The next one to be closed is that of the
+//! peer that has most of them, so that one peer does not push out the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +25,8 @@ use crate::caller::{Caller, Denied};
 use crate::gate::Access;
 use crate::jsonrpc::door::Stream;
 
-/// How many connections of clients that were let in there are before the next has to wait for one to end. Pending ones
-/// may still be let in, so there can be a few more.
+/// How many connections of clients that were let in there are before the next needs the place of another, or has to wait
+/// for one to end. Pending ones may still be let in, so there can be a few more.
 pub(crate) const ESTABLISHED_LIMIT: usize = 512;
 
 /// The most pending connections. Together with the others they leave a process with the usual limit of 1,024 descriptors
@@ -37,6 +42,9 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// How long a client that was let in may take to send the headers of a request, or be silent between two.
 pub(crate) const HEADER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a client that was let in may take to send the body of a request.
+pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// After how long a silence the system asks whether a client's machine is still there.
 const ARE_YOU_THERE: Duration = Duration::from_secs(60);
@@ -55,6 +63,20 @@ pub(crate) trait Entrance: Sync {
 
     /// The process behind a connection.
     fn caller(stream: &Self::Stream) -> Caller;
+
+    /// The peer that its connections count for.
+    fn peer(stream: &Self::Stream) -> PeerKey;
+}
+
+/// Connections with the same key come from the same peer, as far as that can be told without a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum PeerKey {
+    /// A machine. All processes of this machine are one peer over TCP.
+    Address(IpAddr),
+    /// A process of a user, over a unix socket.
+    Process(u32, Option<i32>),
+    /// The peer disconnected before it could be identified.
+    Unknown,
 }
 
 impl Entrance for TcpListener {
@@ -66,6 +88,10 @@ impl Entrance for TcpListener {
 
     fn caller(stream: &TcpStream) -> Caller {
         Caller::tcp(stream)
+    }
+
+    fn peer(stream: &TcpStream) -> PeerKey {
+        stream.peer_addr().map_or(PeerKey::Unknown, |address| PeerKey::Address(address.ip()))
     }
 }
 
@@ -101,7 +127,7 @@ pub(crate) async fn accept_until<E: Entrance, F: Future<Output = ()> + Send + 's
             Some(_) = tasks.join_next() => {}
             stream = next => match stream {
                 Ok(stream) => {
-                    let slot = table.slot();
+                    let slot = table.slot(E::peer(&stream));
                     let conversation = converse(stream, Arc::clone(&slot));
                     drop(tasks.spawn(unless_given_up(slot, conversation)));
                 }
@@ -120,7 +146,7 @@ async fn unless_given_up(slot: Arc<Slot>, conversation: impl Future<Output = ()>
 
 /// Accepting fails when descriptors run out, and the client still waits in the queue.
 async fn out_of_descriptors(table: &Table) {
-    let _ = table.lock().close_oldest();
+    let _ = table.lock().close_one(Phase::waits);
     // timer: nothing tells when a descriptor becomes free.
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
@@ -152,17 +178,28 @@ impl Slot {
         judged
     }
 
-    /// The client was let in. False if the connection was given up before, and nothing may be done for it.
+    /// The client was let in, and its request is still to come. False if the connection was given up before, and nothing may
+    /// be done for it.
     #[must_use]
-    pub(crate) fn establish(&self) -> bool {
-        let phase = self.table.change(self.id, |phase| match phase {
-            Phase::Closing => Phase::Closing,
-            Phase::Checking | Phase::Waiting { .. } | Phase::Established => Phase::Established,
-        });
-        phase == Some(Phase::Established)
+    pub(crate) fn let_in(&self) -> bool {
+        self.enter(Phase::Quiet { since: Instant::now() })
     }
 
-    /// Done when the connection was pending for too long, or has to make room. Never, once it is established.
+    /// The request is here, or the first message of a WebSocket. False as above.
+    #[must_use]
+    pub(crate) fn establish(&self) -> bool {
+        self.enter(Phase::Established)
+    }
+
+    fn enter(&self, next: Phase) -> bool {
+        let phase = self.table.change(self.id, |phase| match phase {
+            Phase::Closing => Phase::Closing,
+            Phase::Checking | Phase::Waiting { .. } | Phase::Quiet { .. } | Phase::Established => next,
+        });
+        phase == Some(next)
+    }
+
+    /// Done when the connection was pending for too long, or has to make room.
     async fn given_up(&self) {
         tokio::select! {
             () = self.evicted.cancelled() => return,
@@ -170,11 +207,11 @@ impl Slot {
             () = tokio::time::sleep(PENDING_PATIENCE) => {}
         }
         let phase = self.table.change(self.id, |phase| match phase {
-            Phase::Established => Phase::Established,
             Phase::Checking | Phase::Waiting { .. } | Phase::Closing => Phase::Closing,
+            phase => phase,
         });
-        if phase == Some(Phase::Established) {
-            std::future::pending::<()>().await;
+        if phase != Some(Phase::Closing) {
+            self.evicted.cancelled().await;
         }
     }
 }
@@ -202,6 +239,7 @@ struct Entries {
 
 struct Entry {
     phase: Phase,
+    peer: PeerKey,
     evicted: CancellationToken,
 }
 
@@ -214,8 +252,28 @@ enum Phase {
     Waiting { since: Instant },
     /// Given up while it was pending, and gone in a moment.
     Closing,
-    /// Its client was let in.
+    /// Its client was let in, and it is the client's turn: no request is under way.
+    Quiet { since: Instant },
+    /// Its client was let in, and something is done for it.
     Established,
+}
+
+impl Phase {
+    /// Since when a pending connection waits for its client.
+    fn waits(self) -> Option<Instant> {
+        match self {
+            Self::Waiting { since } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// Since when no request of a client that was let in is under way.
+    fn is_quiet(self) -> Option<Instant> {
+        match self {
+            Self::Quiet { since } => Some(since),
+            _ => None,
+        }
+    }
 }
 
 /// When the next connection may be accepted.
@@ -233,13 +291,13 @@ impl Table {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slot(self: &Arc<Self>) -> Arc<Slot> {
+    fn slot(self: &Arc<Self>, peer: PeerKey) -> Arc<Slot> {
         let evicted = CancellationToken::new();
         let mut entries = self.lock();
         let id = entries.next;
         entries.next += 1;
         let phase = Phase::Waiting { since: Instant::now() };
-        entries.entries.insert(id, Entry { phase, evicted: evicted.clone() });
+        entries.entries.insert(id, Entry { phase, peer, evicted: evicted.clone() });
         Arc::new(Slot { table: Arc::clone(self), id, evicted })
     }
 
@@ -252,7 +310,7 @@ impl Table {
         Some(entry.phase)
     }
 
-    /// Waits until another connection may be accepted, and closes the oldest pending one if that is what it takes.
+    /// Waits until another connection may be accepted, and closes one if that is what it takes.
     async fn room(&self) {
         loop {
             let room = self.lock().make_room();
@@ -273,26 +331,33 @@ impl Entries {
     fn make_room(&mut self) -> Room {
         let count =
             |wanted: fn(&Phase) -> bool| self.entries.values().filter(|one| wanted(&one.phase)).count();
-        let established = count(|phase| *phase == Phase::Established);
+        let let_in = count(|phase| matches!(phase, Phase::Quiet { .. } | Phase::Established));
         let is_closing = count(|phase| *phase == Phase::Closing) > 0;
-        let pending = self.entries.len() - established;
-        if established >= ESTABLISHED_LIMIT {
-            return Room::Later;
-        }
-        if pending < PENDING_LIMIT {
+        let pending = self.entries.len() - let_in;
+        if let_in < ESTABLISHED_LIMIT && pending < PENDING_LIMIT {
             return Room::Now;
         }
         // One that is closed is counted until its descriptor is free.
-        if is_closing { Room::Later } else { self.close_oldest() }
+        if is_closing {
+            return Room::Later;
+        }
+        if let_in >= ESTABLISHED_LIMIT {
+            self.close_one(Phase::is_quiet)
+        } else {
+            self.close_one(Phase::waits)
+        }
     }
 
-    /// Closes the connection whose client was waited for longest, unless it is too young for that; then gives when to look
-    /// again.
-    fn close_oldest(&mut self) -> Room {
-        let waiting = self.entries.values_mut().filter_map(|entry| match entry.phase {
-            Phase::Waiting { since } => Some((since, entry)),
-            Phase::Checking | Phase::Closing | Phase::Established => None,
-        });
+    /// Closes a connection whose client has been waited for: of the peer that has most of them, the one that waits for longest,
+    /// unless it is too young for that; then gives when to look again.
+    fn close_one(&mut self, waits: fn(Phase) -> Option<Instant>) -> Room {
+        let mut peers: HashMap<PeerKey, usize> = HashMap::new();
+        for entry in self.entries.values().filter(|entry| waits(entry.phase).is_some()) {
+            *peers.entry(entry.peer).or_default() += 1;
+        }
+        let most = peers.values().copied().max().unwrap_or_default();
+        let candidates = self.entries.values_mut().filter(|entry| peers.get(&entry.peer) == Some(&most));
+        let waiting = candidates.filter_map(|entry| waits(entry.phase).map(|since| (since, entry)));
         let Some((since, oldest)) = waiting.min_by_key(|(since, _)| *since) else { return Room::Later };
         let due = since + GRACE;
         if Instant::now() < due {

@@ -1,10 +1,11 @@
 //! What fuzzing does with arbitrary bytes. The fuzz targets and the ordinary tests run these same bodies; each panics when
 //! a promise of the crate is broken. Not part of the interface.
 
-use windlass_protocol::envelope::{self, Message};
+use windlass_protocol::envelope::{self, Message, Salvaged};
 
 use crate::jsonrpc::websocket::Sender;
 use crate::jsonrpc::websocket::assembler::{Assembler, Event};
+use crate::mcp::repair::without_lone_surrogates;
 
 /// Small, so that short inputs get beyond it.
 const LIMIT: usize = 256;
@@ -52,6 +53,18 @@ pub fn envelope_any(data: &[u8]) {
     assert_eq!(envelope::read(written.as_bytes()), Ok(Message::Request { id, method, params }));
 }
 
+/// The id of a message that can be read is found in its bytes, too. A repaired message has no lone surrogates.
+pub fn salvage_any(data: &[u8]) {
+    let salvaged = envelope::salvage(data);
+    if let Ok(Message::Request { id, .. }) = envelope::read(data) {
+        assert_eq!(salvaged, Salvaged::Request(id));
+    }
+    if let Some((repaired, _)) = without_lone_surrogates(data) {
+        assert_eq!(repaired.len(), data.len());
+        assert_eq!(without_lone_surrogates(&repaired), None);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use windlass_testkit::bytes::Noise;
@@ -91,6 +104,7 @@ mod tests {
             }
             frames_any(&data);
             envelope_any(&data);
+            salvage_any(&data);
         }
     }
 }

@@ -1,5 +1,10 @@
 //! How a runtime talks to the keeper of a session that outlives it: one call per connection to a socket in the state
 //! directory, as a line of JSON each way. Closing the connection cancels the call, never the session.
+//!
+//! Keepers live for days, so caller and keeper may be of different versions. Each call is preceded by a greeting on a
+//! connection of its own, which the keeper answers at once with its version; a keeper of protocol 1, which knows no greeting,
+//! answers at once that it knows no such tool. Silence therefore always means that the keeper does not work, and a call is
+//! waited for only as long as the keeper still answers greetings.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -7,18 +12,35 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
-use windlass_tools::{Call, Reply, Toolbox};
+use windlass_engine::{Pid, is_stopped};
+use windlass_tools::{Call, Delivery, KeeperFailure, Outcome, PassedOn, Reply, Toolbox};
 
 /// Where keepers are reached, below the state directory.
 pub const DOORS: &str = "keepers";
 /// How long a session that is over is kept for somebody who still has to hear of its end.
 const LINGER: Duration = Duration::from_secs(600);
+/// How long a caller may take to say what it wants, which it knows before it connects.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may wait to be acknowledged. The answer to a task waits for minutes until its client asks.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(600);
+/// The byte that acknowledges an answer.
+const ACKNOWLEDGMENT: u8 = b'\n';
 /// The longest message that is read.
 const LONGEST_MESSAGE: u64 = 32 << 20;
+/// The protocol version of this Windlass. Fields may be added to messages within a version.
+const PROTOCOL: u64 = 2;
+/// The oldest version of callers and keepers that this one understands.
+const OLDEST_PROTOCOL: u64 = 1;
+/// The call that a keeper answers with its version.
+const GREETING: &str = "hello";
+/// How long a keeper may take to say its version: much more than it needs on a machine that is overloaded.
+const GREETED_WITHIN: Duration = Duration::from_secs(3);
+/// How often is looked whether a keeper still works on a call.
+const GREETED_EVERY: Duration = Duration::from_secs(5);
 
 /// A call on its way to a keeper.
 #[derive(Debug, Deserialize, Serialize)]
@@ -29,6 +51,29 @@ struct Request {
     /// The owner of the session that the call starts. A runtime from before there were owners does not say it.
     #[serde(default)]
     owner: Option<String>,
+    /// Whether the caller will say when its own caller has the answer. An older runtime does not.
+    #[serde(default)]
+    acknowledges: bool,
+    /// Additional notes for the answer.
+    #[serde(default)]
+    remarks: Vec<String>,
+    /// The protocol version of the caller; `None` from callers older than versions.
+    #[serde(default)]
+    protocol: Option<u64>,
+}
+
+impl Request {
+    fn of(call: &Call) -> Self {
+        Self {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            ceiling_ms: u64::try_from(call.ceiling.as_millis()).unwrap_or(u64::MAX),
+            owner: call.owner.clone(),
+            acknowledges: call.tool != GREETING,
+            remarks: call.remarks.clone(),
+            protocol: Some(PROTOCOL),
+        }
+    }
 }
 
 /// A keeper's answer.
@@ -62,45 +107,101 @@ impl Meeting {
         Self { directory: state.join(DOORS) }
     }
 
-    /// The sessions somebody keeps. One whose keeper died a moment ago may still be among them.
-    pub fn kept(&self) -> Vec<u64> {
-        let Ok(entries) = std::fs::read_dir(&self.directory) else { return Vec::new() };
-        let number = |entry: io::Result<std::fs::DirEntry>| {
-            entry.ok()?.file_name().to_str()?.strip_suffix(".sock")?.parse().ok()
+    /// The sessions that are kept. One whose keeper died a moment ago may still be among them.
+    ///
+    /// # Errors
+    ///
+    /// When the directory is there and cannot be listed: that says nothing about the keepers.
+    pub fn kept(&self) -> io::Result<Vec<u64>> {
+        let entries = match std::fs::read_dir(&self.directory) {
+            // The first keeper makes it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
         };
-        entries.filter_map(number).collect()
+        let mut kept = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            kept.extend(name.to_str().and_then(|name| name.strip_suffix(".sock")?.parse::<u64>().ok()));
+        }
+        Ok(kept)
     }
 
-    /// Passes a call on to the keeper of a session. `None`: there is no such keeper.
-    pub async fn pass_on(&self, session: u64, call: &Call) -> Option<Reply> {
+    /// Where keepers are reached.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Passes a call on to the keeper of a session.
+    pub async fn pass_on(&self, session: u64, call: &Call) -> PassedOn {
         let name = format!("{session}.sock");
-        match self.ask(&name, call).await {
-            Ok(answered) => Some(answered.reply),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+        match self.converse(&name, call).await {
+            Ok(answered) => PassedOn::Answered(answered.reply),
+            Err(Unanswered::NotThere) => PassedOn::NotKept,
+            Err(Unanswered::Dead) => {
                 // Its keeper was killed. Nobody else would take the file away.
                 let _ = std::fs::remove_file(self.directory.join(name));
-                None
+                PassedOn::NotKept
             }
-            Err(_) => None,
+            Err(Unanswered::Failed(failure)) => PassedOn::Failed(failure),
         }
+    }
+
+    /// Greets a keeper, then calls it, and looks again and again whether it still answers while it carries the call out.
+    async fn converse(&self, name: &str, call: &Call) -> Result<Answered, Unanswered> {
+        self.greet(name).await?;
+        let mut answer = Box::pin(self.ask(name, call));
+        loop {
+            // timer: a keeper that was stopped meanwhile would be waited for without end.
+            match tokio::time::timeout(GREETED_EVERY, &mut answer).await {
+                Ok(Ok(answered)) => return Ok(answered),
+                // It ended while it was asked: the caller looks at the session's record then.
+                Ok(Err(error)) if is_hang_up(&error) => {
+                    self.greet(name).await?;
+                    return Err(hung_up(None).into());
+                }
+                Ok(Err(error)) => return Err(Unanswered::of(&error, None)),
+                Err(_) => self.greet(name).await?,
+            }
+        }
+    }
+
+    /// Asks a keeper for its version. It takes no time to answer that.
+    async fn greet(&self, name: &str) -> Result<(), Unanswered> {
+        // timer: one that is stopped, or stuck, accepts connections and never answers.
+        let (mut stream, pid) = match tokio::time::timeout(GREETED_WITHIN, self.connect(name)).await {
+            Ok(connected) => connected.map_err(|error| Unanswered::of(&error, None))?,
+            Err(_) => return Err(silent(None).into()),
+        };
+        let greeting = Request::of(&Call::new(GREETING, Map::new()));
+        match tokio::time::timeout(GREETED_WITHIN, exchange(&mut stream, &greeting)).await {
+            Ok(Ok(Response { structured, .. })) => {
+                check_version(&structured, pid).map_err(Unanswered::Failed)
+            }
+            // The keeper has ended: it removes its socket before it closes the connections that wait there.
+            Ok(Err(error)) if is_hang_up(&error) && !self.may_be_there(name) => Err(Unanswered::NotThere),
+            Ok(Err(error)) => Err(Unanswered::of(&error, pid)),
+            Err(_) => Err(silent(pid).into()),
+        }
+    }
+
+    fn may_be_there(&self, name: &str) -> bool {
+        let found = std::fs::symlink_metadata(self.directory.join(name));
+        !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+
+    async fn connect(&self, name: &str) -> io::Result<(UnixStream, Option<u32>)> {
+        let directory = std::fs::File::open(&self.directory)?;
+        let stream = UnixStream::connect(short(&directory, name)).await?;
+        // A keeper in another pid namespace has no number here.
+        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
+        Ok((stream, pid.filter(|pid| *pid > 0)))
     }
 
     /// Calls whoever listens under this name.
     pub async fn ask(&self, name: &str, call: &Call) -> io::Result<Answered> {
-        let directory = std::fs::File::open(&self.directory)?;
-        let mut stream = UnixStream::connect(short(&directory, name)).await?;
-        let request = Request {
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
-            ceiling_ms: u64::try_from(call.ceiling.as_millis()).unwrap_or(u64::MAX),
-            owner: call.owner.clone(),
-        };
-        let mut line = serde_json::to_vec(&request)?;
-        line.push(b'\n');
-        stream.write_all(&line).await?;
-        let response: Response = receive(&mut stream).await?;
-        let Response { text, structured, is_error, id } = response;
-        Ok(Answered { reply: Reply { text, structured, is_error }, id })
+        let (mut stream, _) = self.connect(name).await?;
+        let Response { text, structured, is_error, id } = exchange(&mut stream, &Request::of(call)).await?;
+        Ok(Answered { reply: Reply { text, structured, is_error, delivery: acknowledging(stream) }, id })
     }
 
     /// Opens a door under a name of its own.
@@ -111,6 +212,101 @@ impl Meeting {
         let listener = UnixListener::bind(short(&directory, name))?;
         Ok(Door { listener, path: self.directory.join(name) })
     }
+}
+
+/// Passes on to a keeper whether its answer was delivered. It learns of a loss by the end of the connection.
+fn acknowledging(stream: UnixStream) -> Delivery {
+    let delivery = Delivery::new();
+    delivery.on_settled(move |outcome| {
+        if outcome == Outcome::Delivered {
+            // A keeper that is gone, or that does not know this, has counted the answer as delivered.
+            let _ = stream.try_write(&[ACKNOWLEDGMENT]);
+        }
+    });
+    delivery
+}
+
+/// Why a keeper gave no answer.
+#[derive(Debug)]
+enum Unanswered {
+    /// There is no such keeper.
+    NotThere,
+    /// There was one, and its process is dead: nothing listens where it did.
+    Dead,
+    /// It is there.
+    Failed(KeeperFailure),
+}
+
+impl From<KeeperFailure> for Unanswered {
+    fn from(failure: KeeperFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Unanswered {
+    fn of(error: &io::Error, pid: Option<u32>) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotThere,
+            io::ErrorKind::ConnectionRefused => Self::Dead,
+            // Its queue of connections is full.
+            io::ErrorKind::WouldBlock => silent(pid).into(),
+            _ if is_hang_up(error) => hung_up(pid).into(),
+            _ => {
+                let problem = format!("gives no answer that this windlass understands: {error}");
+                let remedy = "use the windlass of that version, or end it with `windlass stop`".to_owned();
+                KeeperFailure { pid, problem, remedy }.into()
+            }
+        }
+    }
+}
+
+fn is_hang_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+fn hung_up(pid: Option<u32>) -> KeeperFailure {
+    let problem = "closed the connection without an answer".to_owned();
+    KeeperFailure { pid, problem, remedy: "ask again, or end it with `windlass stop`".to_owned() }
+}
+
+/// A keeper that accepts connections and does not answer.
+fn silent(pid: Option<u32>) -> KeeperFailure {
+    let late = KeeperFailure { pid, ..KeeperFailure::late(GREETED_WITHIN) };
+    match pid.filter(|pid| is_stopped(Pid::new(*pid))) {
+        Some(number) => KeeperFailure {
+            pid,
+            problem: "does not answer: it is stopped".to_owned(),
+            remedy: format!("`kill -CONT {number}` lets it go on; `windlass stop` ends the session"),
+        },
+        None => late,
+    }
+}
+
+/// A keeper's answer to a greeting.
+fn greeting() -> Reply {
+    let version = env!("CARGO_PKG_VERSION");
+    let structured = json!({ "protocol": PROTOCOL, "oldest_protocol": OLDEST_PROTOCOL, "version": version });
+    Reply::new(String::new(), structured)
+}
+
+/// Whether a keeper that answered a greeting so can be talked to. One that says no version is of protocol 1.
+fn check_version(structured: &Value, pid: Option<u32>) -> Result<(), KeeperFailure> {
+    let number = |name: &str, otherwise: u64| structured[name].as_u64().unwrap_or(otherwise);
+    let newest = number("protocol", 1);
+    let oldest = number("oldest_protocol", newest);
+    if oldest <= PROTOCOL && newest >= OLDEST_PROTOCOL {
+        return Ok(());
+    }
+    let version = structured["version"].as_str().unwrap_or("of an unknown version");
+    let ours = env!("CARGO_PKG_VERSION");
+    Err(KeeperFailure {
+        pid,
+        problem: format!(
+            "is windlass {version} and speaks protocol {newest}, which this windlass ({ours}) does not"
+        ),
+        remedy: format!("use windlass {version} for it, or end it with `windlass stop`"),
+    })
 }
 
 /// The address of a socket may have about a hundred bytes, which a path easily exceeds; the way through an open directory
@@ -135,9 +331,16 @@ impl Door {
         Ok(())
     }
 
-    /// Serves callers until the session is over and its end was told, or nobody asked for it for long enough.
-    pub async fn serve(&self, toolbox: &Toolbox, over: impl Future<Output = ()>) -> io::Result<()> {
+    /// Serves callers until the session is over and its end was delivered, or no caller asked for it for long enough. `first` is
+    /// the answer to the call that started the session.
+    pub async fn serve(
+        &self,
+        toolbox: &Toolbox,
+        first: impl Future<Output = ()> + Send + 'static,
+        over: impl Future<Output = ()>,
+    ) -> io::Result<()> {
         let mut calls = JoinSet::new();
+        calls.spawn(first);
         let mut over = std::pin::pin!(over);
         let mut is_over = false;
         while !(is_over && toolbox.has_told_everything()) {
@@ -155,7 +358,7 @@ impl Door {
 
     /// Somebody who calls.
     pub async fn knock(&self) -> io::Result<Caller> {
-        Ok(Caller { stream: crate::caller::accept(&self.listener).await? })
+        Ok(Caller { stream: crate::caller::accept(&self.listener).await?, acknowledges: false })
     }
 }
 
@@ -174,29 +377,46 @@ async fn serve(caller: Caller, toolbox: Toolbox) {
 #[derive(Debug)]
 pub struct Caller {
     stream: UnixStream,
+    acknowledges: bool,
 }
 
 impl Caller {
     /// Reads the call.
     pub async fn call(&mut self) -> io::Result<Call> {
-        let Request { tool, arguments, ceiling_ms, owner } = receive(&mut self.stream).await?;
+        // timer: a caller that says nothing must not be kept.
+        let request = tokio::time::timeout(REQUEST_PATIENCE, receive(&mut self.stream)).await;
+        let Request { tool, arguments, ceiling_ms, owner, acknowledges, remarks, protocol: _ } = request??;
+        self.acknowledges = acknowledges;
         let mut call = Call::new(tool, arguments);
         call.owner = owner;
+        call.remarks = remarks;
         call.ceiling = Duration::from_millis(ceiling_ms);
         Ok(call)
     }
 
-    /// Answers it.
+    /// Answers it. Returns when it is known whether the answer was delivered.
     pub async fn answer(mut self, reply: Reply, id: Option<u64>) -> io::Result<()> {
-        let Reply { text, structured, is_error } = reply;
+        let Reply { text, structured, is_error, delivery } = reply;
         let mut line = serde_json::to_vec(&Response { text, structured, is_error, id })?;
         line.push(b'\n');
-        self.stream.write_all(&line).await
+        // timer: a caller that takes nothing must not be kept.
+        tokio::time::timeout(ACKNOWLEDGED_WITHIN, async {
+            self.stream.write_all(&line).await?;
+            if self.acknowledges {
+                self.stream.read_u8().await?;
+            }
+            delivery.confirm();
+            Ok(())
+        })
+        .await?
     }
 
     /// Carries one call out, unless the caller goes away first.
     pub async fn serve(mut self, toolbox: &Toolbox) -> io::Result<()> {
         let call = self.call().await?;
+        if call.tool == GREETING {
+            return self.answer(greeting(), None).await;
+        }
         let reply = tokio::select! {
             reply = toolbox.call(call) => reply.unwrap_or_else(Reply::error),
             () = gone(&mut self.stream) => return Ok(()),
@@ -208,6 +428,14 @@ impl Caller {
 /// Callers say one thing: anything more, or the end, means that they have gone.
 async fn gone(stream: &mut UnixStream) {
     let _ = stream.read_u8().await;
+}
+
+/// Says one thing and hears another.
+async fn exchange(stream: &mut UnixStream, request: &Request) -> io::Result<Response> {
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    receive(stream).await
 }
 
 async fn receive<T: for<'a> Deserialize<'a>>(stream: &mut UnixStream) -> io::Result<T> {

@@ -16,6 +16,7 @@ pub mod keeper;
 mod lines;
 pub mod mcp;
 mod outbox;
+mod panics;
 mod pipe;
 mod spill;
 pub mod tls;

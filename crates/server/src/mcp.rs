@@ -7,6 +7,7 @@
 pub mod fixtures;
 mod handler;
 mod http;
+pub(crate) mod repair;
 mod stdio;
 mod wire;
 

@@ -3,14 +3,16 @@
 
 use crate::limits::ProcessLimits;
 use crate::pipes;
-use crate::process::{Ended, Process};
+use crate::process::{Ended, Pid, Process};
 use crate::spawn::{self, Kinship, Launch, Stdio};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// What to start.
 #[derive(Debug)]
@@ -57,11 +59,33 @@ pub fn start(plan: &BackgroundProgram) -> Result<Background, Errno> {
 }
 
 impl Background {
-    /// Everything it reported, once it has gone silent or is dead.
-    pub fn report(&mut self) -> io::Result<Vec<u8>> {
+    /// Everything it reported, once it has gone silent or is dead. Fails with `TimedOut` where neither comes in time.
+    pub fn report(&mut self, limit: Duration) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + limit;
         let mut text = Vec::new();
-        (&self.report).take(LONGEST_REPORT).read_to_end(&mut text)?;
+        let mut piece = [0; 4096];
+        while text.len() < LONGEST_REPORT {
+            let left =
+                Timespec::try_from(deadline.saturating_duration_since(Instant::now())).unwrap_or_default();
+            match poll(&mut [PollFd::new(&self.report, PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            }
+            match rustix::io::read(&self.report, &mut piece) {
+                Ok(0) => break,
+                Ok(count) => text.extend_from_slice(&piece[..count]),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
         Ok(text)
+    }
+
+    /// The process that was started.
+    pub fn pid(&self) -> Pid {
+        self.process.pid()
     }
 
     /// Waits for one that is ending, and says how it did.
@@ -71,7 +95,7 @@ impl Background {
 }
 
 /// An explanation is a few lines; what is more than this is not read.
-const LONGEST_REPORT: u64 = 64 * 1024;
+const LONGEST_REPORT: usize = 64 * 1024;
 
 /// Called by the one in the background: from now on nobody hears it, and whoever waits for its report has all of it.
 pub fn go_silent() -> Result<(), Errno> {

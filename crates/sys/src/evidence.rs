@@ -2,48 +2,98 @@
 //!
 //! Nothing here guesses from silence or from what was printed. The kernel says which system call every thread is blocked
 //! in and on which descriptors, and whether any input is left to read. Both together are exact: a thread that input has
-//! woken is no longer blocked, and input that woke nobody is still there to read.
+//! woken is no longer blocked, and input that woke no thread is still there to read. Whether the job around such a reader
+//! works is judged by what its other threads wait for (`job`) and, in doubt, by their processor time (`activity`).
 //!
-//! What would surprise: looking at a terminal opens its far end for a moment. Only a descriptor of that end can make the
+//! A look has a side effect: looking at a terminal opens its far end for a moment. Only a descriptor of that end can make the
 //! kernel hand over what was typed (it passes through a work queue) and say whether any of it is unread.
 
+mod activity;
 mod call;
 mod family;
 mod file;
 mod inspect;
+mod job;
 mod listening;
+mod peer;
 mod source;
 
 pub use listening::{Endpoint, listening};
 
 use crate::process::Pid;
 use crate::pty;
-use family::{Facts, everyone_in, family_of};
-use inspect::{Look, look_at};
+use activity::{Activity, Sample, Window};
+use family::{Facts, everyone_in, everyone_off, family_of};
+use inspect::{Inspected, Look, look_at};
+use job::{Finding, Job};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
 use source::Source;
+use std::fmt;
+use std::time::{Duration, Instant};
 
-/// Whether somebody waits for input right now.
+/// Whether a job waits for input right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// A thread of this process is blocked reading, and there is nothing left for it to read.
+    /// A thread of this process is blocked reading, there is nothing left for it to read, and nothing beside it works
+    /// towards output.
     Waiting {
         /// The reader.
         pid: Pid,
     },
-    /// Nobody reads: it works, sleeps, waits for something else, or has input it has not taken yet.
+    /// The same, except that the kernel cannot tell whether output may come without input.
+    Probably {
+        /// The reader.
+        pid: Pid,
+        /// The reason.
+        doubt: Doubt,
+    },
+    /// A thread of this process reads, and only its processor time can tell whether the job works: look again then.
+    Undecided {
+        /// The reader.
+        pid: Pid,
+        /// When a look can decide.
+        again: Duration,
+    },
+    /// No thread reads, or the job works beside its reader, or has input that it has not taken yet.
     Busy,
     /// The process in question cannot be inspected (setuid, another user): only silence can tell.
     Unknown {
-        /// Who cannot be inspected.
+        /// The process that cannot be inspected.
         pid: Pid,
     },
 }
 
-/// What a program that reads its terminal asks for.
+/// The reason why a job that reads its input is said to wait only `probably`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Its system calls are hidden from this user.
+    Hidden,
+    /// The reader waits for a peer too, as `ssh` does: the far side decides what it prints.
+    Connection,
+    /// The reader's event loop has a timer that runs.
+    Timer,
+    /// Another thread of the reader's process waits with a timer.
+    ThreadTimer,
+    /// Another process of the job waits with a timer.
+    ProcessTimer,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hidden => "it cannot be inspected",
+            Self::Connection => "it also waits for a connection",
+            Self::Timer => "it also waits for a timer",
+            Self::ThreadTimer => "another thread of it sleeps with a timer",
+            Self::ProcessTimer => "another process of its job sleeps with a timer",
+        })
+    }
+}
+
+/// The kind of input that a program reads from its terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// A line, edited by the kernel and shown as it is typed.
@@ -66,122 +116,243 @@ pub fn input_kind(master: BorrowedFd<'_>) -> Result<InputKind, Errno> {
     })
 }
 
-/// Who reads a terminal. `master` is the pty master, `root` the session's root process.
-///
-/// After `Waiting`, everything the reader printed before it began to wait is readable at the master: read it until it
-/// would block, and the prompt is in what you have.
-///
-/// As long as nobody waits, the price grows with the number of processes and threads of the session.
-pub fn terminal_reading(master: BorrowedFd<'_>, root: Pid) -> Reading {
-    reading_at(master, root, 0)
+/// Looks at the input of one session, again and again. It remembers the processor time of the job from look to look.
+#[derive(Default)]
+pub struct Watch {
+    /// One for each reader in doubt: several where relays lie between.
+    windows: Vec<Window>,
+    elsewhere: Elsewhere,
 }
 
-/// Who reads the terminal that a relay made for the programs behind it.
-fn terminal_reading_behind(master: BorrowedFd<'_>, relay: Pid, source: &Source) -> Reading {
-    /// Deeper than anybody nests them by intent.
-    const DEEPEST: u8 = 4;
-    if source.depth == DEEPEST {
-        return Reading::Unknown { pid: relay };
-    }
-    reading_at(master, relay, source.depth + 1)
+/// The reader of a terminal outside of the session, if there is one.
+#[derive(Default)]
+struct Elsewhere {
+    found: Option<Pid>,
+    /// Before this moment the process table is not searched again.
+    next: Option<Instant>,
 }
 
-fn reading_at(master: BorrowedFd<'_>, root: Pid, depth: u8) -> Reading {
-    // Nobody has the terminal open, and opening it would call it back to life for everyone who watches the master.
-    if has_hung_up(master) {
-        return Reading::Busy;
-    }
-    let slave = match open_slave(master) {
-        Ok(slave) => slave,
-        // It hung up just now.
-        Err(Errno::IO) => return Reading::Busy,
-        // Out of descriptors, or a kernel that does not have this call.
-        Err(_) => return Reading::Unknown { pid: root },
-    };
-    let (Some(source), Some(group)) = (Source::terminal(&slave, depth), foreground(master)) else {
-        return Reading::Busy;
-    };
-    if has_unread_input(&slave, master) {
-        return Reading::Busy;
-    }
-    let reading = group_reading(&source, group, root);
-    // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
-    // one that was true at one moment as a whole.
-    let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
-    if stands { reading } else { Reading::Busy }
-}
+/// More relays than are nested by intent.
+const DEEPEST: u8 = 4;
 
-/// Who reads a pipe of which we hold the writing end `stdin` (the session's descriptor 0).
-pub fn pipe_reading(stdin: BorrowedFd<'_>, root: Pid) -> Reading {
-    let Some(source) = Source::pipe(stdin) else { return Reading::Busy };
-    let is_empty = || rustix::io::ioctl_fionread(stdin).is_ok_and(|unread| unread == 0);
-    if !is_empty() {
-        return Reading::Busy;
+impl Watch {
+    /// Looks at a terminal. `master` is the pty master, `root` the session's root process.
+    ///
+    /// After `Waiting` and `Probably`, everything the reader printed before it began to wait is readable at the master:
+    /// read it until it would block, and the prompt is in what you have.
+    ///
+    /// The price grows with the number of processes and threads of the session.
+    pub fn terminal(&mut self, master: BorrowedFd<'_>, root: Pid) -> Reading {
+        self.terminal_at(master, root, 0)
     }
-    let mut verdict = Verdict::default();
-    for (pid, facts) in family_of(root) {
-        verdict.add(pid, look_at(&source, pid, facts));
-        if verdict.is_waiting() {
-            break;
+
+    /// Looks at the terminal that a relay made for the programs behind it.
+    fn terminal_behind(&mut self, master: BorrowedFd<'_>, relay: Pid, source: &Source) -> Reading {
+        if source.depth == DEEPEST {
+            return Reading::Unknown { pid: relay };
+        }
+        self.terminal_at(master, relay, source.depth + 1)
+    }
+
+    fn terminal_at(&mut self, master: BorrowedFd<'_>, root: Pid, depth: u8) -> Reading {
+        // No process has the terminal open, and opening it would revive it for all that watch the master.
+        if has_hung_up(master) {
+            return Reading::Busy;
+        }
+        let slave = match open_slave(master) {
+            Ok(slave) => slave,
+            // It hung up just now.
+            Err(Errno::IO) => return Reading::Busy,
+            // Out of descriptors, or a kernel that does not have this call.
+            Err(_) => return Reading::Unknown { pid: root },
+        };
+        let kind = input_kind(master).unwrap_or(InputKind::Line);
+        let (Some(source), Some(group)) = (Source::terminal(&slave, depth, kind), foreground(master)) else {
+            return Reading::Busy;
+        };
+        if has_unread_input(&slave, master) {
+            return Reading::Busy;
+        }
+        let reading = self.group_reading(&source, group, root);
+        // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
+        // one that was true at one moment as a whole.
+        let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
+        if stands { reading } else { Reading::Busy }
+    }
+
+    /// Looks at a pipe of which we hold the writing end `stdin` (the session's descriptor 0).
+    pub fn pipe(&mut self, stdin: BorrowedFd<'_>, root: Pid) -> Reading {
+        let Some(source) = Source::pipe(stdin) else { return Reading::Busy };
+        let is_empty = || rustix::io::ioctl_fionread(stdin).is_ok_and(|unread| unread == 0);
+        if !is_empty() {
+            return Reading::Busy;
+        }
+        let members: Vec<_> = family_of(root).filter(|(_, facts)| facts.is_alive()).collect();
+        let verdict = self.verdict(&source, &members);
+        let reading = self.conclude(&source, &members, verdict);
+        if is_empty() { reading } else { Reading::Busy }
+    }
+
+    fn group_reading(&mut self, source: &Source, group: Pid, root: Pid) -> Reading {
+        let members = members_of(group, root);
+        let mut verdict = self.verdict(source, &members);
+        if verdict.found.is_none() && verdict.unknown.is_none() && verdict.asks_outside(source, &members) {
+            verdict.found = self.reader_elsewhere(source, &members);
+            verdict.is_elsewhere = true;
+        }
+        let is_empty = !members.iter().any(|(_, facts)| facts.group == group);
+        // A process table that hides other users' processes shows no member at all; the group answers signals anyway.
+        if is_empty && verdict.found.is_none() && exists_unseen(group) {
+            return Reading::Unknown { pid: group };
+        }
+        self.conclude(source, &members, verdict)
+    }
+
+    /// Looks at all of them until one reads.
+    fn verdict(&mut self, source: &Source, members: &[(Pid, Facts)]) -> Verdict {
+        let mut verdict = Verdict::default();
+        for (pid, facts) in members {
+            match look_at(self, source, *pid, *facts) {
+                Look::Busy => {}
+                Look::Asks(socket) => verdict.asks.push((*pid, socket)),
+                Look::Denied => verdict.unknown = verdict.unknown.or(Some(*pid)),
+                look => {
+                    verdict.found = Some((look, *facts));
+                    break;
+                }
+            }
+        }
+        verdict
+    }
+
+    /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
+    /// client that is attached. It has the terminal open and does not belong to it.
+    fn reader_elsewhere(&mut self, source: &Source, members: &[(Pid, Facts)]) -> Option<(Look, Facts)> {
+        /// A search takes milliseconds where there are hundreds of processes.
+        const REST: Duration = Duration::from_millis(50);
+        const REST_PER_SEARCH: u32 = 20;
+        let reads = |watch: &mut Self, pid: Pid, facts: Facts| match look_at(watch, source, pid, facts) {
+            look @ (Look::Reads(_) | Look::Behind(..)) => Some((look, facts)),
+            Look::Asks(_) | Look::Busy | Look::Denied => None,
+        };
+        let known = self.elsewhere.found.and_then(|pid| reads(self, pid, Facts::of(pid)?));
+        let begin = Instant::now();
+        if known.is_some() || self.elsewhere.next.is_some_and(|next| begin < next) {
+            return known;
+        }
+        self.elsewhere.found = None;
+        let mut found = None;
+        for (pid, facts) in everyone_off(source.device()?) {
+            let is_member = members.iter().any(|(member, _)| *member == pid);
+            if is_member || pid == Pid::of_this_process() {
+                continue;
+            }
+            found = reads(self, pid, facts);
+            if found.is_some() {
+                self.elsewhere.found = Some(pid);
+                break;
+            }
+        }
+        self.elsewhere.next = Some(Instant::now() + REST.max(begin.elapsed() * REST_PER_SEARCH));
+        found
+    }
+
+    /// Judges the job around the reader that was found.
+    fn conclude(&mut self, source: &Source, members: &[(Pid, Facts)], verdict: Verdict) -> Reading {
+        let (reader, behind, facts) = match verdict.found {
+            Some((Look::Reads(reader), facts)) => {
+                let pid = reader.pid;
+                (reader, Reading::Waiting { pid }, facts)
+            }
+            Some((Look::Behind(relay, reading), facts)) => (relay, reading, facts),
+            _ => return verdict.unknown.map_or(Reading::Busy, |pid| Reading::Unknown { pid }),
+        };
+        // The foreground group, and the reader's own group where it is another one: `su -c` puts its command into a
+        // session without a terminal. A daemon's group does not belong to the job.
+        let (group, is_elsewhere) = (facts.group, verdict.is_elsewhere);
+        let belongs =
+            |pid: Pid, facts: &Facts| facts.terminal != 0 || facts.group == group || pid == reader.pid;
+        let mut job: Vec<_> = members.iter().filter(|(pid, facts)| belongs(*pid, facts)).copied().collect();
+        if is_elsewhere {
+            job.push((reader.pid, facts));
+        }
+        let job = Job { source, reader: &reader, members: job, asks_reader: is_elsewhere };
+        let reading = match job.finding() {
+            Finding::Idle => return behind,
+            Finding::Works => return Reading::Busy,
+            Finding::Doubtful(span, doubt) => self.measured(&job, span, doubt),
+        };
+        // Either of them may be in doubt.
+        if matches!(behind, Reading::Waiting { .. }) { reading } else { behind }
+    }
+
+    /// Measures the job for as long as it takes to call it idle.
+    fn measured(&mut self, job: &Job<'_>, span: Duration, doubt: Option<Doubt>) -> Reading {
+        let pid = job.reader.pid;
+        let reader = (pid, job.reader.thread);
+        let ticking = job.ticking();
+        let now = Sample::of(&job.members).with_preemptions(&ticking);
+        if now.is_empty() {
+            // This kernel does not count: the timer is all that is known.
+            return Reading::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
+        }
+        let Some(window) = self.windows.iter_mut().find(|window| window.reader == reader) else {
+            self.windows.truncate(DEEPEST.into());
+            self.windows.insert(0, Window::new(reader, now));
+            return Reading::Undecided { pid, again: span };
+        };
+        match (window.measure(now, span, &ticking), doubt) {
+            (Activity::Works, _) => Reading::Busy,
+            (Activity::TooEarly(again), _) => Reading::Undecided { pid, again },
+            (Activity::Quiet, Some(doubt)) => Reading::Probably { pid, doubt },
+            (Activity::Quiet, None) => Reading::Waiting { pid },
         }
     }
-    if is_empty() { verdict.reading() } else { Reading::Busy }
 }
 
-/// The members of the foreground group and, with less right, descendants that have no terminal of their own: `su -c` puts
-/// its command into a session without one, and that command reads this terminal all the same.
-fn group_reading(source: &Source, group: Pid, root: Pid) -> Reading {
-    let mut verdict = Verdict::default();
-    let mut members = 0;
-    // The leader is the usual reader, and the group's number says which process that is.
-    if let Some(facts) = Facts::of(group).filter(|facts| facts.group == group && facts.is_alive()) {
-        members += 1;
-        verdict.add(group, look_at(source, group, facts));
-    }
+/// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
+/// `su -c` puts its command into a session without one, and that command reads this terminal all the same.
+fn members_of(group: Pid, root: Pid) -> Vec<(Pid, Facts)> {
     let mut family = family_of(root);
-    while let Some((pid, facts)) = (!verdict.is_waiting()).then(|| family.next()).flatten() {
-        if pid != group && facts.is_alive() && (facts.group == group || facts.terminal == 0) {
-            members += u32::from(facts.group == group);
-            verdict.add(pid, look_at(source, pid, facts));
+    let belongs = |facts: &Facts| facts.is_alive() && (facts.group == group || facts.terminal == 0);
+    let mut members: Vec<_> = family.by_ref().filter(|(_, facts)| belongs(facts)).collect();
+    // The leader is the usual reader, and the group's number says which process that is.
+    match members.iter().position(|(pid, _)| *pid == group) {
+        Some(place) => members.swap(0, place),
+        None => {
+            let leader = Facts::of(group).filter(|facts| facts.group == group && facts.is_alive());
+            members.splice(0..0, leader.map(|facts| (group, facts)));
         }
     }
-    // Orphans hang on somebody else. The whole process table is looked at only where nobody else is left to look at.
-    if !verdict.is_waiting() && (members == 0 || family.is_incomplete()) {
-        for (pid, facts) in everyone_in(group) {
-            members += 1;
-            verdict.add(pid, look_at(source, pid, facts));
-        }
+    // Orphans are children of another process. The whole process table is looked at only where nothing else tells.
+    let is_empty = !members.iter().any(|(_, facts)| facts.group == group);
+    if is_empty || family.is_incomplete() {
+        let known: Vec<Pid> = members.iter().map(|(pid, _)| *pid).collect();
+        members.extend(everyone_in(group).filter(|(pid, _)| !known.contains(pid)));
     }
-    // A process table that hides other users' processes shows no member at all; the group answers signals anyway.
-    if members == 0 && exists_unseen(group) { Reading::Unknown { pid: group } } else { verdict.reading() }
+    members
 }
 
-/// What all looks together say. One that waits decides; one that cannot be inspected beats those that are busy.
+/// All looks together. One that reads decides; one that cannot be inspected beats those that are busy.
 #[derive(Default)]
 struct Verdict {
-    waiting: Option<Pid>,
+    found: Option<(Look, Facts)>,
+    /// The reader is none of the session's processes.
+    is_elsewhere: bool,
     unknown: Option<Pid>,
+    /// Sockets that members wait for.
+    asks: Vec<(Pid, u64)>,
 }
 
 impl Verdict {
-    fn add(&mut self, pid: Pid, look: Look) {
-        match look {
-            Look::Waiting { pid } => self.waiting = self.waiting.or(Some(pid)),
-            Look::Denied => self.unknown = self.unknown.or(Some(pid)),
-            Look::Busy => {}
-        }
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
-
-    fn reading(&self) -> Reading {
-        match (self.waiting, self.unknown) {
-            (Some(pid), _) => Reading::Waiting { pid },
-            (None, Some(pid)) => Reading::Unknown { pid },
-            (None, None) => Reading::Busy,
-        }
+    /// Whether one of them waits for the answer of a daemon.
+    fn asks_outside(&self, source: &Source, members: &[(Pid, Facts)]) -> bool {
+        let is_member = |pid: Pid| members.iter().any(|(member, _)| *member == pid);
+        self.asks.iter().any(|(pid, socket)| {
+            let peer = Inspected::new(source, *pid, 0).peer(*socket);
+            // The pair of sockets between `tmux` and the server that it started was made by the client.
+            peer.is_some_and(|peer| peer.is_local() && (peer.is_outside(is_member) || peer.is(*pid)))
+        })
     }
 }
 
@@ -205,7 +376,7 @@ fn has_hung_up(master: BorrowedFd<'_>) -> bool {
 /// first: what was typed, and with it what the terminal echoed or the reader printed.
 fn has_unread_input(slave: &OwnedFd, master: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::new(slave, PollFlags::IN), PollFd::from_borrowed_fd(master, PollFlags::IN)];
-    // Without an answer there may be some, and nobody is said to wait.
+    // Without an answer there may be some, and no program is said to wait.
     poll_now(&mut fds).is_err() || !fds[0].revents().is_empty()
 }
 

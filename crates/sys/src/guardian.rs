@@ -5,17 +5,19 @@
 //! It keeps no list, so there is no moment at which a process is started but not yet on it.
 
 use crate::cgroup::{self, Hierarchies};
-use crate::limits::ProcessLimits;
+use crate::ladder::Ladder;
+use crate::limits::{self, ProcessLimits};
 use crate::mark::{Brand, Fate, Mark};
+use crate::pipes;
 use crate::process::Process;
 use crate::signal::Signal;
 use crate::spawn::{self, Kinship, Launch, Stdio};
-use crate::{pipes, tree};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CString;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+pub use crate::ladder::wait_until_gone;
 
 /// The guardian as its runtime holds it: dropping this sets it to work.
 #[derive(Debug)]
@@ -86,54 +88,13 @@ impl AsRawFd for Guardian {
 /// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
 pub fn watch(brand: Brand, grace: Duration) {
     ignore_polite_signals();
+    continue_when_the_runtime_dies();
     wait_for_the_end(rustix::stdio::stdin());
-    end_everything(brand, grace);
+    // Each member is held, with its children: more than the soft limit on descriptors may be needed.
+    limits::raise_open_files();
+    Ladder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
     // The runtime's control groups are empty now, and it can no longer remove them itself.
     cgroup::remove_abandoned(&Hierarchies::of_this_process());
-}
-
-/// How long a sweep goes on against processes that cannot be killed or keep coming.
-const GIVE_UP: Duration = Duration::from_secs(30);
-/// How long one look waits for the killed to be gone before looking again.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-fn end_everything(brand: Brand, grace: Duration) {
-    let wanted = |mark: Mark| mark.fate() == Fate::WithRuntime;
-    let first = tree::members(brand, wanted);
-    if first.is_empty() && tree::is_empty(brand, wanted) {
-        return;
-    }
-    for process in &first {
-        // TERM first: a stopped process takes it as soon as it is continued. One that is gone needs neither.
-        let _ = process.signal(Signal::TERM);
-        let _ = process.signal(Signal::CONT);
-    }
-    wait_until_gone(&first, grace);
-    let begun = Instant::now();
-    while begun.elapsed() < GIVE_UP {
-        let left = tree::members(brand, wanted);
-        if left.is_empty() && tree::is_empty(brand, wanted) {
-            return;
-        }
-        for process in &left {
-            let _ = process.signal(Signal::KILL);
-        }
-        wait_until_gone(&left, LOOK_AGAIN);
-        if left.is_empty() {
-            // Somebody may be there who could not be seen.
-            let _ = poll(&mut [], Timespec::try_from(LOOK_AGAIN).ok().as_ref());
-        }
-    }
-}
-
-/// Waits until every one of them is dead, or the time is over.
-pub fn wait_until_gone(processes: &[Process], limit: Duration) {
-    let deadline = Instant::now() + limit;
-    for process in processes {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec::try_from(left).unwrap_or_default();
-        let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&timeout));
-    }
 }
 
 fn wait_for_the_end(pipe: impl AsFd) {
@@ -147,7 +108,14 @@ fn wait_for_the_end(pipe: impl AsFd) {
     }
 }
 
-/// `pkill windlass` must end the runtime and leave its guardian to clean up.
+/// A guardian that was stopped must work all the same: the kernel sends it CONT when its runtime dies. CONT does nothing to a
+/// process that runs, so it does not matter that the kernel sends it, too, when only the thread ends that started the guardian.
+fn continue_when_the_runtime_dies() {
+    // Without it a guardian that is stopped waits for a CONT from outside; the next windlass that starts ends what is left.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT.to_rustix()));
+}
+
+/// A polite request to end everything of ours must end the runtime and leave its guardian to clean up.
 fn ignore_polite_signals() {
     crate::signal::ignore(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE]);
 }

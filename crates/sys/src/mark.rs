@@ -175,6 +175,21 @@ pub(crate) fn on_own_process(pid: Pid) -> bool {
 }
 
 impl Mark {
+    /// The number as it stands in a record.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The mark that stands in a record; `None` if no runtime gives such a mark.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        (bits != u64::MAX && bits >> FAMILY_SHIFT != 0).then_some(Self(bits))
+    }
+
+    /// The marks of the runtime that gave this one.
+    pub fn brand(self) -> Brand {
+        Brand::of_family(u32::try_from(self.0 >> FAMILY_SHIFT).unwrap_or(u32::MAX))
+    }
+
     /// The session's place in the order of starting.
     pub fn sequence(self) -> u32 {
         u32::try_from(self.0 >> 1 & 0x7fff_ffff).unwrap_or(0)

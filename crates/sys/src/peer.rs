@@ -7,7 +7,7 @@
 
 use crate::mark;
 use crate::process::{Pid, Process};
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -29,11 +29,7 @@ pub enum Confinement {
 /// The kernel remembers the process that called `connect`. Once that process has died its number may belong to another
 /// one, so the answer then is `Unknown`, even if a child of it still holds the socket.
 pub fn of_unix_socket(socket: impl AsFd) -> Confinement {
-    let Ok(credentials) = rustix::net::sockopt::socket_peercred(&socket) else { return Confinement::Unknown };
-    let Ok(number) = u32::try_from(credentials.pid.as_raw_nonzero().get()) else {
-        return Confinement::Unknown;
-    };
-    let pid = Pid::new(number);
+    let Some(pid) = pid_of(socket.as_fd()) else { return Confinement::Unknown };
     // Kernels before 6.5 give no pidfd of a peer; the number is then all there is.
     let process = match peer_pidfd(&socket) {
         Ok(pidfd) => Ok(Process::held(pid, pidfd)),
@@ -44,6 +40,25 @@ pub fn of_unix_socket(socket: impl AsFd) -> Confinement {
     let confinement = of_process(pid);
     // Looked at last: as long as this very process lives, the number was its own while we read its files.
     if process.is_alive() { confinement } else { Confinement::Unknown }
+}
+
+/// The process in the credentials of a Unix socket's peer; `None` where this namespace has no number for it.
+pub(crate) fn pid_of(socket: BorrowedFd<'_>) -> Option<Pid> {
+    // rustix has a pid there that cannot be 0, and the kernel writes 0 for a process of another namespace.
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
+    // SAFETY: the kernel writes at most `length` bytes, the size of the structure, which any bytes are a value of.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut length,
+        )
+    };
+    let pid = u32::try_from(credentials.pid).ok().filter(|pid| answer == 0 && *pid != 0);
+    pid.map(Pid::new)
 }
 
 fn peer_pidfd(socket: impl AsFd) -> Result<OwnedFd, Errno> {

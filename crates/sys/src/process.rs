@@ -289,6 +289,21 @@ pub fn start_ticks(pid: Pid) -> Option<u64> {
     std::str::from_utf8(fields).ok()?.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// Whether a process is stopped (`SIGSTOP`) or held by a debugger. One that is gone is not.
+pub fn is_stopped(pid: Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| matches!(state.trim_start().chars().next(), Some('T' | 't')))
+}
+
+/// The number of a process in its own process namespace, where that is not the namespace of this process.
+pub fn number_inside(pid: Pid) -> Option<Pid> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    // The first is the one by which this process knows it.
+    numbers.split_whitespace().skip(1).last()?.parse().ok().map(Pid::new)
+}
+
 /// The parent of a process, if there is such a process.
 pub fn parent_of(pid: Pid) -> Option<Pid> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

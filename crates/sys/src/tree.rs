@@ -5,11 +5,11 @@
 //! member bears the session's *mark*, so one walk over the process table finds the rest by a system call each. One that shed
 //! its mark is recognised by its session's leader, which it cannot change without becoming one itself.
 
-use crate::mark::{Brand, Mark};
+use crate::mark::{Brand, Fate, Mark, marks_on};
 use crate::process::{Pid, Process, session_of};
 use crate::signal::Signal;
 use rustix::io::Errno;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -167,9 +167,10 @@ pub fn living(
     blind.into_iter().chain(found)
 }
 
-/// Whether nobody lives whose mark is wanted, for sure: a walk that finds nobody may have passed by somebody whose number the
-/// kernel had given out but did not show yet, or whose numbers begin anew. The one who made it was there then, and is either
-/// alive or has died since: when nobody has died during a walk that finds nobody, there is nobody.
+/// Whether no process with a wanted mark is alive, for sure. One walk that finds none does not prove it: the walk may have missed
+/// a process whose pid the kernel had allocated and did not show yet, or whose pid wrapped around. The parent of that process
+/// existed then, bears the mark, and is alive or has died since. So no process is left when a walk finds no living one and no
+/// new dead one.
 pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     let mut dead_before = HashSet::new();
     for _ in 0..MOST_LOOKS {
@@ -177,11 +178,14 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
         let Ok(everyone) = everyone() else { return false };
         for pid in everyone {
             let Ok(pid) = pid else { return false };
-            if !is_alive(pid) {
-                dead.insert(pid);
-            } else if who.mark_of(pid).is_some_and(&wanted) {
+            // A dead process keeps its mark until it is collected. The death of any other says nothing.
+            if !who.mark_of(pid).is_some_and(&wanted) {
+                continue;
+            }
+            if is_alive(pid) {
                 return false;
             }
+            dead.insert(pid);
         }
         if dead.is_subset(&dead_before) {
             return true;
@@ -189,6 +193,26 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
         dead_before = dead;
     }
     false
+}
+
+/// The families among these of which processes live, by one walk over the process table.
+pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut living = BTreeSet::new();
+    if families.is_empty() {
+        return living;
+    }
+    // The next windlass that starts looks again at processes that cannot be inspected now.
+    for pid in everyone().into_iter().flatten().flatten() {
+        let ends_with_runtime = |mark: &Mark| mark.fate() == Fate::WithRuntime;
+        let found = marks_on(pid).filter(ends_with_runtime).map(|mark| mark.brand().family());
+        let mut found = found.filter(|family| families.contains(family) && !living.contains(family));
+        if let Some(family) = found.next()
+            && is_alive(pid)
+        {
+            living.insert(family);
+        }
+    }
+    living
 }
 
 /// Stops all living processes whose mark is wanted, over and over until a look finds nobody new: a tree that multiplies
@@ -209,6 +233,12 @@ pub fn freeze(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> usize {
         }
     }
     standing.len()
+}
+
+/// The number that the kernel gave out last in this pid namespace.
+pub(crate) fn newest_pid() -> Option<Pid> {
+    let load = fs::read_to_string("/proc/loadavg").ok()?;
+    load.split_whitespace().next_back()?.parse().ok().map(Pid::new)
 }
 
 /// Whether the process of this number lives now; also `true` where we could not look.

@@ -71,3 +71,9 @@ impl Fingerprint {
 
 /// The puppet's floods are generated in pieces of this size, whatever the size they are written in.
 pub const FLOOD_CHUNK: usize = 8192;
+
+/// A line of the puppet's claims, without its end: any part of it that is lost or out of order shows.
+pub fn claimed_line(token: &str, number: u64) -> String {
+    const FILLING: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    format!("{token} {number:07} {FILLING}")
+}

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
-use windlass_engine::{Attention, Endpoint, Fitted, InputWanted, Progress, Receipt};
+use windlass_engine::{Endpoint, Fitted, InputWanted, Missing, Progress, Receipt};
 
-use crate::attend::{Ending, waiting};
+use crate::attend::{Ending, waiting, waiting_json};
 use crate::call::Reply;
+use crate::delivery::Delivery;
 use crate::held::{Held, Showing, Telling};
 use crate::random;
 use crate::report;
@@ -24,6 +25,9 @@ pub(crate) struct Answer<'a> {
     pub(crate) ending: Ending,
     pub(crate) input: Option<InputReport>,
     pub(crate) notes: Vec<String>,
+    pub(crate) delivery: &'a Delivery,
+    /// Output that is not in the answer because it cannot be read or is gone.
+    pub(crate) missing: Vec<Missing>,
 }
 
 /// What was written.
@@ -61,6 +65,8 @@ struct Situation {
     /// What the sandbox refused and nobody was told yet.
     denials: Vec<Denial>,
     input: Option<InputOutcome>,
+    /// The input that it waits for.
+    input_wanted: Option<InputWanted>,
 }
 
 /// What an answer is told apart by; the same in text and data.
@@ -77,22 +83,27 @@ impl Answer<'_> {
     pub(crate) async fn reply(mut self) -> Reply {
         let held = Arc::clone(self.held);
         let _turn = held.turn().await;
-        let situation = self.situation().await;
+        let mut situation = self.situation().await;
         // The situation first: once an exit is seen, everything printed before it is readable.
-        let fitted = self.unread().await;
-        held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| Telling::Told));
-        // From here on nothing waits: a call that is cancelled was cancelled before.
+        let (fitted, full_screen) = self.unread().await;
+        // From here on nothing waits: a call that is dropped was dropped before, and has told nothing.
+        self.note_repetition(&fitted);
+        situation.denials = held.telling(self.delivery, |held| {
+            held.told(fitted.span.to(), situation.progress.receipt.as_ref().map(|_| Telling::Told));
+            held.untold_refusals()
+        });
         self.note_losses(&fitted);
+        self.notes.extend(full_screen.map(str::to_owned));
         self.notes.extend(situation.exit.as_deref().and_then(report::remaining));
         if situation.progress.receipt.is_none() && held.is_unanswered() {
             self.notes
                 .push("a person was asked for what the program wants to know and did not answer".to_owned());
         }
-        self.notes.extend(self.toolbox.announcements(Some(self.held.number)));
+        self.notes.extend(self.toolbox.announcements(Some(self.held.number), self.delivery));
         let stamp = Stamp { chunk: chunk_id(), wall: report::rounded(self.began.elapsed()) };
         let text = self.text(&stamp, &situation, &fitted);
         let structured = self.structured(&stamp, &situation, &fitted);
-        Reply { text, structured, is_error: false }
+        Reply::new(text, structured)
     }
 
     async fn situation(&self) -> Situation {
@@ -113,37 +124,36 @@ impl Answer<'_> {
         if let Ending::Unmet = self.ending {
             state.push("no condition held".to_owned());
         }
-        if let (Ending::Waits(wanted @ InputWanted { probably: true, .. }), None) = (&self.ending, &receipt) {
-            state.push(waiting(*wanted).to_owned());
+        if let Ending::Input(wanted) = self.ending {
+            met = Some("input");
+            state.push(waiting(wanted));
         }
+        let mut input_wanted = None;
         match &receipt {
             Some(receipt) => state.extend(report::killed(receipt).filter(|_| !told_before)),
-            None => self.describe_running(&progress, &mut state).await,
+            None => {
+                input_wanted = self.input_wanted(&progress).await;
+                describe_running(&progress, input_wanted, &mut state);
+            }
         }
         if receipt.is_none() || !left_running.is_empty() {
             state.extend(listening(&self.held.session.listening()));
         }
         let input = self.input.map(|input| input.outcome(&progress));
-        let denials = self.held.untold_refusals();
-        Situation { progress, exit, told_before, state, met, left_running, denials, input }
+        let denials = Vec::new();
+        Situation { progress, exit, told_before, state, met, left_running, denials, input, input_wanted }
     }
 
-    async fn describe_running(&self, progress: &Progress, state: &mut Vec<String>) {
-        let wanted = match self.held.session.attention().await {
+    /// The input that a running session waits for.
+    async fn input_wanted(&self, progress: &Progress) -> Option<InputWanted> {
+        if let Ending::Waits(wanted) | Ending::Input(wanted) = self.ending
+            && wanted.is_probable()
+        {
             // The wait has seen more of it than one look can.
-            _ if matches!(self.ending, Ending::Waits(InputWanted { probably: true, .. })) => None,
-            Attention::Busy => None,
-            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
-            Attention::Unknown(kind) => {
-                (progress.last_output.elapsed() >= IDLE).then_some(InputWanted { kind, probably: true })
-            }
-        };
-        let wanted = wanted.map(|wanted| waiting(wanted).to_owned());
-        state.extend(wanted.filter(|wanted| !state.contains(wanted)));
-        let idle = progress.last_output.elapsed();
-        if idle >= IDLE && !state.iter().any(|known| known.starts_with("idle")) {
-            state.push(format!("idle {}", report::seconds(idle)));
+            return Some(wanted);
         }
+        let wanted = self.held.session.attention().await.wanted();
+        wanted.filter(|wanted| wanted.is_seen() || progress.last_output.elapsed() >= IDLE)
     }
 
     /// What the root left behind and is still there.
@@ -156,27 +166,34 @@ impl Answer<'_> {
         }
     }
 
-    async fn unread(&self) -> Fitted {
+    async fn unread(&self) -> (Fitted, Option<&'static str>) {
         let (held, showing) = (Arc::clone(self.held), self.showing);
         if held.unread().len() <= LARGE {
-            return held.unread_fitted(&showing);
+            return held.unread_shown(&showing);
         }
-        let fitted = tokio::task::spawn_blocking(move || held.unread_fitted(&showing)).await;
+        let fitted = tokio::task::spawn_blocking(move || held.unread_shown(&showing)).await;
         // It ends early only with the runtime, and then nobody reads the answer.
-        fitted.unwrap_or_else(|_| self.held.unread_fitted(&self.showing))
+        fitted.unwrap_or_else(|_| self.held.unread_shown(&self.showing))
+    }
+
+    fn note_repetition(&mut self, fitted: &Fitted) {
+        if let Some(lost) = self.held.shown_before(fitted.span) {
+            self.notes.push(format!(
+                "bytes {lost} are shown again: they were in an earlier reply that was not delivered"
+            ));
+        }
     }
 
     fn note_losses(&mut self, fitted: &Fitted) {
-        let account = self.held.session.journal().account();
-        for gap in account.gaps.iter().filter(|gap| !gap.intersect(fitted.span).is_empty()) {
-            self.notes.push(format!(
-                "bytes {gap} of session {} were more than is kept and are gone ({} bytes)",
-                self.held.number,
-                gap.len()
-            ));
-        }
+        let journal = self.held.session.journal();
+        // A removed file is read through the descriptor that is still open, so only this look finds out: one `fstat`.
+        journal.check();
+        let account = journal.account();
+        self.missing = account.missing_in(fitted.span);
+        let number = self.held.number;
+        self.notes.extend(self.missing.iter().map(|missing| report::missing(missing, Some(number))));
         if let Some(degraded) = account.degraded {
-            self.notes.push(format!("output is kept in memory only: {}", degraded.reason));
+            self.notes.push(report::degraded(&degraded));
         }
         self.notes.extend(self.held.session.trouble());
     }
@@ -198,8 +215,7 @@ impl Answer<'_> {
             line(format_args!("State: {}", situation.state.join(", ")));
         }
         if !situation.left_running.is_empty() {
-            let (count, names) = (situation.left_running.len(), report::processes(&situation.left_running));
-            line(format_args!("Left running: {count} processes: {names} (session {})", self.held.number));
+            line(format_args!("Left running: {}", report::left_running(&situation.left_running, self.held)));
         }
         let (shown, more) = situation.denials.split_at(situation.denials.len().min(MOST_DENIALS_SHOWN));
         for denial in shown {
@@ -242,7 +258,10 @@ impl Answer<'_> {
         }
         put("state", self.state_word(situation).into());
         put("met", situation.met.into());
-        put("left_running", report::processes_json(&situation.left_running));
+        if let Some(wanted) = situation.input_wanted {
+            put("waiting", waiting_json(wanted));
+        }
+        put("left_running", report::left_running_json(&situation.left_running));
         if !situation.denials.is_empty() {
             put("denials", report::denials_json(&situation.denials));
         }
@@ -250,6 +269,9 @@ impl Answer<'_> {
             put("input", input.json());
         }
         put("notes", self.notes.clone().into());
+        if !self.missing.is_empty() {
+            put("missing", report::missing_json(&self.missing));
+        }
         report::put_excerpt(fitted, &mut object);
         Value::Object(object)
     }
@@ -295,6 +317,14 @@ impl InputOutcome {
 
     fn json(&self) -> Value {
         json!({ "written": self.written, "queued": self.queued, "refused": self.refused })
+    }
+}
+
+fn describe_running(progress: &Progress, wanted: Option<InputWanted>, state: &mut Vec<String>) {
+    state.extend(wanted.map(waiting).filter(|wanted| !state.contains(wanted)));
+    let idle = progress.last_output.elapsed();
+    if idle >= IDLE && !state.iter().any(|known| known.starts_with("idle")) {
+        state.push(format!("idle {}", report::seconds(idle)));
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use windlass_engine::{InputKind, InputWanted, Met, PatternText, Session, Until};
 use windlass_output::{Offset, Span, settle};
 
@@ -30,8 +31,10 @@ pub(crate) struct Wait {
 pub(crate) enum Ending {
     /// Time is up, or the process is: nothing that was asked for by name.
     Time,
-    /// Nobody asked for it by name, but it waits for input.
+    /// It waits for input, which no condition asked for.
     Waits(InputWanted),
+    /// It waits for input, which was asked for.
+    Input(InputWanted),
     /// Conditions were asked for, and none of them held.
     Unmet,
     /// A condition holds; how a reader would say it.
@@ -121,7 +124,7 @@ impl Wait {
             }
             Met::Idle(idle) => Ending::Met("idle", format!("idle for {}", report::seconds(idle))),
             Met::Port(port) => Ending::Met("port", format!("listening on port {port}")),
-            Met::Input(wanted) if self.asked => Ending::Met("input", waiting(wanted).into()),
+            Met::Input(wanted) if self.asked => Ending::Input(wanted),
             Met::Input(wanted) => Ending::Waits(wanted),
             _ if self.asked => Ending::Unmet,
             _ => Ending::Time,
@@ -130,13 +133,26 @@ impl Wait {
 }
 
 /// How a session that waits for input is described.
-pub(crate) fn waiting(wanted: InputWanted) -> &'static str {
-    match (wanted.kind, wanted.probably) {
-        (InputKind::Hidden, false) => "waiting for hidden input",
-        (InputKind::Hidden, true) => "probably waiting for hidden input",
-        (InputKind::Line | InputKind::FullScreen, false) => "waiting for input",
-        (InputKind::Line | InputKind::FullScreen, true) => "probably waiting for input",
+pub(crate) fn waiting(wanted: InputWanted) -> String {
+    let waiting = match wanted.kind {
+        InputKind::Hidden => "waiting for hidden input",
+        InputKind::Line | InputKind::FullScreen => "waiting for input",
+    };
+    match wanted.doubt {
+        Some(doubt) => format!("probably {waiting} ({doubt})"),
+        None => waiting.to_owned(),
     }
+}
+
+/// The same for programs.
+pub(crate) fn waiting_json(wanted: InputWanted) -> Value {
+    let kind = match wanted.kind {
+        InputKind::Line => "line",
+        InputKind::Hidden => "hidden",
+        InputKind::FullScreen => "keys",
+    };
+    let reason = wanted.doubt.map(|doubt| doubt.to_string());
+    json!({ "kind": kind, "probably": wanted.is_probable(), "reason": reason })
 }
 
 /// Waits, and tells whoever listens how it gets on.

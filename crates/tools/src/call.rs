@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use windlass_engine::sandbox::Policy;
 use windlass_output::Shown;
 
+use crate::delivery::Delivery;
 use crate::execution::{Detail, Emphasis, Execution};
 
 /// One call of a tool.
@@ -31,6 +32,10 @@ pub struct Call {
     pub owner: Option<String>,
     /// What becomes of a session that this call started, if the call is dropped before its answer.
     pub dismissal: Dismissal,
+    /// Additional notes for the answer.
+    pub remarks: Vec<String>,
+    /// Whether the answer reaches the caller. The answer carries the same handle; the owner of this one can revoke it early.
+    pub delivery: Delivery,
 }
 
 /// What becomes of a session whose caller went away.
@@ -60,6 +65,8 @@ impl Call {
             sandbox: None,
             owner: None,
             dismissal: Dismissal::GoOn,
+            remarks: Vec::new(),
+            delivery: Delivery::new(),
         }
     }
 }
@@ -84,8 +91,8 @@ pub struct Progress {
     pub last_line: String,
 }
 
-/// What a call is answered with.
-#[derive(Clone, Debug, PartialEq)]
+/// The answer to a call. If it is dropped before its delivery is confirmed, its contents count as not delivered.
+#[derive(Clone, Debug)]
 pub struct Reply {
     /// For a model to read.
     pub text: String,
@@ -93,14 +100,21 @@ pub struct Reply {
     pub structured: Value,
     /// The call was wrong or could not be carried out. A command that fails is not an error.
     pub is_error: bool,
+    /// To be confirmed once the reply was handed to the transport.
+    pub delivery: Delivery,
 }
 
 impl Reply {
+    /// A reply to a call that was carried out.
+    pub fn new(text: String, structured: Value) -> Self {
+        Self { text, structured, is_error: false, delivery: Delivery::new() }
+    }
+
     /// A refusal that says why.
     pub fn error(message: impl fmt::Display) -> Self {
         let text = message.to_string();
         let structured = serde_json::json!({ "error": text });
-        Self { text, structured, is_error: true }
+        Self { text, structured, is_error: true, delivery: Delivery::new() }
     }
 }
 

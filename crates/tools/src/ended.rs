@@ -1,18 +1,20 @@
 //! Sessions that are over and no longer held: their records answer for them, and their journals are still read.
 
 use std::collections::VecDeque;
+use std::error::Error;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Receipt, SessionId, SessionRecord};
+use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store, with_causes};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
 use crate::held::{Held, Number, Telling};
 use crate::owner::Sharing;
 use crate::report;
-use crate::tool::note_lines;
+use crate::tool::{Refusal, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
 /// A session that is over.
@@ -78,26 +80,46 @@ impl Shelf {
 
 impl Toolbox {
     /// What is on disk of a session that this caller may ask for. Numbers that anybody could guess open nothing to callers
-    /// whose own are secret.
-    pub(crate) fn recorded(&self, asked: &SessionRef) -> Option<(Number, SessionRecord)> {
-        let store = self.options().store.as_ref()?;
+    /// whose own are secret. A record that cannot be read is not one that is not there.
+    pub(crate) fn recorded(&self, asked: &SessionRef) -> Result<Option<(Number, SessionRecord)>, Refusal> {
+        let Some(store) = self.options().store.as_ref() else { return Ok(None) };
         if let Some((number, id)) = self.shelf().find(asked).or_else(|| self.kept().find(asked)) {
-            return store.load(id).ok().map(|record| (number, record));
+            return Ok(loaded(store, number, id)?.map(|record| (number, record)));
         }
         if self.options().numbering == Numbering::Secret && self.options().sharing == Sharing::Own {
-            return None;
+            return Ok(None);
         }
         let record = match asked {
             SessionRef::Number(number) => {
-                store.load(SessionId::new(*number)).ok().filter(|record| self.may_see(record))?
+                loaded(store, Number(*number), SessionId::new(*number))?.filter(|record| self.may_see(record))
             }
             SessionRef::Name(name) => {
                 let is_meant = |record: &SessionRecord| record.start.name.as_ref() == Some(name);
-                let newest_first = store.list().ok()?.sessions.into_iter().rev();
-                newest_first.into_iter().find(|record| is_meant(record) && self.may_see(record))?
+                let listing = match store.list() {
+                    // A state directory that is not there holds no session.
+                    Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    listing => listing.map_err(|error| unknowable(&format!("`{name}`"), &error))?,
+                };
+                let mut newest_first = listing.sessions.into_iter().rev();
+                let found = newest_first.find(|record| is_meant(record) && self.may_see(record));
+                match (found, listing.unreadable.first()) {
+                    (None, Some(error)) => return Err(unknowable(&format!("`{name}`"), error)),
+                    (found, _) => found,
+                }
             }
         };
-        Some((Number(record.start.id.get()), record))
+        Ok(record.map(|record| (Number(record.start.id.get()), record)))
+    }
+
+    /// Records that cannot be read, as one sentence: their sessions may be running, and may be this caller's.
+    pub(crate) fn unreadable_records(&self) -> Option<String> {
+        let store = self.options().store.as_ref()?;
+        let failure = match store.list() {
+            Ok(listing) => listing.unreadable.into_iter().next().map(|error| with_causes(&error))?,
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => with_causes(&error),
+        };
+        Some(format!("not every record can be read, so sessions may be missing here: {failure}"))
     }
 
     /// A session that is over and that nobody holds or keeps any more.
@@ -105,7 +127,8 @@ impl Toolbox {
         if self.find_held(asked).is_some() {
             return None;
         }
-        let (number, record) = self.recorded(asked)?;
+        // Of a record that cannot be read, `Toolbox::unknown` tells.
+        let (number, record) = self.recorded(asked).ok().flatten()?;
         let receipt = record.receipt.clone()?;
         let shelved = self.shelf().find(asked).is_some();
         Some(Ended { number, record, receipt, shelved })
@@ -115,15 +138,16 @@ impl Toolbox {
     pub(crate) fn answer_by_record(&self, call: &Call, began: Instant) -> Option<Reply> {
         let is_about_one = matches!(call.tool.as_str(), "write_stdin" | "stop_session");
         let ended = self.ended(&SessionRef::of(call).filter(|_| is_about_one)?)?;
-        let notes = self.announcements(None);
-        let was_told = ended.shelved || self.kept().tell(ended.number) == Some(Telling::Told);
+        let notes = self.announcements(None, &call.delivery);
+        let was_told =
+            ended.shelved || self.tell_kept_end(ended.number, &call.delivery) == Some(Telling::Told);
         let (mut text, mut object) = match call.tool.as_str() {
             "stop_session" => ended.stopped(),
             _ => ended.polled(began, was_told),
         };
         text += &note_lines(&notes);
         object.insert("notes".into(), notes.into());
-        Some(Reply { text, structured: Value::Object(object), is_error: false })
+        Some(Reply::new(text, Value::Object(object)))
     }
 }
 
@@ -186,6 +210,25 @@ impl Ended {
     fn command(&self) -> String {
         command(&self.record)
     }
+}
+
+/// A session's record, if there is one.
+fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<SessionRecord>, Refusal> {
+    match store.load(id) {
+        Ok(record) => Ok(Some(record)),
+        Err(LoadRecord::NotFound { .. }) => Ok(None),
+        // A state directory that is not there holds no session.
+        Err(LoadRecord::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unknowable(&number.to_string(), &error)),
+    }
+}
+
+fn unknowable(asked: &str, error: &dyn Error) -> Refusal {
+    let asked = report::shortened(asked, 80);
+    Refusal(format!(
+        "session {asked} may exist and may be running; that cannot be known: {}",
+        with_causes(error)
+    ))
 }
 
 /// What was asked for.

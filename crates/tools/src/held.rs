@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_engine::sandbox::{Denial, Operation};
-use windlass_engine::{Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until};
+use windlass_engine::{
+    Fitted, Fitting, Form, Met, ProcessLine, Session, Tally, Until, ended_on_alternate_screen,
+};
 use windlass_output::{Marker, Offset, Span, Tokenizer, Tokens, View, unfinished};
 
+use crate::delivery::{Delivery, Outcome};
 use crate::report;
 use crate::shell::readable_command;
 
@@ -27,6 +30,8 @@ pub(crate) struct Held {
     /// Whoever makes an answer holds it, so that two never show the same.
     turn: tokio::sync::Mutex<()>,
     attended: AtomicUsize,
+    /// Replies that told something and may still be lost.
+    undelivered: AtomicUsize,
     /// How many of the things that its sandbox refused were told.
     refusals_told: AtomicUsize,
     /// How many more there were when that was told last.
@@ -36,6 +41,12 @@ pub(crate) struct Held {
     /// How much had been printed when a person was asked and did not answer, and one more; 0 if that never happened.
     unanswered: AtomicU64,
 }
+
+/// Words about a program that has the alternate screen.
+const HAS_SCREEN: &str = "a full-screen program has the alternate screen; view=screen shows it";
+const SHOWS_SCREEN: &str =
+    "a full-screen program has the alternate screen, shown here; view=screen shows it again";
+const LEFT_SCREEN: &str = "it ended on the alternate screen; what stood there is at the end of the output";
 
 /// Output is counted ahead in steps of this size.
 const COUNTED_TOGETHER: u64 = 1 << 20;
@@ -69,6 +80,16 @@ struct Place {
     exit: Telling,
     /// The caller ended it.
     dismissed: bool,
+    /// Output that a lost reply had shown and that no later one has.
+    lost: Option<Span>,
+}
+
+/// A caller's state before a reply, which is restored if the reply is lost.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    place: Place,
+    refusals_told: usize,
+    unlisted_told: u32,
 }
 
 /// What the caller knows of a session's end.
@@ -129,8 +150,10 @@ impl Held {
             full_screen: false,
             exit: Telling::Untold,
             dismissed: false,
+            lost: None,
         });
-        let (turn, attended) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
+        let turn = tokio::sync::Mutex::default();
+        let (attended, undelivered) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (refusals_told, unlisted_told) = (AtomicUsize::new(0), AtomicU32::new(0));
         let (tally, unanswered) = (Mutex::default(), AtomicU64::new(0));
         Self {
@@ -141,6 +164,7 @@ impl Held {
             place,
             turn,
             attended,
+            undelivered,
             refusals_told,
             unlisted_told,
             tally,
@@ -157,6 +181,56 @@ impl Held {
             }
         }
         processes
+    }
+
+    /// Tells the caller something. If the reply is lost, the caller has been told nothing.
+    pub(crate) fn telling<T>(self: &Arc<Self>, delivery: &Delivery, tell: impl FnOnce(&Self) -> T) -> T {
+        let known = Known {
+            place: *self.place(),
+            refusals_told: self.refusals_told.load(Ordering::Relaxed),
+            unlisted_told: self.unlisted_told.load(Ordering::Relaxed),
+        };
+        let told = tell(self);
+        let held = Arc::clone(self);
+        self.undelivered.fetch_add(1, Ordering::Relaxed);
+        delivery.on_settled(move |outcome| {
+            if outcome == Outcome::Lost {
+                held.take_back(&known);
+            }
+            held.undelivered.fetch_sub(1, Ordering::Relaxed);
+        });
+        told
+    }
+
+    /// Later replies may have told more in the meantime. Their part is told again with the rest: the position in the output
+    /// is a single offset, and a byte that is shown twice is better than one that is not shown.
+    fn take_back(&self, known: &Known) {
+        let mut place = self.place();
+        let shown = Span::new(known.place.unread, place.unread.max(known.place.unread));
+        let lost = match place.lost {
+            Some(lost) => Span::new(lost.from().min(shown.from()), lost.to().max(shown.to())),
+            None => shown,
+        };
+        place.lost = Some(lost).filter(|lost| !lost.is_empty());
+        place.unread = shown.from();
+        place.full_screen = known.place.full_screen;
+        place.exit = place.exit.min(known.place.exit);
+        place.dismissed &= known.place.dismissed;
+        self.refusals_told.fetch_min(known.refusals_told, Ordering::Relaxed);
+        self.unlisted_told.fetch_min(known.unlisted_told, Ordering::Relaxed);
+    }
+
+    /// The reply that mentioned its end is lost.
+    pub(crate) fn take_announcement_back(&self) {
+        let mut place = self.place();
+        if place.exit == Telling::Announced {
+            place.exit = Telling::Untold;
+        }
+    }
+
+    /// The part of this output that a lost reply had shown before.
+    pub(crate) fn shown_before(&self, span: Span) -> Option<Span> {
+        self.place().lost.map(|lost| lost.intersect(span)).filter(|lost| !lost.is_empty())
     }
 
     /// What its sandbox refused and the caller has not been told; now it has.
@@ -196,8 +270,30 @@ impl Held {
         self.turn.lock().await
     }
 
+    /// The unread output that can be shown now, fitted, and a word about a full-screen program. Such a program draws no text:
+    /// where an answer would be empty although it drew something, the screen itself is the answer, because it is what the
+    /// caller would have to ask for next.
+    pub(crate) fn unread_shown(&self, showing: &Showing) -> (Fitted, Option<&'static str>) {
+        let fitted = self.unread_fitted(showing);
+        if showing.view != ViewKind::Text || self.session.facts().terminal.is_none() {
+            return (fitted, None);
+        }
+        if self.session.receipt().is_some() {
+            let left = !self.exit_told() && ended_on_alternate_screen(self.session.journal());
+            return (fitted, left.then_some(LEFT_SCREEN));
+        }
+        let Some(screen) = self.session.screen().filter(|screen| screen.alternate) else {
+            return (fitted, None);
+        };
+        if !fitted.text.trim().is_empty() || fitted.span.is_empty() || screen.text.is_empty() {
+            return (fitted, Some(HAS_SCREEN));
+        }
+        let screen = screen_fitted(&showing.fitting(&self.number), screen.text, fitted.span);
+        (screen, Some(SHOWS_SCREEN))
+    }
+
     /// The unread output that can be shown now, fitted.
-    pub(crate) fn unread_fitted(&self, showing: &Showing) -> Fitted {
+    fn unread_fitted(&self, showing: &Showing) -> Fitted {
         let Place { unread: from, full_screen, .. } = *self.place();
         let span = Span::new(from, self.whole_end(from));
         let mut fitting = showing.fitting(&self.number);
@@ -220,6 +316,7 @@ impl Held {
         let full_screen = runs && self.session.screen().is_some_and(|screen| screen.alternate);
         let mut place = self.place();
         place.unread = place.unread.max(unread);
+        place.lost = place.lost.filter(|lost| lost.to() > unread);
         place.full_screen = full_screen;
         place.exit = place.exit.max(exit.unwrap_or(Telling::Untold));
     }
@@ -336,6 +433,11 @@ impl Held {
     /// The same, or its caller had it ended.
     pub(crate) fn needs_no_telling(&self) -> bool {
         self.exit_told() || self.place().dismissed || self.was_told_everything()
+    }
+
+    /// Whether a reply that told something may still be lost.
+    pub(crate) fn is_being_delivered(&self) -> bool {
+        self.undelivered.load(Ordering::Relaxed) > 0
     }
 
     /// Whether its end was the answer to something.

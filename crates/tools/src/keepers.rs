@@ -7,14 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use windlass_engine::SessionId;
+use tokio::task::JoinSet;
+use windlass_engine::{LoadRecord, SessionId, with_causes};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Event, Progress, Reply, SessionSummary};
+use crate::delivery::Delivery;
 use crate::ended::{Ended, command};
-use crate::held::{Number, Telling};
+use crate::held::{Held, Number, Telling};
 use crate::owner::Sharing;
 use crate::report;
+use crate::tool::{Refusal, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
 /// Something that will be there.
@@ -25,11 +28,63 @@ pub trait Keepers: Send + Sync {
     /// Has a new keeper carry out a call that starts a session.
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>>;
 
-    /// Has the keeper of a session carry out a call. `None`: nobody keeps it.
-    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, Option<Reply>>;
+    /// Has the keeper of a session carry out a call. It answers, whatever becomes of the keeper.
+    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn>;
 
     /// The sessions that are kept now, by the numbers their callers use.
-    fn kept(&self) -> Vec<u64>;
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be known which are: why, and where was looked.
+    fn kept(&self) -> Result<Vec<u64>, String>;
+}
+
+/// The outcome of a call that was passed on to the keeper of a session.
+#[derive(Clone, Debug)]
+pub enum PassedOn {
+    /// The keeper answered.
+    Answered(Reply),
+    /// No process keeps this session.
+    NotKept,
+    /// A process keeps it and did not carry the call out.
+    Failed(KeeperFailure),
+}
+
+/// A keeper that is there and cannot be talked to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeeperFailure {
+    /// The keeper's process, if the kernel tells.
+    pub pid: Option<u32>,
+    /// The problem, as the end of a sentence that begins with the keeper.
+    pub problem: String,
+    /// Advice for the caller.
+    pub remedy: String,
+}
+
+impl KeeperFailure {
+    /// The session's state, as far as it is known.
+    fn state(&self) -> String {
+        format!("running, its runtime{} {}", self.process(), self.problem)
+    }
+
+    fn process(&self) -> String {
+        self.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    }
+
+    fn sentence(&self, number: Number) -> String {
+        format!("session {number} is {}; {}", self.state(), self.remedy)
+    }
+
+    fn reply(&self, number: Number) -> Reply {
+        let mut reply = Reply::error(format!(
+            "{}; the call was not carried out; read_output still reads what it has printed",
+            self.sentence(number)
+        ));
+        reply.structured["session"] = number.into();
+        reply.structured["state"] = self.state().into();
+        reply.structured["runtime_pid"] = self.pid.into();
+        reply
+    }
 }
 
 /// What a new keeper says.
@@ -57,6 +112,26 @@ struct Known {
 /// How often a caller hears that a call which somebody else carries out is still going on.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
+/// How long a list waits for keepers, all of them together.
+const LISTED_WITHIN: Duration = Duration::from_secs(5);
+
+impl KeeperFailure {
+    /// One that has not answered in time.
+    pub fn late(within: Duration) -> Self {
+        let problem = format!("does not answer within {}", report::seconds(within));
+        let remedy = "ask again later, or end it with `windlass stop`".to_owned();
+        Self { pid: None, problem, remedy }
+    }
+
+    /// The state of its session, for lists.
+    pub(crate) fn outcome(&self, number: Number) -> (String, Value) {
+        let state = self.state();
+        let json =
+            json!({ "session": number.0, "state": state, "runtime_pid": self.pid, "unread_tokens": 0 });
+        (format!("{number}: {state}; {}\n", self.remedy), json)
+    }
+}
+
 impl Toolbox {
     /// The answer to a call that is not for this runtime; `None` if it is.
     pub(crate) async fn elsewhere(&self, call: &Call) -> Option<Reply> {
@@ -67,9 +142,19 @@ impl Toolbox {
                 let number = self.kept_number(&SessionRef::of(call)?)?;
                 let mut call = call.clone();
                 call.arguments.insert("session_id".into(), number.0.into());
-                let reply = alive(&call, keepers.pass_on(number.0, &call)).await?;
-                self.note_kept_exit(number, &reply);
-                Some(reply)
+                match alive(&call, keepers.pass_on(number.0, &call)).await {
+                    PassedOn::Answered(reply) => {
+                        self.note_kept_exit(number, &reply, &call.delivery);
+                        Some(reply)
+                    }
+                    PassedOn::NotKept => None,
+                    PassedOn::Failed(failure) if call.tool == "read_output" => {
+                        // Its journal needs no keeper.
+                        self.remark_now(failure.sentence(number));
+                        None
+                    }
+                    PassedOn::Failed(failure) => Some(failure.reply(number)),
+                }
             }
             _ => None,
         }
@@ -81,15 +166,7 @@ impl Toolbox {
         call.arguments.insert("lifetime".into(), "runtime".into());
         call.owner = self.owner().map(str::to_owned);
         let name = call.arguments.get("name").and_then(Value::as_str).map(str::to_owned);
-        if let Some(holder) =
-            name.as_deref().and_then(|name| self.kept_number(&SessionRef::Name(name.to_owned())))
-        {
-            return Reply::error(format!(
-                "name: `{}` is held by session {holder}, which is still running; reach it with write_stdin, or end it \
-                 with stop_session first",
-                name.unwrap_or_default()
-            ));
-        }
+        // Whether the name is free is for the new keeper to find out: it claims the name on disk.
         let started = match alive(&call, keepers.start(&call)).await {
             Ok(started) => started,
             Err(reason) => {
@@ -99,7 +176,7 @@ impl Toolbox {
         if let Some(number) = started.reply.structured["session"].as_u64().map(Number) {
             self.kept().lock().insert(number, Known { id: started.id, name, end: Telling::Untold });
             self.tell(Event::Started { session: number.to_string() });
-            self.note_kept_exit(number, &started.reply);
+            self.note_kept_exit(number, &started.reply, &call.delivery);
         }
         started.reply
     }
@@ -108,7 +185,20 @@ impl Toolbox {
     pub(crate) fn kept_summaries(&self) -> Vec<SessionSummary> {
         let numbers: Vec<Number> = self.kept().lock().keys().copied().collect();
         let summary = |number: Number| {
-            let (_, record) = self.recorded(&SessionRef::Number(number.0))?;
+            let record = match self.recorded(&SessionRef::Number(number.0)) {
+                Ok(found) => found?.1,
+                // It was started, so it is listed; nothing else is known of it.
+                Err(Refusal(reason)) => {
+                    let (id, state) = (number.to_string(), report::shortened(&reason, 200));
+                    return Some(SessionSummary {
+                        id,
+                        name: None,
+                        command: String::new(),
+                        state,
+                        terminal: false,
+                    });
+                }
+            };
             Some(SessionSummary {
                 id: number.to_string(),
                 name: record.start.name.clone(),
@@ -130,7 +220,10 @@ impl Toolbox {
 
     /// The number of a session that somebody else keeps, if this caller may reach it.
     pub(crate) fn kept_number(&self, asked: &SessionRef) -> Option<Number> {
-        if self.find_held(asked).is_some() {
+        // A name belongs to the session that runs: one of this runtime that is over does not hide a kept one.
+        let is_own =
+            |held: Arc<Held>| matches!(asked, SessionRef::Number(_)) || held.session.receipt().is_none();
+        if self.find_held(asked).is_some_and(is_own) {
             return None;
         }
         self.reachable().into_iter().rev().find(|number| match asked {
@@ -140,20 +233,59 @@ impl Toolbox {
         })
     }
 
-    /// A caller reaches what it started itself and, where numbers are those of the store, what it may see there.
+    /// A caller reaches what it started itself and, where numbers are those of the store, what it may see there. Where the
+    /// keepers cannot be listed it reaches none; [`Toolbox::blind_spots`] says so.
     pub(crate) fn reachable(&self) -> Vec<Number> {
         let Some(keepers) = &self.options().keepers else { return Vec::new() };
-        let mut kept: Vec<Number> = keepers.kept().into_iter().map(Number).collect();
+        let mut kept: Vec<Number> = keepers.kept().unwrap_or_default().into_iter().map(Number).collect();
         let started: BTreeSet<Number> = self.kept().lock().keys().copied().collect();
         kept.retain(|number| started.contains(number) || self.may_reach(*number));
         kept.sort();
         kept
     }
 
+    /// Reasons why this caller may not see all sessions, one sentence each: keepers that cannot be listed, unreadable records.
+    pub(crate) fn blind_spots(&self) -> Vec<String> {
+        let kept = self.options().keepers.as_ref().map(|keepers| keepers.kept());
+        let mut spots = match kept {
+            Some(Ok(kept)) => kept.into_iter().filter_map(|number| self.unreadable_kept(number)).collect(),
+            Some(Err(reason)) => {
+                vec![format!("detached sessions cannot be listed, and may be running: {reason}")]
+            }
+            None => Vec::new(),
+        };
+        // Only a caller that shares all sees sessions that have nothing but a record.
+        if self.options().others.is_some() {
+            spots.extend(self.unreadable_records());
+        }
+        spots
+    }
+
+    fn unreadable_kept(&self, number: u64) -> Option<String> {
+        let store = self.options().store.as_ref().filter(|_| self.options().numbering == Numbering::Plain)?;
+        match store.load(SessionId::new(number)) {
+            Ok(_) | Err(LoadRecord::NotFound { .. }) => None,
+            Err(error) => {
+                let reason = with_causes(&error);
+                Some(format!(
+                    "a detached session runs as {number}, and it cannot be known whose it is: {reason}"
+                ))
+            }
+        }
+    }
+
+    /// Only its record says to which client a session belongs: one that cannot be read is shown to callers that may see all.
+    /// [`Toolbox::blind_spots`] tells the others that there is such a record.
     fn may_reach(&self, number: Number) -> bool {
         let Some(store) = &self.options().store else { return false };
-        (self.options().numbering == Numbering::Plain || self.options().sharing == Sharing::All)
-            && store.load(SessionId::new(number.0)).is_ok_and(|record| self.may_see(&record))
+        let shares_all = self.options().sharing == Sharing::All;
+        if self.options().numbering != Numbering::Plain && !shares_all {
+            return false;
+        }
+        match store.load(SessionId::new(number.0)) {
+            Ok(record) => self.may_see(&record),
+            Err(_) => shares_all,
+        }
     }
 
     fn kept_name(&self, number: Number) -> Option<String> {
@@ -162,20 +294,63 @@ impl Toolbox {
             Some(known) => known.name,
             None => {
                 let store = self.options().store.as_ref()?;
+                // A session whose record cannot be read is reached by its number.
                 store.load(SessionId::new(number.0)).ok()?.start.name
             }
         }
     }
 
-    /// The entries of kept sessions for a list.
-    pub(crate) async fn kept_entries(&self) -> Vec<Reply> {
+    /// The entries of kept sessions for a list. All keepers are asked at once, and not for long: one that is stopped holds up
+    /// nothing.
+    pub(crate) async fn kept_entries(&self, delivery: &Delivery) -> Vec<Reply> {
         let Some(keepers) = self.options().keepers.clone() else { return Vec::new() };
-        let mut entries = Vec::new();
+        let mut asked = JoinSet::new();
         for number in self.reachable() {
-            let reply = keepers.pass_on(number.0, &Call::new("list_sessions", Map::new())).await;
-            entries.extend(reply.map(|reply| self.without_own_announcement(number, reply)));
+            let keepers = Arc::clone(&keepers);
+            asked.spawn(async move {
+                let call = Call::new("list_sessions", Map::new());
+                // timer: the list is for finding a session again, and must come.
+                let passed = tokio::time::timeout(LISTED_WITHIN, keepers.pass_on(number.0, &call)).await;
+                (number, passed.unwrap_or_else(|_| PassedOn::Failed(KeeperFailure::late(LISTED_WITHIN))))
+            });
         }
-        entries
+        let mut answers = asked.join_all().await;
+        answers.sort_by_key(|(number, _)| *number);
+        let entry = |(number, passed)| match passed {
+            PassedOn::Answered(mut reply) => {
+                delivery.adopt(std::mem::take(&mut reply.delivery));
+                Some(self.without_own_announcement(number, reply))
+            }
+            PassedOn::NotKept => None,
+            PassedOn::Failed(failure) => Some(self.entry_without_keeper(number, failure)),
+        };
+        answers.into_iter().filter_map(entry).collect()
+    }
+
+    /// The list entry of a session whose keeper does not answer: from its record, if that can be read.
+    fn entry_without_keeper(&self, number: Number, mut failure: KeeperFailure) -> Reply {
+        let store = self.options().store.as_ref();
+        let id =
+            self.kept().lock().get(&number).and_then(|known| known.id).unwrap_or(SessionId::new(number.0));
+        let record = store.and_then(|store| store.load(id).ok());
+        failure.pid = failure.pid.or_else(|| record.as_ref().map(|record| record.start.runtime.pid));
+        let mut entry = json!({ "session": number.0, "runtime_pid": failure.pid, "unread_tokens": 0 });
+        let text = match &record {
+            Some(record) => {
+                let over = record.receipt.as_ref().map(report::ending);
+                let state = over.unwrap_or_else(|| failure.state());
+                entry["state"] = state.as_str().into();
+                entry["name"] = record.start.name.clone().into();
+                entry["command"] = command(record).into();
+                report::session_line(&number, &state, &command(record), &record.start)
+            }
+            None => {
+                entry["state"] = failure.state().into();
+                format!("{number}: {}\n", failure.state())
+            }
+        };
+        let text = text + &note_lines(&[format!("session {number}: {}", failure.remedy)]);
+        Reply::new(text, json!({ "sessions": [entry] }))
     }
 
     /// The end of a session that this caller started is announced from its record. Its keeper announces it, too, to whoever
@@ -190,23 +365,41 @@ impl Toolbox {
     }
 
     /// Waits for one kept session, as `wait_sessions` would.
-    pub(crate) async fn wait_kept(&self, number: Number, call: &Call) -> Option<Reply> {
-        let keepers = self.options().keepers.clone()?;
+    pub(crate) async fn wait_kept(&self, number: Number, call: &Call) -> PassedOn {
+        let Some(keepers) = self.options().keepers.clone() else { return PassedOn::NotKept };
         let mut call = call.clone();
         call.arguments.insert("session_ids".into(), json!([number.0]));
-        keepers.pass_on(number.0, &call).await
+        let mut passed = keepers.pass_on(number.0, &call).await;
+        if let PassedOn::Answered(reply) = &mut passed {
+            call.delivery.adopt(std::mem::take(&mut reply.delivery));
+        }
+        passed
     }
 
-    fn note_kept_exit(&self, number: Number, reply: &Reply) {
+    fn note_kept_exit(&self, number: Number, reply: &Reply, delivery: &Delivery) {
         let Some(code) = reply.structured.get("exit_code") else { return };
-        if self.kept().tell(number) == Some(Telling::Untold) {
+        if self.tell_kept_end(number, delivery) == Some(Telling::Untold) {
             let line = format!("session {number} exited with code {code}");
             self.tell(Event::Ended { session: number.to_string(), line });
         }
     }
 
+    /// Notes that a reply tells the end of a session, and returns what its caller knew before.
+    pub(crate) fn tell_kept_end(&self, number: Number, delivery: &Delivery) -> Option<Telling> {
+        let before = self.kept().set_end(number, Telling::Told)?;
+        self.untell_on_loss(number, before, delivery);
+        Some(before)
+    }
+
+    fn untell_on_loss(&self, number: Number, before: Telling, delivery: &Delivery) {
+        let toolbox = self.clone();
+        delivery.on_loss(move || {
+            toolbox.kept().set_end(number, before);
+        });
+    }
+
     /// Ends of detached sessions that this caller started and was not told of.
-    pub(crate) fn kept_announcements(&self) -> Vec<String> {
+    pub(crate) fn kept_announcements(&self, delivery: &Delivery) -> Vec<String> {
         let Some(store) = &self.options().store else { return Vec::new() };
         let mut announcements = Vec::new();
         for (number, known) in self.kept().lock().iter_mut().filter(|(_, known)| known.end == Telling::Untold)
@@ -216,10 +409,13 @@ impl Toolbox {
                 known.end = Telling::Announced;
                 let line = format!("session {number} {}", report::ending(&receipt));
                 self.tell(Event::Ended { session: number.to_string(), line: line.clone() });
-                announcements.push(line);
+                announcements.push((*number, line));
             }
         }
-        announcements
+        for (number, _) in &announcements {
+            self.untell_on_loss(*number, Telling::Untold, delivery);
+        }
+        announcements.into_iter().map(|(_, line)| line).collect()
     }
 }
 
@@ -231,9 +427,9 @@ impl Kept {
         found.and_then(|(number, known)| Some((*number, known.id?)))
     }
 
-    /// Notes that the end of a session is told, and says what its caller knew before.
-    pub(crate) fn tell(&self, number: Number) -> Option<Telling> {
-        self.lock().get_mut(&number).map(|known| std::mem::replace(&mut known.end, Telling::Told))
+    /// Notes what the caller knows of the end of a session, and returns what it knew before.
+    fn set_end(&self, number: Number, end: Telling) -> Option<Telling> {
+        self.lock().get_mut(&number).map(|known| std::mem::replace(&mut known.end, end))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Known>> {

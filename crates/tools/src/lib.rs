@@ -4,12 +4,14 @@
 //! it still has to be told. It knows no transport and no model; whoever carries its calls translates [`Reply`].
 #![forbid(unsafe_code)]
 
+mod announcements;
 mod answer;
 mod approval;
 mod arguments;
 mod attend;
 mod call;
 mod catalogue;
+mod delivery;
 mod ended;
 mod environment;
 mod execution;
@@ -36,9 +38,10 @@ pub use call::{
     UnknownTool,
 };
 pub use catalogue::{Hints, Profile, Tool};
+pub use delivery::{Delivery, Outcome};
 pub use environment::{EnvironmentPolicy, Inherit, SecretVariables, Variables};
 pub use execution::{Detail, Emphasis, Execution, ResolvedPath};
-pub use keepers::{Keepers, Pending, Started};
+pub use keepers::{KeeperFailure, Keepers, PassedOn, Pending, Started};
 pub use others::OtherRuntimes;
 pub use owner::Sharing;
 pub use reach::{ConfinedReply, Reach, path_from_json, path_to_json};

@@ -42,6 +42,7 @@ impl Toolbox {
         };
         let held: BTreeSet<SessionId> = self.held().iter().map(|held| held.session.id()).collect();
         let kept: BTreeSet<u64> = self.reachable().iter().map(|number| number.0).collect();
+        // `blind_spots` reports records that cannot be listed or read.
         let records = store.list().map(|listing| listing.sessions).unwrap_or_default().into_iter();
         let unlisted = records
             .filter(|record| !held.contains(&record.start.id) && !kept.contains(&record.start.id.get()));
@@ -58,14 +59,30 @@ impl Toolbox {
         if self.find_held(asked).is_some() || self.kept_number(asked).is_some() {
             return None;
         }
-        let (_, record) = self.recorded(asked)?;
+        // Of a record that cannot be read, `Toolbox::unknown` tells.
+        let (_, record) = self.recorded(asked).ok().flatten()?;
         self.as_other(record)
+    }
+
+    /// Why a name does not say which session is to be stopped: each client has names of its own.
+    fn ambiguous(&self, asked: &SessionRef) -> Option<String> {
+        let SessionRef::Name(name) = asked else { return None };
+        let others = self.others();
+        let named = others.iter().filter(|other| other.record.start.name.as_ref() == Some(name));
+        let numbers: Vec<String> = named.map(|other| other.record.start.id.to_string()).collect();
+        let several = "is that of several running sessions of other windlasses";
+        (numbers.len() > 1)
+            .then(|| format!("name: `{name}` {several}: {}; give the number", numbers.join(", ")))
     }
 
     /// The answer to a call that stops such a session; `None` if the call is about something else.
     pub(crate) async fn stop_other(&self, call: &Call) -> Option<Reply> {
         let is_stop = call.tool == "stop_session" && !call.arguments.contains_key("signal");
-        let other = self.other(&SessionRef::of(call).filter(|_| is_stop)?)?;
+        let asked = SessionRef::of(call).filter(|_| is_stop)?;
+        let other = self.other(&asked)?;
+        if let Some(reason) = self.ambiguous(&asked) {
+            return Some(Reply::error(reason));
+        }
         let others = Arc::clone(self.options().others.as_ref()?);
         let id = other.record.start.id;
         let stopped = tokio::task::spawn_blocking(move || others.stop(&other.record)).await;
@@ -73,12 +90,8 @@ impl Toolbox {
             Ok(record) => record,
             Err(reason) => return Some(Reply::error(reason)),
         };
-        let notes = self.announcements(None);
-        Some(Reply {
-            text: stopped_text(&record) + &note_lines(&notes),
-            structured: stopped_json(id, &record, notes),
-            is_error: false,
-        })
+        let notes = self.announcements(None, &call.delivery);
+        Some(Reply::new(stopped_text(&record) + &note_lines(&notes), stopped_json(id, &record, notes)))
     }
 }
 

@@ -95,7 +95,8 @@ impl Places {
         let writable = self
             .ruling_at(path)
             .is_some_and(|ruling| ruling.access == Access::Write && !(ruling.pinned && ruling.path == path));
-        // What is there only has to stay; in a directory that does, anything may be written.
+        // An existing place only has to stay itself: paths below it may be written. A place that cannot be inspected counts as
+        // missing, which protects it.
         let is_missing = |place: &Path| place.symlink_metadata().is_err();
         let is_kept = |place: &Path| path == place || path.starts_with(place) && is_missing(place);
         writable && !self.fixed.iter().any(|fixed| is_kept(fixed))
@@ -212,6 +213,7 @@ mod tests {
             differences: Vec::new(),
             remarks: Vec::new(),
             repositories: Vec::new(),
+            named_files: Vec::new(),
         };
         let reach = Reach::of(Some(Arc::new(plan)));
         assert!(!reach.may_write(&there) && reach.may_write(&there.join("file")));
@@ -233,6 +235,7 @@ mod tests {
             differences: Vec::new(),
             remarks: Vec::new(),
             repositories: vec![Repository { git_dir: "/w/r/.git".into(), work_tree: "/w/r".into() }],
+            named_files: Vec::new(),
         };
         let reach = Reach::of(Some(Arc::new(plan)));
         for path in ["/w/r/.git/config", "/w/r/.git/config.worktree", "/w/.git", "/w/.git/hooks/x"] {

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use windlass_engine::{Journal, Size, screen_text};
+use windlass_engine::{Journal, SessionRecord, screen_text, with_causes};
 
+use crate::arguments::SessionRef;
 use crate::held::{Held, Number};
+use crate::report;
+use crate::tool::Refusal;
+use crate::toolbox::Toolbox;
 
 /// A session whose output can be read.
 pub(crate) enum Remembered {
     Held(Arc<Held>),
-    Stored { number: Number, journal: Box<Journal>, terminal: bool },
+    Stored { number: Number, journal: Box<Journal> },
 }
 
 impl Remembered {
@@ -30,7 +34,67 @@ impl Remembered {
     pub(crate) fn screen(&self) -> Option<String> {
         match self {
             Self::Held(held) => held.session.screen().map(|screen| screen.text),
-            Self::Stored { journal, terminal, .. } => terminal.then(|| screen_text(journal, Size::default())),
+            Self::Stored { journal, .. } => journal.terminal().map(|_| screen_text(journal)),
         }
+    }
+}
+
+impl Toolbox {
+    /// A session of this caller, or an earlier one that is remembered on disk.
+    pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<Remembered, Refusal> {
+        match self.find(asked) {
+            Ok(held) => Ok(Remembered::Held(held)),
+            Err(refusal) => self.stored(asked)?.ok_or(refusal),
+        }
+    }
+
+    /// A session that was started before this caller came, is no longer listed, or was kept by another process.
+    fn stored(&self, asked: &SessionRef) -> Result<Option<Remembered>, Refusal> {
+        let Some(store) = &self.options().store else { return Ok(None) };
+        let Some((number, record)) = self.recorded(asked)? else { return Ok(None) };
+        let journal = store.open_journal(&record).map_err(|error| {
+            Refusal(format!("the output of session {number} cannot be read: {}", with_causes(&error)))
+        })?;
+        Ok(Some(Remembered::Stored { number, journal: Box::new(journal) }))
+    }
+
+    /// Why there is no such session, or why that cannot be known.
+    pub(crate) fn unknown(&self, asked: &SessionRef) -> Refusal {
+        if let Some(other) = self.other(asked) {
+            return Refusal(other.out_of_reach());
+        }
+        match self.recorded(asked) {
+            Err(refusal) => return refusal,
+            Ok(Some((number, record))) if record.receipt.is_none() => return unended(number, &record),
+            Ok(_) => {}
+        }
+        let live: Vec<String> =
+            self.held().iter().filter(|held| held.session.receipt().is_none()).map(line).collect();
+        let live = if live.is_empty() {
+            "no session is running".to_owned()
+        } else {
+            format!("running: {}", live.join(", "))
+        };
+        let asked = report::shortened(&asked.to_string(), 80);
+        let hidden = self.hint_about_other_owners();
+        let blind: String = self.blind_spots().iter().map(|spot| format!("; {spot}")).collect();
+        Refusal(format!("Unknown session id {asked}; {live}{hidden}{blind}"))
+    }
+}
+
+/// A session that has a record and no receipt, and that no keeper answers for.
+fn unended(number: Number, record: &SessionRecord) -> Refusal {
+    let pid = record.start.runtime.pid;
+    Refusal(format!(
+        "session {number} was started by another runtime (process {pid}), which cannot be reached from here; its record has no \
+         end: it runs, or its runtime was killed; read_output reads what it printed, `windlass ps` tells its state and \
+         `windlass stop` ends it"
+    ))
+}
+
+fn line(held: &Arc<Held>) -> String {
+    match &held.session.facts().name {
+        Some(name) => format!("{} ({name})", held.number),
+        None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),
     }
 }

@@ -6,9 +6,12 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::Denial;
 use windlass_engine::{
-    Amount, Cause, Crossed, Exit, Fitted, PeakMemory, ProcessLine, Receipt, Resource, Signal, StartRecord,
+    Amount, Cause, Crossed, Degraded, Exit, Fitted, Missing, PeakMemory, ProcessLine, Receipt, Resource,
+    Signal, StartRecord, Why,
 };
 use windlass_output::Span;
+
+use crate::held::{Held, Number};
 
 /// How a session ended, as the end of a sentence that begins with the session.
 pub(crate) fn ending(receipt: &Receipt) -> String {
@@ -39,11 +42,59 @@ pub(crate) fn remaining(receipt: &Receipt) -> Option<String> {
     (!remaining.is_empty()).then(|| format!("could not be ended: {}", processes(remaining)))
 }
 
+/// The longest text about one process.
+const LONGEST_PROCESS: usize = 120;
+
 /// Processes, one after the other.
 pub(crate) fn processes(lines: &[ProcessLine]) -> String {
-    const LONGEST: usize = 120;
-    let shown = |line: &ProcessLine| shortened(&line.to_string(), LONGEST);
+    let shown = |line: &ProcessLine| shortened(&line.to_string(), LONGEST_PROCESS);
     lines.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// The processes that a session's root left running, and, where other commands cannot signal them, the call that ends them.
+pub(crate) fn left_running(lines: &[ProcessLine], held: &Held) -> String {
+    let (count, number) = (lines.len(), held.number);
+    let names = left_processes(lines);
+    match held.session.facts().sandbox {
+        None => format!("{count} processes: {names} (session {number})"),
+        Some(_) => format!(
+            "{count} processes: {names} (session {number}; other commands cannot signal them, stop_session \
+             session_id={number} ends them)"
+        ),
+    }
+}
+
+/// The same as a part of a session's line in a list.
+pub(crate) fn left_in_list(lines: &[ProcessLine], held: &Held) -> String {
+    let names = left_processes(lines);
+    match held.session.facts().sandbox {
+        None => names,
+        Some(_) => format!("{names} (other commands cannot signal them, stop_session ends them)"),
+    }
+}
+
+/// A command that prints `$!` prints the number inside of its sandbox.
+fn left_processes(lines: &[ProcessLine]) -> String {
+    let shown = |line: &ProcessLine| {
+        let text = shortened(&line.to_string(), LONGEST_PROCESS);
+        match line.pid_in_sandbox() {
+            Some(inside) => format!("{text} [{inside} in its sandbox]"),
+            None => text,
+        }
+    };
+    lines.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// The same for programs.
+pub(crate) fn left_running_json(lines: &[ProcessLine]) -> Value {
+    let json = |line: &ProcessLine| {
+        let mut object = json!({ "pid": line.pid, "command": line.command });
+        if let Some(inside) = line.pid_in_sandbox() {
+            object["pid_in_sandbox"] = inside.into();
+        }
+        object
+    };
+    lines.iter().map(json).collect()
 }
 
 /// A session that has no live handle here, in one line of a list.
@@ -149,6 +200,33 @@ pub fn denials_json(denials: &[Denial]) -> Value {
         })
     };
     denials.iter().map(json).collect()
+}
+
+/// Output that an answer does not show, as a note.
+pub(crate) fn missing(missing: &Missing, session: Option<Number>) -> String {
+    let Missing { span, why } = missing;
+    let of = session.map(|number| format!(" of session {number}")).unwrap_or_default();
+    let count = span.len();
+    match why {
+        Why::Dropped => format!("bytes {span}{of} were more than is kept and are gone ({count} bytes)"),
+        Why::Unsaved(_) | Why::Unreadable(_) => {
+            format!("bytes {span}{of} are missing ({count} bytes): {why}")
+        }
+    }
+}
+
+/// The same for programs.
+pub(crate) fn missing_json(missing: &[Missing]) -> Value {
+    let json = |missing: &Missing| {
+        let Missing { span, why } = missing;
+        json!({ "from": span.from().get(), "to": span.to().get(), "reason": why.to_string() })
+    };
+    missing.iter().map(json).collect()
+}
+
+/// That later readers will not find all of the output, as a note.
+pub(crate) fn degraded(degraded: &Degraded) -> String {
+    format!("output from byte {} on is kept by this runtime only: {}", degraded.at, degraded.reason)
 }
 
 /// A span for programs.

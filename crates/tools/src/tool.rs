@@ -48,7 +48,7 @@ pub(crate) struct Visit<'a> {
 
 /// Carries a call out. `None`: there is no such tool.
 pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
-    let toolbox = visit.toolbox;
+    let (toolbox, delivery) = (visit.toolbox, visit.call.delivery.clone());
     let reply = match tool.name {
         "exec_command" => exec_command::call(visit).await,
         "write_stdin" => write_stdin::call(visit).await,
@@ -59,7 +59,7 @@ pub(crate) async fn call(tool: &Tool, visit: Visit<'_>) -> Reply {
         "shell" => classic::call_shell(visit).await,
         _ => classic::call_shell_command(visit).await,
     };
-    reply.unwrap_or_else(|refusal| refusal.reply(&toolbox.announcements(None)))
+    reply.unwrap_or_else(|refusal| refusal.reply(&toolbox.announcements(None, &delivery)))
 }
 
 /// Why a call was not carried out, for its caller to read.
@@ -130,14 +130,15 @@ impl Visit<'_> {
         self.began + wait
     }
 
-    /// What to say about arguments that mean nothing here.
+    /// Notes about the request, and about arguments that the tool does not know.
     fn remarks(&self) -> Vec<String> {
         const MOST: usize = 10;
         let remark = |(name, meant): (String, Option<&str>)| {
             let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
             format!("argument `{}` is not known and was ignored{meant}", report::shortened(&name, 80))
         };
-        self.arguments.unknown().into_iter().take(MOST).map(remark).collect()
+        let unknown = self.arguments.unknown().into_iter().take(MOST).map(remark);
+        self.call.remarks.iter().cloned().chain(unknown).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One caller's view of an engine: its sessions under its numbers, and what it has not been told yet.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,16 +9,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use windlass_engine::sandbox::{Plan, Policy, Surroundings};
 use windlass_engine::{
-    Attention, CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
+    CommandSpec, Engine, InputWanted, Progress, Session, SessionId, StartError, Store, Until,
 };
 use windlass_output::{Offset, Tokenizer};
 use windlass_rules::Rules;
 
+use crate::announcements::Remarks;
 use crate::answer::listening;
 use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
 use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
+use crate::delivery::Delivery;
 use crate::ended::Shelf;
 use crate::environment::{EnvironmentPolicy, Variables};
 use crate::held::{Held, Number};
@@ -26,7 +28,6 @@ use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
-use crate::remembered::Remembered;
 use crate::shell::{AllowedShells, Shell, ShellError};
 use crate::tool::{self, Refusal, Visit};
 use crate::{random, report};
@@ -121,16 +122,6 @@ struct Inner {
     owner: OnceLock<String>,
 }
 
-/// Sentences about the sandbox. Each is said once, with the next reply.
-#[derive(Default)]
-struct Remarks {
-    said: HashSet<String>,
-    due: Vec<String>,
-}
-
-/// Remarks that are remembered as said; policies of calls may bring ever new ones.
-const MOST_REMARKS: usize = 64;
-
 /// Events that a listener may be late by.
 const EVENT_QUEUE: usize = 256;
 /// Output is told of at most this often for each session.
@@ -199,12 +190,22 @@ impl Toolbox {
     }
 
     /// Calls a tool. Dropping the future ends the wait, never the session, unless that was to live for the call only.
-    pub async fn call(&self, mut call: Call) -> Result<Reply, UnknownTool> {
+    ///
+    /// The contents of the reply count as delivered once its delivery is confirmed. Dropping the reply revokes it.
+    pub async fn call(&self, call: Call) -> Result<Reply, UnknownTool> {
+        let delivery = call.delivery.clone();
+        let mut reply = self.carry_out(call).await?;
+        // A keeper's reply has a delivery of its own.
+        delivery.adopt(std::mem::replace(&mut reply.delivery, delivery.clone()));
+        Ok(reply)
+    }
+
+    async fn carry_out(&self, mut call: Call) -> Result<Reply, UnknownTool> {
         let tool = self.inner.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| UnknownTool(call.tool.clone()))?;
         // Before anything is started, here or elsewhere; and no time counts that a person takes.
         if let Err(refusal) = self.approve(&mut call).await {
-            return Ok(refusal.reply(&self.announcements(None)));
+            return Ok(refusal.reply(&self.announcements(None, &call.delivery)));
         }
         let began = Instant::now();
         if let Some(reply) = self.elsewhere(&call).await {
@@ -227,12 +228,14 @@ impl Toolbox {
 
     /// Whether every session is over and its caller was told so: nobody will ask for anything but its transcript.
     pub fn has_told_everything(&self) -> bool {
-        self.held().iter().all(|held| is_over(held) && held.needs_no_telling())
+        let is_done =
+            |held: &Arc<Held>| is_over(held) && held.needs_no_telling() && !held.is_being_delivered();
+        self.held().iter().all(is_done)
     }
 
     /// What nobody was told of yet: sessions that ended, in one sentence each. Each is told once, here or in an answer.
     pub fn news(&self) -> Vec<String> {
-        self.announcements(None)
+        self.announcements(None, &Delivery::certain())
     }
 
     /// Sessions that run and will come to an end by themselves, as far as can be told: they neither wait for input nor
@@ -241,7 +244,8 @@ impl Toolbox {
         let mut expected = Vec::new();
         let summaries = self.sessions();
         for held in self.held().into_iter().filter(|held| held.session.receipt().is_none()) {
-            let waits = matches!(held.session.attention().await, Attention::Waiting(_));
+            let wanted = held.session.attention().await.wanted();
+            let waits = wanted.is_some_and(|wanted| wanted.is_seen());
             if !waits && held.session.listening().is_empty() {
                 let id = held.number.to_string();
                 expected.extend(summaries.iter().find(|summary| summary.id == id).cloned());
@@ -279,6 +283,10 @@ impl Toolbox {
         &self.inner.kept
     }
 
+    pub(crate) fn remarks(&self) -> MutexGuard<'_, Remarks> {
+        self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn shelf(&self) -> &Shelf {
         &self.inner.shelf
     }
@@ -307,6 +315,7 @@ impl Toolbox {
     /// The shell that a call asks for, and a note where another one is used in its place.
     pub(crate) fn shell(&self, asked: Option<&str>) -> Result<(Shell, Option<String>), ShellError> {
         let Some(asked) = asked else { return Ok(self.own_shell()) };
+        // A list that cannot be read allows no shell but the configured one.
         let listed = std::fs::read_to_string("/etc/shells").unwrap_or_default();
         let allowed = AllowedShells { configured: &self.inner.options.shell, listed: &listed };
         Shell::find(asked.as_ref(), &allowed, &self.inner.options.environment)
@@ -365,6 +374,7 @@ impl Toolbox {
             (started, _) => started?,
         };
         let number = secret.unwrap_or_else(|| Number(session.id().get()));
+        self.remark(self.inner.engine.guard_trouble().iter());
         let held = Arc::new(Held::new(number, session, command, removed));
         self.lock().insert(number, Arc::clone(&held));
         self.forget_the_oldest();
@@ -397,15 +407,6 @@ impl Toolbox {
         Ok(plan)
     }
 
-    fn remark<'a>(&self, remarks: impl Iterator<Item = &'a String>) {
-        let mut known = self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner);
-        for remark in remarks {
-            if known.said.len() < MOST_REMARKS && known.said.insert(remark.clone()) {
-                known.due.push(remark.clone());
-            }
-        }
-    }
-
     /// All sessions, oldest first.
     pub(crate) fn held(&self) -> Vec<Arc<Held>> {
         let mut all: Vec<Arc<Held>> = self.lock().values().cloned().collect();
@@ -426,41 +427,9 @@ impl Toolbox {
         }
     }
 
-    /// A session of this caller, or an earlier one that is remembered on disk.
-    pub(crate) fn remembered(&self, asked: &SessionRef) -> Result<Remembered, Refusal> {
-        match self.find(asked) {
-            Ok(held) => Ok(Remembered::Held(held)),
-            Err(refusal) => self.stored(asked).ok_or(refusal),
-        }
-    }
-
-    /// A session that was started before this caller came, is no longer listed, or was kept by somebody else.
-    fn stored(&self, asked: &SessionRef) -> Option<Remembered> {
-        let (number, record) = self.recorded(asked)?;
-        let journal = self.inner.options.store.as_ref()?.open_journal(record.start.id).ok()?;
-        Some(Remembered::Stored { number, journal: Box::new(journal), terminal: record.start.terminal })
-    }
-
     /// The caller's number of one of the engine's sessions.
     pub(crate) fn number_of(&self, id: SessionId) -> Option<Number> {
         self.lock().values().find(|held| held.session.id() == id).map(|held| held.number)
-    }
-
-    /// Ends that nobody was told of yet. Each is told once.
-    pub(crate) fn announcements(&self, except: Option<Number>) -> Vec<String> {
-        let due = |held: &&Arc<Held>| Some(held.number) != except && held.announce();
-        let announce = |held: &Arc<Held>| {
-            held.session
-                .receipt()
-                .map(|receipt| format!("session {} {}", held.number, report::ending(&receipt)))
-        };
-        let mut due: Vec<Arc<Held>> = self.lock().values().filter(due).cloned().collect();
-        due.sort_by_key(|held| held.session.id());
-        let mut announcements: Vec<String> = due.iter().filter_map(announce).collect();
-        announcements.extend(self.kept_announcements());
-        let mut remarks = self.inner.remarks.lock().unwrap_or_else(PoisonError::into_inner);
-        announcements.append(&mut remarks.due);
-        announcements
     }
 
     /// What a session does, or how it ended.
@@ -468,11 +437,8 @@ impl Toolbox {
         if let Some(receipt) = held.session.receipt() {
             return report::ending(&receipt);
         }
-        let wanted = match held.session.attention().await {
-            Attention::Waiting(kind) => Some(InputWanted { kind, probably: false }),
-            Attention::Busy | Attention::Unknown(_) => None,
-        };
-        let known = [wanted.map(|wanted| waiting(wanted).to_owned()), listening(&held.session.listening())];
+        let wanted = held.session.attention().await.wanted().filter(InputWanted::is_seen);
+        let known = [wanted.map(waiting), listening(&held.session.listening())];
         let known: Vec<String> = known.into_iter().flatten().collect();
         if known.is_empty() { "running".to_owned() } else { format!("running, {}", known.join(", ")) }
     }
@@ -484,22 +450,6 @@ impl Toolbox {
             .filter(|held| held.session.facts().name.as_deref() == Some(name))
             .collect();
         named.pop()
-    }
-
-    fn unknown(&self, asked: &SessionRef) -> Refusal {
-        if let Some(other) = self.other(asked) {
-            return Refusal(other.out_of_reach());
-        }
-        let live: Vec<String> =
-            self.held().iter().filter(|held| held.session.receipt().is_none()).map(line).collect();
-        let live = if live.is_empty() {
-            "no session is running".to_owned()
-        } else {
-            format!("running: {}", live.join(", "))
-        };
-        let asked = report::shortened(&asked.to_string(), 80);
-        let hidden = self.hint_about_other_owners();
-        Refusal(format!("Unknown session id {asked}; {live}{hidden}"))
     }
 
     /// Finished sessions beyond the limits are no longer listed. What they printed can be read for longer, and then is
@@ -534,7 +484,7 @@ impl Toolbox {
         over
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Arc<Held>>> {
         self.inner.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -550,13 +500,6 @@ pub(crate) struct Starting {
     pub(crate) removed: Vec<String>,
     /// What it may touch, if not what the toolbox says.
     pub(crate) sandbox: Option<Policy>,
-}
-
-fn line(held: &Arc<Held>) -> String {
-    match &held.session.facts().name {
-        Some(name) => format!("{} ({name})", held.number),
-        None => format!("{} ({})", held.number, report::shortened(&held.command, 40)),
-    }
 }
 
 /// Whether nothing of it is left to look after.

@@ -42,7 +42,13 @@ impl Toolbox {
             tokenizer: self.tokenizer(),
         };
         let (number, journal) = (remembered.number(), remembered.journal());
-        Some(showing.fitting(&number).fit(journal, Span::new(Offset::ZERO, journal.end())).text)
+        let mut text = showing.fitting(&number).fit(journal, Span::new(Offset::ZERO, journal.end())).text;
+        // A transcript has no other place for it.
+        for missing in journal.account().missing.iter().filter(|missing| !missing.is_expected()) {
+            let end_of_line = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            text += &format!("{end_of_line}Note: {}\n", report::missing(missing, None));
+        }
+        Some(text)
     }
 
     /// How a session of this caller ended; `None` while it runs.
@@ -65,7 +71,7 @@ impl Toolbox {
             let end = receipt.as_deref().zip(left);
             return Some(history((held.number, facts.name.as_deref()), (&held.command, place), end));
         }
-        let (number, record) = self.recorded(&asked)?;
+        let (number, record) = self.recorded(&asked).ok().flatten()?;
         let start = &record.start;
         let place = (start.started, start.cwd.display().to_string());
         let end = record.receipt.as_ref().map(|receipt| (receipt, receipt.left_running.clone()));

@@ -746,12 +746,19 @@ _SessionDroppedWords = TypedDict(
 )
 
 
-class SessionDropped(_SessionDroppedWords):
-    """Notification `session/dropped`: this part of the output is no longer kept."""
+class _SessionDroppedRequired(_SessionDroppedWords):
     sessionId: int
     """The session."""
     to: int
     """The offset after the last byte that is gone."""
+
+
+class SessionDropped(_SessionDroppedRequired, total=False):
+    """Notification `session/dropped`: this part of the output is no longer kept, or cannot be
+    read.
+    """
+    reason: Union[str, None]
+    """Why it cannot be read, if retention did not drop it."""
 
 
 class SessionEndAllParams(TypedDict):
@@ -882,12 +889,16 @@ class SessionReadResult(_SessionReadResultRequired, total=False):
     chunks: List[OutputChunk]
     """What was read by span, in order."""
     dropped: List[OutputSpan]
-    """What would have been read and is no longer kept."""
+    """Output in the requested part that is no longer kept or cannot be read."""
     lines: List[OutputLine]
     """What was read by lines or by matching, in order."""
     next: Union[int, None]
     """Of a span: the offset at which to go on. It is the end of the span when all of it was
     read.
+    """
+    unreadable: List[UnreadableOutput]
+    """Spans of `dropped` that retention did not drop: the file is gone or unreadable, or a write
+    failed.
     """
 
 
@@ -1022,6 +1033,23 @@ class TerminalSize(TypedDict):
     """Its width; more than 0."""
     rows: int
     """Its height; more than 0."""
+
+
+_UnreadableOutputWords = TypedDict(
+    "_UnreadableOutputWords",
+    {
+        # The offset of the first byte.
+        "from": "int",
+    },
+)
+
+
+class UnreadableOutput(_UnreadableOutputWords):
+    """Output between two offsets that should be there and cannot be read."""
+    reason: str
+    """The file, what the system said, and what to do."""
+    to: int
+    """The offset after the last byte."""
 
 
 WaitMet: TypeAlias = "Literal['exit', 'pattern', 'idle', 'offset', 'input', 'port', 'closed', 'timeout']"
@@ -1167,6 +1195,7 @@ __all__ = [
     "SessionWaitResult",
     "SpanChoice",
     "TerminalSize",
+    "UnreadableOutput",
     "WaitMet",
     "WaitUntil",
 ]

@@ -87,7 +87,7 @@ impl Looker {
         match (self.looking.call)(arguments, &surroundings) {
             Ok(Answer::Text(text)) => Output::text(text),
             Ok(Answer::Image { data_url, note }) => {
-                Output { parts: vec![Part::Text(note), Part::Image(data_url)], ok: true }
+                Output::new(vec![Part::Text(note), Part::Image(data_url)], true)
             }
             Err(refusal) => Output::refused(refusal.to_string()),
         }

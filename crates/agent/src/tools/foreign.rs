@@ -79,7 +79,7 @@ impl Tool for Borrowed {
             match outcome {
                 Ok(outcome) => {
                     let parts = render(&outcome, limits).into_iter().map(part).collect();
-                    Output { parts, ok: !outcome.is_error }
+                    Output::new(parts, !outcome.is_error)
                 }
                 Err(error) => Output::refused(error.to_string()),
             }

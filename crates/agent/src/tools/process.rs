@@ -145,7 +145,8 @@ impl Bench {
         if let Some(note) = note {
             self.follow(note, &reply).await;
         }
-        Output { parts: vec![windlass_model::Part::Text(reply.text)], ok: !reply.is_error }
+        let parts = vec![windlass_model::Part::Text(reply.text)];
+        Output { parts, ok: !reply.is_error, delivery: reply.delivery }
     }
 
     /// A patch in the clothes of a command: applied here, where it is verified first and undone if it fails.

@@ -113,7 +113,7 @@ fn shown(outcome: &Outcome) -> Output {
         OutputItem::Image(address) => Part::Image(address),
     };
     let parts = outcome.render().into_iter().map(part).collect();
-    Output { parts, ok: !matches!(outcome.status, Status::Failed) }
+    Output::new(parts, !matches!(outcome.status, Status::Failed))
 }
 
 /// The other tools, as scripts call them.
@@ -144,6 +144,7 @@ impl Host for Tools {
             let began = std::time::Instant::now();
             report.tell(EventKind::CallStarted(note.clone())).await;
             let output = tools.run(call).await;
+            output.delivery.confirm();
             let (ok, answer, wall) = (output.ok, output.shown(), began.elapsed());
             report.tell(EventKind::CallEnded { call: note, ok, wall, answer: answer.clone() }).await;
             if ok { Ok(value(answer)) } else { Err(answer) }

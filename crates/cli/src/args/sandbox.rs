@@ -28,7 +28,7 @@ pub(crate) struct SandboxWords {
     pub(crate) network: Option<String>,
 
     /// The layers that enforce it; `landlock` leaves namespaces out, to see what a machine without them can do
-    #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
+    #[arg(long, value_enum, value_name = "LAYERS", default_value_t, requires = "sandbox")]
     pub(crate) sandbox_layers: LayersName,
 }
 
@@ -89,6 +89,10 @@ pub(crate) struct SandboxExplain {
     /// List every rule, where it comes from, and what enforces it
     #[arg(long, short)]
     pub(crate) verbose: bool,
+
+    /// Print the plan with every rule as JSON
+    #[arg(long, conflicts_with = "verbose")]
+    pub(crate) json: bool,
 
     /// The command. It is not run
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]

@@ -14,12 +14,13 @@ use windlass_server::listen::Listen;
 
 use crate::args::{AppServe, SandboxName, ServerLimitWords};
 use crate::commands::guardian;
-use crate::commands::run::forget_the_oldest;
+use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
 use crate::listening;
+use crate::remedies::Interface;
 use crate::sessions;
 
 /// How long the end of a command's output is waited for after its exit, as the dialect has it.
@@ -42,10 +43,10 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     }
     dump_no_cores();
     let store = config.open_store();
-    forget_the_oldest(store.as_ref());
+    drop(clean_up(store.as_ref()));
     // A command that could read the token could call this server.
     let named = NamedFiles { secrets: listening::secrets(&order.listening)?, ..NamedFiles::default() };
-    let grounds = confinement::grounds_with(order.sandbox_layers, &config, named);
+    let grounds = confinement::grounds_with(order.sandbox_layers, &config, named, Interface::AppServer);
     let engine = engine(store, &order.limits, grounds)?;
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
@@ -86,7 +87,7 @@ fn engine(store: Option<Store>, words: &ServerLimitWords, grounds: Arc<Grounds>)
     let guard = Guard::Program(guardian::program);
     Ok(Engine::new(EngineOptions {
         store,
-        pruning: Pruning::NowAndThen(sessions::is_alive),
+        pruning: Pruning::NowAndThen(sessions::may_be_alive),
         guard,
         drain,
         limits,

@@ -10,12 +10,13 @@ use windlass_server::exec::{ExecServer, Place};
 use windlass_server::listen::Listen;
 
 use crate::args::ExecServe;
-use crate::commands::run::forget_the_oldest;
+use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
 use crate::commands::{file_helper, guardian};
 use crate::config::Config;
 use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
+use crate::remedies::Interface;
 use crate::{listening, printing, sessions};
 
 /// Far more than a machine runs at once. One more is refused, and nobody is ended for it.
@@ -26,7 +27,7 @@ pub(crate) async fn run(order: ExecServe, config: Config) -> Result<Exit> {
     let signals = Signals::catch()?;
     let listener = listening::bind(&order.listening, Listen::Stdio).await?;
     let store = config.open_store();
-    forget_the_oldest(store.as_ref());
+    drop(clean_up(store.as_ref()));
     let engine = engine(store, &order, &config)?;
     let server = ExecServer::new(engine.clone(), place(&config)?);
     if let Some(url) = listener.url() {
@@ -47,8 +48,8 @@ fn engine(store: Option<Store>, order: &ExecServe, config: &Config) -> Result<En
     let guard = Guard::Program(guardian::program);
     // A command that could read the token could call this server.
     let named = NamedFiles { secrets: listening::secrets(&order.listening)?, ..NamedFiles::default() };
-    let grounds = Some(confinement::grounds_with(order.sandbox_layers, config, named));
-    let pruning = Pruning::NowAndThen(sessions::is_alive);
+    let grounds = Some(confinement::grounds_with(order.sandbox_layers, config, named, Interface::ExecServer));
+    let pruning = Pruning::NowAndThen(sessions::may_be_alive);
     let options =
         EngineOptions { store, pruning, guard, limits, each, together, grounds, ..EngineOptions::default() };
     Ok(Engine::new(options)?)

@@ -1,18 +1,22 @@
 //! `windlass guardian FAMILY`, never typed by people: outlives the runtime that started it by a moment and ends what it
 //! left. It is recognised before anything else is done, because from its first instruction a life may depend on it.
 
-use std::ffi::{CString, OsStr};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use windlass_engine::Patience;
-use windlass_sys::guardian::{self, GuardianProgram};
-use windlass_sys::mark::Brand;
+use windlass_sys::guardian::{self, Guardian, GuardianProgram};
+use windlass_sys::mark::{self, Brand, Mark};
+use windlass_sys::process::{self, Process};
+use windlass_sys::tree;
 
 use crate::config::ITSELF;
 
 const VERB: &str = "guardian";
-const NAME: &str = "windlass-guardian";
+/// Differs from the name of a runtime: `pkill windlass` does not hit the guardians, and they clean up.
+const NAME: &CStr = c"wl-guardian";
 
 /// The family to watch over, if this process was started as a guardian.
 pub(crate) fn asked_for() -> Option<u32> {
@@ -23,14 +27,39 @@ pub(crate) fn asked_for() -> Option<u32> {
 
 /// Stands guard until its runtime is gone and nothing of it is left.
 pub(crate) fn run(family: u32) -> ExitCode {
+    // Where the kernel refuses, the name is that of the link through which it was executed.
+    let _ = rustix::thread::set_name(NAME);
+    let _ = process::hide_from_others();
     guardian::watch(Brand::of_family(family), Patience::default().grace);
     ExitCode::SUCCESS
 }
 
 /// How an engine starts one: this same program under another name.
 pub(crate) fn program(family: u32) -> GuardianProgram {
-    let words = [NAME, VERB, &family.to_string()].map(|word| c_string(OsStr::new(word)));
-    GuardianProgram { program: ITSELF.into(), arguments: words.into() }
+    let words = [VERB, &family.to_string()].map(|word| c_string(OsStr::new(word)));
+    GuardianProgram { program: ITSELF.into(), arguments: [NAME.into()].into_iter().chain(words).collect() }
+}
+
+/// Ends what is left of runtimes that died together with their guardians: each family of processes gets a guardian whose
+/// runtime is gone, so that it begins at once and goes on when this process ends. The marks must be of sessions in a state
+/// directory of this user, in this pid namespace and since this boot. Returns the guardians.
+pub(crate) fn sweep(abandoned: &[Mark]) -> Vec<Process> {
+    let families: BTreeSet<u32> = abandoned.iter().map(|mark| mark.brand().family()).collect();
+    // A sandbox ends everything in it by itself, and its processes cannot be signalled from inside by those around it.
+    if families.is_empty() || mark::in_sandbox() {
+        return Vec::new();
+    }
+    let unguarded = tree::living_families(&families).into_iter().filter(|family| !is_guarded(*family));
+    // One that cannot be started now is started by the next windlass.
+    unguarded.filter_map(|family| guardian::start(&program(family)).ok()).map(Guardian::release).collect()
+}
+
+/// Whether a guardian of this family is at work already: a second TERM means haste to some programs.
+fn is_guarded(family: u32) -> bool {
+    let wanted = [NAME.to_bytes(), VERB.as_bytes(), family.to_string().as_bytes(), b""].join(&0);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut numbered = processes.filter(|entry| entry.file_name().as_bytes()[0].is_ascii_digit());
+    numbered.any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|words| words == wanted))
 }
 
 /// Neither a word of ours nor a number holds a NUL byte.

@@ -6,7 +6,9 @@
 //! another windlass session bears that session's mark like everything there, and ends with it.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -18,11 +20,12 @@ use windlass_sys::background::{self, Background, BackgroundProgram};
 use windlass_sys::process::{How, Pid, Process};
 
 use crate::args::{Run, ServerLimitWords};
-use crate::commands::run::{engine, forget_the_oldest, plan, refuse_taken_name};
+use crate::commands::run::{clean_up, engine, plan, refuse_taken_name};
 use crate::config::{Config, ITSELF};
 use crate::confinement;
 use crate::failure::{Exit, Unremembered};
 use crate::printing::{print, write_all};
+use crate::report;
 use crate::sessions::State;
 
 const VERB: &str = "keep";
@@ -31,10 +34,22 @@ const NAME: &str = "windlass-keeper";
 /// What a keeper reports once its session runs, before the number.
 const STARTED: &str = "started ";
 
+/// How long a keeper may take to start its session: much more than it needs on a machine that is overloaded.
+const REPORTED_WITHIN: Duration = Duration::from_secs(60);
+
 /// Starts a keeper, and says what it reports.
 pub(crate) fn start(order: &Run, config: &Config) -> Result<Exit> {
     let mut keeper = background::start(&program(config)).context("cannot start the keeper")?;
-    let report = keeper.report().context("cannot read the keeper's report")?;
+    let report = match keeper.report(REPORTED_WITHIN) {
+        Err(error) if error.kind() == ErrorKind::TimedOut => {
+            let (pid, limit) = (keeper.pid(), report::duration(REPORTED_WITHIN));
+            bail!(
+                "the keeper (process {pid}) has not reported within {limit}: it may be stopped, or wait for a disk; `windlass ps` \
+                 lists the session once it runs, and `kill {pid}` ends the keeper"
+            );
+        }
+        read => read.context("cannot read the keeper's report")?,
+    };
     match started(&report) {
         Some(id) => tell_started(id, order),
         None => pass_on_failure(keeper, &report),
@@ -95,7 +110,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let mut spec = plan::detached(order, &config)?;
     let store = config.writing_store().map_err(|error| unremembered(&error))?;
     refuse_taken_name(spec.name.as_deref(), Some(&store))?;
-    forget_the_oldest(Some(&store));
+    let housekeeping = clean_up(Some(&store));
     let mut told_to_end = catch_signals()?;
     let limits = ServerLimitWords::default();
     let grounds = confinement::grounds_of(&sandbox, &config);
@@ -108,6 +123,9 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
         _ = told_to_end.recv() => drop(session.stop().await),
     }
     engine.shutdown().await;
+    if let Some(housekeeping) = housekeeping {
+        housekeeping.settle().await;
+    }
     Ok(Exit::SUCCESS)
 }
 

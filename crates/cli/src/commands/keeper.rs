@@ -9,21 +9,24 @@ use anyhow::{Context, Result, bail};
 use windlass_engine::{Engine, Patience, SessionId, Store};
 use windlass_server::keeper::{Door, Meeting};
 use windlass_sys::background::{self, BackgroundProgram};
-use windlass_tools::{Call, Keepers, Numbering, Pending, Reply, Started, Toolbox, ToolboxOptions};
+use windlass_tools::{Call, Keepers, Numbering, PassedOn, Pending, Started, Toolbox, ToolboxOptions};
 
 use crate::args::{KeeperOrder, ToolWords};
 use crate::commands::keep::{catch_signals, over};
-use crate::commands::run::{engine, forget_the_oldest};
+use crate::commands::run::{clean_up, engine};
 use crate::config::{Config, ITSELF};
 use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
 use crate::printing::print;
+use crate::remedies::Interface;
 use crate::toolbox;
 
 const VERB: &str = "keeper";
 const NAME: &str = "windlass-keeper";
 /// What a keeper reports once it can be called, before the name of its door.
 const READY: &str = "ready ";
+/// How long a keeper may take to be ready, beside what its call takes.
+const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a keeper waits for its first call.
 const FIRST_CALL: Duration = Duration::from_secs(30);
 
@@ -53,10 +56,17 @@ impl Detached {
         Self { meeting: Meeting::below(store.root()), environment: options.environment.clone(), arguments }
     }
 
+    /// Starts a keeper and has it start its session. It is this same program, so no version is asked for.
+    async fn begin(&self, call: &Call) -> Result<Started> {
+        let door = self.open().await?;
+        let answered = self.meeting.ask(&door, call).await?;
+        Ok(Started { reply: answered.reply, id: answered.id.map(SessionId::new) })
+    }
+
     async fn open(&self) -> Result<String> {
         let program = self.program();
         let report = tokio::task::spawn_blocking(move || -> Result<Vec<u8>> {
-            Ok(background::start(&program)?.report()?)
+            Ok(background::start(&program)?.report(READY_WITHIN)?)
         });
         let report = String::from_utf8_lossy(&report.await??).into_owned();
         let door = report.lines().last().and_then(|line| line.strip_prefix(READY));
@@ -87,25 +97,29 @@ fn c_string(text: &OsStr) -> CString {
 impl Keepers for Detached {
     fn start<'a>(&'a self, call: &'a Call) -> Pending<'a, Result<Started, String>> {
         Box::pin(async move {
-            let door = self.open().await.map_err(|error| format!("{error:#}"))?;
-            let answered = self.meeting.ask(&door, call).await.map_err(|error| error.to_string())?;
-            Ok(Started { reply: answered.reply, id: answered.id.map(SessionId::new) })
+            // timer: a keeper that is stopped before it answers would be waited for without end.
+            let limit = call.ceiling + READY_WITHIN;
+            match tokio::time::timeout(limit, self.begin(call)).await {
+                Ok(begun) => begun.map_err(|error| format!("{error:#}")),
+                Err(_) => Err(format!("it has not answered within {} s", limit.as_secs())),
+            }
         })
     }
 
-    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, Option<Reply>> {
+    fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn> {
         Box::pin(self.meeting.pass_on(session, call))
     }
 
-    fn kept(&self) -> Vec<u64> {
-        self.meeting.kept()
+    fn kept(&self) -> Result<Vec<u64>, String> {
+        let directory = self.meeting.directory().display();
+        self.meeting.kept().map_err(|error| format!("listing {directory}: {error}"))
     }
 }
 
 /// The keeper's whole life.
 pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let store = config.writing_store()?;
-    forget_the_oldest(Some(&store));
+    drop(clean_up(Some(&store)));
     let mut told_to_end = catch_signals()?;
     let meeting = Meeting::below(store.root());
     let name = format!("new-{}.sock", std::process::id());
@@ -113,7 +127,8 @@ pub(crate) async fn run(order: KeeperOrder, config: Config) -> Result<Exit> {
     let mut options = toolbox::options(&order.tools, order.directory, &config)?;
     options.numbering = toolbox::numbering(order.secret);
     let named = NamedFiles { obeyed: order.obeyed_file, secrets: order.secret_file };
-    let grounds = confinement::grounds_with(order.tools.sandbox.sandbox_layers, &config, named);
+    let grounds =
+        confinement::grounds_with(order.tools.sandbox.sandbox_layers, &config, named, Interface::Mcp);
     let engine = engine(Some(store), Patience::default(), &order.tools.limits, grounds)?;
     let tools = Toolbox::new(engine.clone(), options);
     print(format!("{READY}{name}\n"))?;
@@ -147,8 +162,14 @@ async fn keep(door: &mut Door, engine: &Engine, toolbox: &Toolbox) -> Result<()>
     if let Some(number) = reply.structured["session"].as_u64() {
         door.rename(number)?;
     }
-    // Whoever asked may have gone; the session was to outlive them.
-    let _ = starter.answer(reply, session.as_ref().map(|session| session.id().get())).await;
-    let Some(session) = session else { return Ok(()) };
-    Ok(door.serve(toolbox, over(&session)).await?)
+    let answering = starter.answer(reply, session.as_ref().map(|session| session.id().get()));
+    // The caller may have gone; the session was to outlive it.
+    let answering = async { drop(answering.await) };
+    match session {
+        Some(session) => Ok(door.serve(toolbox, answering, over(&session)).await?),
+        None => {
+            answering.await;
+            Ok(())
+        }
+    }
 }

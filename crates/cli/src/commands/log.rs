@@ -3,21 +3,22 @@
 mod answer;
 mod choice;
 mod follow;
+mod missing;
 
 use anyhow::Result;
-use windlass_engine::{Journal, SessionRecord, Store};
+use windlass_engine::{
+    Form, Journal, Reader, SessionRecord, Store, Wanted, find_raw, has_alternate_screen, screen_text,
+};
 use windlass_output::{Context, Offset, Span, Tokens};
-use windlass_sys::pty::Size;
 
 use self::choice::Chooser;
 use self::follow::Follower;
+use self::missing::{Printed, missing_line};
 use crate::args::{Log, ViewKind};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
-use crate::printing::{print, write_all};
-use crate::report;
-use crate::sessions::{self, may_print};
-use windlass_engine::{Form, Part, Reader, Wanted, screen_text};
+use crate::printing::{print, say, write_all};
+use crate::sessions::{self, State, may_print};
 
 /// What an answer in JSON holds unless told otherwise.
 const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
@@ -26,15 +27,19 @@ const DEFAULT_BUDGET: Tokens = Tokens::new(10_000);
 pub(crate) fn run(order: &Log, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let record = sessions::find(&store, &order.session)?;
-    let journal = store.open_journal(record.start.id)?;
+    let journal = store.open_journal(&record)?;
+    if !may_print(&record) {
+        journal.set_over();
+    }
     let log = Reading { order, record, journal, store };
     log.check()?;
-    match (order.shown.json, order.shown.max_tokens) {
+    let read = match (order.shown.json, order.shown.max_tokens) {
         (true, budget) => log.print_json(budget.map_or(DEFAULT_BUDGET, Tokens::new))?,
         (false, Some(budget)) => log.print_fitted(Tokens::new(budget))?,
         (false, None) => log.print_all()?,
-    }
-    Ok(Exit::SUCCESS)
+    };
+    log.explain(read);
+    Ok(if log.is_complete(read) { Exit::SUCCESS } else { Exit::FAILED })
 }
 
 /// One reading of one session.
@@ -57,8 +62,8 @@ impl Reading<'_> {
             ViewKind::Screen if by_line || choice.span.is_some() || self.order.follow => {
                 "--view screen is what shows at the end: it takes no choice of lines or bytes".to_owned()
             }
-            ViewKind::Raw if by_line => {
-                "--lines, --tail and --grep count lines of text; with --view raw use --span".to_owned()
+            ViewKind::Raw if choice.lines.is_some() || choice.tail.is_some() => {
+                "--lines and --tail count lines of text; with --view raw use --span or --grep".to_owned()
             }
             _ => return Ok(()),
         };
@@ -85,54 +90,132 @@ impl Reading<'_> {
         }
     }
 
-    /// What the terminal shows at the end. The store does not know its size, so the usual one is assumed.
+    /// The text on the terminal's screen at the end of the output.
     fn screen(&self) -> String {
-        screen_text(&self.journal, Size::default())
+        screen_text(&self.journal)
     }
 
-    /// Everything that was asked for, as it is read.
-    fn print_all(&self) -> Result<()> {
+    /// Everything that was asked for, as it is read. Gives the part of the output that was looked at.
+    fn print_all(&self) -> Result<Span> {
         match self.view() {
-            ViewKind::Screen => print(self.screen() + "\n"),
-            ViewKind::Raw => self.print_bytes(),
-            ViewKind::Text => self.print_text(),
+            ViewKind::Screen => print(self.screen() + "\n").map(|()| self.all()),
+            ViewKind::Raw if self.order.choice.grep.is_none() => self.print_bytes(),
+            ViewKind::Raw | ViewKind::Text => self.print_text(),
         }
     }
 
-    fn print_bytes(&self) -> Result<()> {
+    fn all(&self) -> Span {
+        Span::new(Offset::ZERO, self.journal.end())
+    }
+
+    /// Prints the bytes and nothing else. It reports a gap between them on standard error when it reaches the gap.
+    fn print_bytes(&self) -> Result<Span> {
         const STEP: usize = 1024 * 1024;
         let mut follower = self.follower()?;
         let (mut position, to) = (self.span().from(), self.span().to());
         loop {
             let mut bytes = Vec::new();
             let read = self.journal.read_into(Span::new(position, to), STEP, &mut bytes);
+            for missing in self.journal.account().missing_in(Span::new(position, read.from())) {
+                say!("windlass: {}", missing_line(&missing));
+            }
             write_all(rustix::stdio::stdout(), &bytes)?;
-            if !read.is_empty() {
+            if read.to() > position {
                 position = read.to();
             } else if position >= to || !wait_for_more(follower.as_mut(), &self.journal)? {
-                return Ok(());
+                return Ok(self.span().intersect(self.all()));
             }
         }
     }
 
-    fn print_text(&self) -> Result<()> {
+    fn print_text(&self) -> Result<Span> {
         let mut follower = self.follower()?;
-        let form = if follower.is_some() { Form::SettledByLine } else { Form::Settled };
+        let form = match follower {
+            Some(_) if self.view() == ViewKind::Text => Form::SettledByLine,
+            _ => self.form(),
+        };
         let mut reader = Reader::new(&self.journal, self.span().from(), form);
-        let mut chooser = self.chooser();
+        let mut printed = Printed::new(self.chooser(), self.span().from());
         loop {
-            if reader.advance(self.span().to(), |part| print_part(&mut chooser, &part))? == Wanted::NoMore {
-                return Ok(());
+            if reader.advance(self.span().to(), |part| printed.take(&part))? == Wanted::NoMore {
+                return Ok(Span::new(self.span().from(), printed.upto()));
             }
             if follower.is_some() {
-                print(chooser.catch_up())?;
+                print(printed.catch_up())?;
             }
             if !wait_for_more(follower.as_mut(), &self.journal)? {
                 break;
             }
         }
-        reader.finish(|part| print_part(&mut chooser, &part))?;
-        print(chooser.finish().into_text())
+        if follower.is_some() {
+            self.journal.set_over();
+        }
+        reader.finish(|part| printed.take(&part))?;
+        let is_blank = printed.is_blank();
+        let rest = printed.finish();
+        if is_blank && rest.is_empty() {
+            self.say_why_nothing_shows();
+        }
+        print(rest)?;
+        Ok(self.span().intersect(self.all()))
+    }
+
+    /// Explains an empty result: the match may be in the raw bytes only, or the program may draw on the alternate screen.
+    fn say_why_nothing_shows(&self) {
+        let id = self.record.start.id;
+        if let Some(raw) = self.overwritten_match() {
+            say!(
+                "windlass: no line of the text matches; the raw output does at {raw}, where it was overwritten or is part of an escape \
+                 code: windlass log {id} --span {raw} --view raw"
+            );
+        } else if self.view() == ViewKind::Text && has_alternate_screen(&self.journal) {
+            say!(
+                "windlass: a full-screen program has the alternate screen: windlass log {id} --view screen shows it"
+            );
+        }
+    }
+
+    /// Reports missing parts of the requested output on standard error, with the reason. Gaps that retention made are left
+    /// out: they are expected, and the output or a line before has shown them.
+    fn explain(&self, read: Span) {
+        /// The reason is mostly the same for all.
+        const TOLD: usize = 5;
+        let missing = self.journal.account().missing_in(read);
+        let unexpected = missing.iter().filter(|missing| !missing.is_expected());
+        for missing in unexpected.take(TOLD).filter(|_| !self.prints_bytes()) {
+            say!("windlass: {}", missing_line(missing));
+        }
+        // A session that is followed may have ended meanwhile.
+        let record = self.store.load(self.record.start.id);
+        if record.is_ok_and(|record| State::of(&record) == State::Lost) {
+            let (id, end) = (self.record.start.id, self.journal.end());
+            say!(
+                "windlass: session {id} has no receipt: its windlass was killed, and what was printed after byte {end} is not known"
+            );
+        }
+    }
+
+    /// Where the bytes match a pattern that the text does not.
+    fn overwritten_match(&self) -> Option<Span> {
+        let pattern = self.order.choice.grep.as_ref().filter(|_| self.view() == ViewKind::Text)?;
+        find_raw(&self.journal, pattern)
+    }
+
+    fn form(&self) -> Form {
+        if self.view() == ViewKind::Raw { Form::Raw } else { Form::Settled }
+    }
+
+    /// Whether nothing of what was asked for is missing. Raw bytes have no marker, so what retention dropped counts, too.
+    fn is_complete(&self, read: Span) -> bool {
+        let missing = self.journal.account().missing_in(read);
+        missing.iter().all(|missing| missing.is_expected() && !self.prints_bytes())
+    }
+
+    /// Whether standard output gets the bytes as they were printed and nothing else.
+    fn prints_bytes(&self) -> bool {
+        let shown = &self.order.shown;
+        let is_raw = self.view() == ViewKind::Raw && self.order.choice.grep.is_none();
+        is_raw && !shown.json && shown.max_tokens.is_none()
     }
 
     fn follower(&self) -> Result<Option<Follower>> {
@@ -144,19 +227,4 @@ impl Reading<'_> {
 /// Whether there is more to read, now or after waiting for it.
 fn wait_for_more(follower: Option<&mut Follower>, journal: &Journal) -> Result<bool> {
     follower.map_or(Ok(false), |follower| follower.wait(journal))
-}
-
-fn print_part(chooser: &mut Chooser, part: &Part<'_>) -> Result<Wanted> {
-    match part {
-        Part::Text(view) if matches!(chooser, Chooser::Everything) => print(view.text())?,
-        Part::Text(view) => {
-            chooser.feed(view);
-            print(chooser.ready())?;
-        }
-        Part::Gone(span) => {
-            let bytes = report::count(span.len());
-            print(format!("…{bytes} bytes at {span} are no longer kept…\n"))?;
-        }
-    }
-    Ok(if chooser.is_complete() { Wanted::NoMore } else { Wanted::More })
 }

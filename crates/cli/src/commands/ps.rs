@@ -10,6 +10,7 @@ use windlass_engine::{SessionRecord, Store};
 
 use self::table::{Cell, Row, Tint};
 use crate::args::Ps;
+use crate::commands::guardian;
 use crate::config::{Config, below_home};
 use crate::failure::Exit;
 use crate::printing::print;
@@ -24,6 +25,7 @@ pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let all: Vec<Listed> =
         sessions::list_and_warn(&store)?.into_iter().map(|record| Listed::new(record, &store)).collect();
+    sweep_abandoned(&all, &store);
     let total = all.len();
     let shown = if order.all { all } else { recent(all) };
     if order.json {
@@ -34,6 +36,19 @@ pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
         remark_on_hidden(total - shown.len(), total);
     }
     Ok(Exit::SUCCESS)
+}
+
+/// Ends what dead runtimes left: a session that should have ended with its windlass is ending only if a guardian is at work, and the
+/// one that there was may have been killed, too.
+fn sweep_abandoned(all: &[Listed], store: &Store) {
+    let survived = all
+        .iter()
+        .filter(|session| session.record.may_have_survivors() && !is_alive(session.record.start.runtime));
+    let abandoned: Vec<_> = survived.filter_map(|session| session.record.start.mark).collect();
+    if !abandoned.is_empty() && store.is_own() {
+        // They go on when this process ends.
+        drop(guardian::sweep(&abandoned));
+    }
 }
 
 /// Everything alive, and the newest of the rest.
@@ -65,7 +80,8 @@ fn remark_on_hidden(hidden: usize, total: usize) {
 struct Listed {
     record: SessionRecord,
     state: State,
-    output: u64,
+    /// The number of bytes it printed; `None` if it has no receipt and its journal cannot be read.
+    output: Option<u64>,
     /// How long it ran; unknown, if nobody saw its end.
     wall: Option<Duration>,
 }
@@ -73,8 +89,8 @@ struct Listed {
 impl Listed {
     fn new(record: SessionRecord, store: &Store) -> Self {
         let state = State::of(&record);
-        let journaled = || store.open_journal(record.start.id).map_or(0, |journal| journal.end().get());
-        let output = record.receipt.as_ref().map_or_else(journaled, |receipt| receipt.bytes.total());
+        let counted = record.receipt.as_ref().map(|receipt| receipt.bytes.total());
+        let output = counted.or_else(|| store.open_journal(&record).ok().map(|journal| journal.end().get()));
         let so_far = state.is_live().then(|| since(record.start.started));
         let wall = record.receipt.as_ref().map(|receipt| receipt.wall).or(so_far);
         Self { record, state, output, wall }
@@ -92,7 +108,7 @@ impl Listed {
             plain(below_home(&start.cwd, &config.environment)),
             plain(report::age(since(start.started))),
             plain(wall),
-            plain(report::bytes(self.output)),
+            plain(self.output.map_or("?".to_owned(), report::bytes)),
         ]
     }
 
@@ -136,7 +152,7 @@ fn tint(state: State) -> Tint {
         State::Running | State::Detached => Tint::Good,
         State::Over(Exit::Code(0), Cause::Itself) => Tint::Faint,
         State::Lost | State::Ending => Tint::Bad,
-        State::Over(..) => Tint::Notable,
+        State::Over(..) | State::Elsewhere | State::Exiting => Tint::Notable,
     }
 }
 

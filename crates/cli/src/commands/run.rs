@@ -10,10 +10,14 @@ mod telling;
 mod turn;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
+use tokio::sync::oneshot;
 use windlass_engine::sandbox::Grounds;
-use windlass_engine::{Engine, EngineOptions, Guard, Patience, StartError, Store};
+use windlass_engine::{
+    Backlog, Engine, EngineOptions, Guard, Patience, Prune, SessionRecord, StartError, Store, with_causes,
+};
 use windlass_output::Tokenizer;
 
 use self::front::Front;
@@ -34,7 +38,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let mut plan = Plan::new(order, &config)?;
     let store = config.open_store();
     refuse_taken_name(plan.spec.name.as_deref(), store.as_ref())?;
-    forget_the_oldest(store.as_ref());
+    let housekeeping = clean_up(store.as_ref());
     let signals = Signals::catch()?;
     let limits = ServerLimitWords::default();
     let grounds = confinement::grounds_of(&sandbox, &config);
@@ -42,7 +46,7 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     plan.spec.sandbox = confinement::plan(&sandbox, &plan.spec.directory, &config, &engine)?;
     let sandbox = plan.spec.sandbox.clone();
     let session = engine.start(plan.spec)?;
-    for remark in sandbox.iter().flat_map(|sandbox| &sandbox.remarks) {
+    for remark in sandbox.iter().flat_map(|sandbox| &sandbox.remarks).chain(&engine.guard_trouble()) {
         crate::printing::say!("windlass: {remark}");
     }
     let mut front = Front::open(&session, plan.presentation, plan.keyboard, signals);
@@ -53,6 +57,9 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let swept = engine.shutdown().await;
     let telling = Telling { session: &session, store: store.as_ref(), turn: &turn, swept: &swept, tokenizer };
     telling.tell(plan.presentation)?;
+    if let Some(housekeeping) = housekeeping {
+        housekeeping.settle().await;
+    }
     Ok(turn.exit())
 }
 
@@ -77,19 +84,68 @@ pub(crate) fn engine(
     })?)
 }
 
-/// The engine knows the names of its own sessions only; other runtimes' are in the store.
+/// The engine claims the name among the sessions of people. A person also sees the sessions of clients and those of earlier
+/// versions, which have no claims.
 pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Result<()> {
     let (Some(name), Some(store)) = (name, store) else { return Ok(()) };
-    let holder = store.find_name(name)?.filter(|session| State::of(session).is_live());
-    match holder {
+    let sessions = sessions::list(store)?.sessions;
+    let is_named = |session: &&SessionRecord| session.start.name.as_deref() == Some(name);
+    match sessions.iter().filter(is_named).find(|session| State::of(session).is_live()) {
         Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.start.id }.into()),
         None => Ok(()),
     }
 }
 
-/// Housekeeping beside the command. What it does not get to, the next run does; an error then is for that one to meet.
-pub(crate) fn forget_the_oldest(store: Option<&Store>) {
-    if let Some(store) = store.cloned() {
-        drop(tokio::task::spawn_blocking(move || store.prune(sessions::is_alive)));
+/// Housekeeping beside the command.
+pub(crate) struct Housekeeping {
+    backlog: oneshot::Receiver<Backlog>,
+    done: oneshot::Receiver<Option<Prune>>,
+}
+
+/// How long a command that is over waits for the removal of a backlog.
+const BACKLOG_LIMIT: Duration = Duration::from_secs(2);
+/// How long it waits to know that dead runtimes left nothing, which is known after all records have been read.
+const RECORDS_LIMIT: Duration = Duration::from_millis(200);
+
+/// Ends the processes of runtimes that died with their guardians, and removes the oldest sessions, both beside the command. The
+/// next run does the rest if this one ends before it is done.
+pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
+    let store = store?.clone();
+    let (tell, backlog) = oneshot::channel();
+    let (finish, done) = oneshot::channel();
+    let prune = move || {
+        let pruned = store.prune_telling(sessions::may_be_alive, |found| {
+            // A server does not listen.
+            let _ = tell.send(found);
+        });
+        let (abandoned, failed) = match pruned {
+            Ok((pruned, failed)) => (pruned.abandoned, failed),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        let guardians = if store.is_own() { guardian::sweep(&abandoned) } else { Vec::new() };
+        let _ = finish.send(failed);
+        for guardian in guardians {
+            // It is a child of ours, and a server would keep a zombie of it.
+            let _ = guardian.reap_blocking();
+        }
+    };
+    drop(tokio::task::spawn_blocking(prune));
+    Some(Housekeeping { backlog, done })
+}
+
+impl Housekeeping {
+    /// Waits until what dead runtimes left has got a guardian and, if there is a backlog, for its removal: a process that ends at once,
+    /// as most do, would otherwise never get to either. A failed removal is said then: nothing else would ever tell why
+    /// sessions pile up.
+    pub(crate) async fn settle(self) {
+        let is_large = self.backlog.await == Ok(Backlog::Large);
+        let limit = if is_large { BACKLOG_LIMIT } else { RECORDS_LIMIT };
+        // timer: the command is over, and its caller waits.
+        if let Ok(Ok(Some(failure))) = tokio::time::timeout(limit, self.done).await
+            && is_large
+        {
+            let reason = with_causes(&failure);
+            crate::printing::say!("windlass: old sessions pile up because they cannot be removed: {reason}");
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! `windlass sandbox`: says what a policy comes to on this machine, without running anything.
 
 use anyhow::Result;
-use windlass_engine::sandbox::{Explanation, Policy, Summary, plan_for};
+use serde_json::{Value, json};
+use windlass_engine::sandbox::{
+    Access, Explanation, Network, Plan, Policy, Ruling, Summary, Unborn, plan_for,
+};
 
 use crate::args::{SandboxCommand, SandboxExplain};
 use crate::config::Config;
 use crate::confinement;
-use crate::failure::Exit;
+use crate::failure::{Exit, Usage};
 use crate::printing::print;
 
 pub(crate) fn run(order: &SandboxCommand, config: &Config) -> Result<Exit> {
@@ -17,7 +20,15 @@ pub(crate) fn run(order: &SandboxCommand, config: &Config) -> Result<Exit> {
 
 fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
     let here = Config::working_directory()?;
+    if let Some(name) =
+        order.command.first().and_then(|word| word.to_str()).filter(|it| Policy::named(it).is_some())
+    {
+        return Err(Usage(format!("`{name}` stands where the command goes; write --policy {name}")).into());
+    }
     let directory = order.cwd.as_ref().map_or(here.clone(), |directory| here.join(directory));
+    if !directory.is_dir() {
+        return Err(Usage(format!("-C {}: there is no such directory", directory.display())).into());
+    }
     let words = order.words();
     let text = match confinement::policy(&words)? {
         Policy::Confined(confined) => {
@@ -26,22 +37,68 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             let plan = plan_for(&confined, &surroundings, &grounds)?;
             // The one about missing namespaces sends its reader here, where the lines with `but` say more.
             let remarks = plan.remarks.iter().filter(|remark| !remark.contains("windlass sandbox explain"));
-            let mut notes: String = remarks.map(|remark| format!("note      {remark}\n")).collect();
+            if order.json {
+                return print_json(&plan_json(&plan));
+            }
+            let mut notes: String = remarks.map(|remark| format!("note        {remark}\n")).collect();
             if !windlass_sys::probe::lists_unix_sockets() {
-                notes.push_str(&format!("but       unix sockets: {}\n", confinement::NO_UNIX_SOCKETS));
+                notes.push_str(&format!("differs     unix sockets: {}\n", confinement::NO_UNIX_SOCKETS));
             }
             match order.verbose {
                 true => format!("{}{notes}", Explanation(&plan)),
                 false => {
-                    format!("{}{notes}\n--verbose lists every rule, and what enforces it.\n", Summary(&plan))
+                    format!(
+                        "{}{notes}\n--verbose lists every rule with its reason and the layers that enforce it.\n",
+                        Summary(&plan)
+                    )
                 }
             }
         }
+        open if order.json => {
+            return print_json(&json!({ "policy": open.name(), "enforced_by": [] }));
+        }
         open => format!(
-            "policy    {}\nnothing is enforced: the command may do all that its user may\n",
+            "policy      {}\nenforced by nothing: the command may do all that its user may\n",
             open.name()
         ),
     };
     print(text)?;
     Ok(Exit::SUCCESS)
+}
+
+fn print_json(value: &Value) -> Result<Exit> {
+    print(format!("{value:#}\n"))?;
+    Ok(Exit::SUCCESS)
+}
+
+/// A plan for programs: what a summary says, and every rule.
+fn plan_json(plan: &Plan) -> Value {
+    let access = |access: Access| match access {
+        Access::Deny => "deny",
+        Access::Read => "read",
+        Access::Write => "write",
+    };
+    let rule = |ruling: &Ruling| {
+        json!({
+            "path": ruling.path.display().to_string(),
+            "access": access(ruling.access),
+            "stays_in_place": ruling.pinned,
+            "reason": ruling.origin,
+        })
+    };
+    let protected = |name: &Unborn| json!({ "path": name.path.display().to_string(), "reason": name.origin });
+    let network = match &plan.network {
+        Network::Hosts(hosts) => json!(hosts),
+        network => network.name().into(),
+    };
+    json!({
+        "policy": plan.policy,
+        "network": network,
+        "enforced_by": plan.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
+        "rules": plan.rulings.iter().map(rule).collect::<Vec<_>>(),
+        "unchanged": plan.unborn.iter().map(protected).collect::<Vec<_>>(),
+        "judged": plan.judged_configurations().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "differs": plan.differences,
+        "notes": plan.remarks,
+    })
 }

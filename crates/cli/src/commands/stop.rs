@@ -1,24 +1,27 @@
-//! `windlass stop`: ends a session that another windlass runs. Only that windlass knows everything its session started,
-//! so it is told to end, and waited for; a process is signalled only while it is held and known to be the recorded one.
+//! `windlass stop`: ends one session of another windlass, and nothing else of it.
+//!
+//! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server is not signalled: it
+//! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The keeper of a
+//! detached session has no other, and gets TERM afterwards.
+//! A process is signalled only while it is held, and only if it bears the mark, descends from one that does, or is a root without a
+//! mark whose parent is the living runtime: a process id in a record proves nothing.
 
-use std::time::Duration;
+mod receipt;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Map, Value};
-use windlass_engine::{Listing, Patience, ProcessLine, SessionRecord, Store};
-use windlass_sys::guardian::wait_until_gone;
+use windlass_engine::{Patience, ProcessKey, ProcessLine, SessionRecord, Store};
+use windlass_sys::ladder::Ladder;
+use windlass_sys::mark::{self, Brand, Mark};
 use windlass_sys::process::{self, Pid, Process};
-use windlass_sys::signal::Signal;
 
+use self::receipt::{await_end, await_receipt};
 use crate::args::Stop;
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::printing::print;
+use crate::printing::{print, say};
 use crate::report;
 use crate::sessions::{self, State, hold};
-
-/// How long a runtime may take to end its session: more than the grace and the sweeps after it ever do.
-const RUNTIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Ends a session and tells how it ended.
 pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
@@ -38,8 +41,10 @@ pub(crate) fn end(record: SessionRecord, store: &Store) -> Result<SessionRecord>
 struct Ending {
     record: SessionRecord,
     how: How,
-    /// Processes that were ended and that no receipt names as such.
+    /// Processes that were ended here.
     swept: Vec<ProcessLine>,
+    /// Those that could not be ended.
+    left: Vec<ProcessLine>,
 }
 
 /// Who ended it.
@@ -47,7 +52,7 @@ struct Ending {
 enum How {
     /// It was over before.
     AlreadyOver,
-    /// Its runtime, because we told it to.
+    /// Its runtime and this process.
     ByRuntime,
     /// We did: its runtime was dead.
     WithoutRuntime,
@@ -56,49 +61,81 @@ enum How {
 impl Ending {
     fn of(record: SessionRecord, store: &Store) -> Result<Self> {
         let is_over = record.receipt.as_ref().is_some_and(|receipt| receipt.left_running.is_empty());
-        match hold(record.start.runtime).filter(|_| !is_over) {
-            Some(runtime) => {
-                refuse_shared(&record, store)?;
-                let left = left_running(&record);
-                end_runtime(&runtime)?;
-                let swept = left.into_iter().filter(|(process, _)| !process.is_alive()).map(|(_, line)| line);
-                let swept = swept.collect();
-                Ok(Self { record: store.load(record.start.id)?, how: How::ByRuntime, swept })
-            }
-            None => Self::without_runtime(record, store),
+        if State::of(&record) == State::Elsewhere {
+            bail!(
+                "session {} runs in another pid namespace, such as a container, and cannot be seen from here; stop it there",
+                record.start.id
+            );
+        }
+        let Some(targets) = Targets::of(&record)?.filter(|_| !is_over) else {
+            return Ok(Self { record, how: How::AlreadyOver, swept: Vec::new(), left: Vec::new() });
+        };
+        match hold(record.start.runtime) {
+            Some(runtime) => Self::with_runtime(&record, store, (targets, &runtime)),
+            None => Self::without_runtime(record, store, targets),
         }
     }
 
-    /// The runtime may have written the receipt at the last moment, so the record is read again.
-    fn without_runtime(record: SessionRecord, store: &Store) -> Result<Self> {
-        let record = store.load(record.start.id).unwrap_or(record);
-        match hold(record.start.root).filter(|_| record.receipt.is_none()) {
-            Some(root) => {
-                let swept = describe(root.pid()).into_iter().collect();
-                end_root(&root)?;
-                Ok(Self { record, how: How::WithoutRuntime, swept })
-            }
-            None => Ok(Self { record, how: How::AlreadyOver, swept: Vec::new() }),
+    /// The runtime collects the root, and says in the receipt what it ended beside what was ended here.
+    fn with_runtime(
+        record: &SessionRecord,
+        store: &Store,
+        (targets, runtime): (Targets, &Process),
+    ) -> Result<Self> {
+        let request = store.request_stop(record.start.id);
+        if let Err(error) = &request {
+            say!("windlass: the receipt will not say that the session was stopped: {error}");
         }
+        let root = targets.root;
+        let (mut swept, left) = targets.end();
+        // The receipt itself is about the root.
+        swept.retain(|line| root.is_none_or(|root| root.get() != line.pid));
+        let record = await_receipt(store, record, runtime)?;
+        // Before the end of the runtime: it may be a server, which goes on.
+        drop(request);
+        await_end(runtime);
+        Ok(Self { record, how: How::ByRuntime, swept, left })
+    }
+
+    /// The runtime may have written the receipt at the last moment, so the record is read again.
+    fn without_runtime(record: SessionRecord, store: &Store, targets: Targets) -> Result<Self> {
+        let record = store.load(record.start.id).unwrap_or(record);
+        let (swept, left) = targets.end();
+        let how = if swept.is_empty() { How::AlreadyOver } else { How::WithoutRuntime };
+        Ok(Self { record, how, swept, left })
     }
 
     /// Whether nothing of the session is left that should have ended.
     fn is_complete(&self) -> bool {
-        self.record.receipt.as_ref().is_none_or(|receipt| receipt.remaining.is_empty())
+        self.remaining().is_empty()
+    }
+
+    /// Everyone who was ended: by the runtime, and here.
+    fn ended(&self) -> Vec<ProcessLine> {
+        let receipt = self.record.receipt.as_ref().filter(|_| self.how == How::ByRuntime);
+        let mut ended = receipt.map(|receipt| receipt.ended.clone()).unwrap_or_default();
+        for line in &self.swept {
+            if ended.iter().all(|known| known.pid != line.pid) {
+                ended.push(line.clone());
+            }
+        }
+        ended
+    }
+
+    fn remaining(&self) -> Vec<ProcessLine> {
+        let receipt = self.record.receipt.as_ref().map(|receipt| receipt.remaining.clone());
+        receipt.into_iter().flatten().chain(self.left.iter().cloned()).collect()
     }
 
     fn text(&self) -> String {
         let mut text = self.sentence() + "\n";
-        let receipt = self.record.receipt.as_ref();
-        let in_receipt =
-            receipt.filter(|_| self.how == How::ByRuntime).map(|receipt| receipt.ended.as_slice());
-        let ended = [in_receipt.unwrap_or_default(), self.swept.as_slice()].concat();
+        let (ended, remaining) = (self.ended(), self.remaining());
         if !ended.is_empty() {
             let number = report::plural(ended.len(), "process");
             text.push_str(&format!("ended {number}: {}\n", report::processes(&ended)));
         }
-        if let Some(receipt) = receipt.filter(|receipt| !receipt.remaining.is_empty()) {
-            text.push_str(&format!("could not end: {}\n", report::processes(&receipt.remaining)));
+        if !remaining.is_empty() {
+            text.push_str(&format!("could not end: {}\n", report::processes(&remaining)));
         }
         text
     }
@@ -129,81 +166,82 @@ impl Ending {
         object.insert("already_over".to_owned(), (self.how == How::AlreadyOver).into());
         report::receipt_fields(self.record.receipt.as_ref(), &mut object);
         object.insert("swept".to_owned(), report::processes_json(&self.swept));
+        object.insert("left".to_owned(), report::processes_json(&self.left));
         Value::Object(object).to_string() + "\n"
     }
 }
 
-/// What a session whose root has exited left running and is still there. A stranger who was given the number since is
-/// told apart by living on.
-fn left_running(record: &SessionRecord) -> Vec<(Process, ProcessLine)> {
-    let left = record.receipt.iter().flat_map(|receipt| &receipt.left_running);
-    let held = left.filter_map(|line| Process::open(Pid::new(line.pid)).ok());
-    let alive = held.filter(Process::is_alive);
-    alive.filter_map(|process| describe(process.pid()).map(|line| (process, line))).collect()
+/// The processes of a session.
+struct Targets {
+    ladder: Ladder<Box<dyn Fn(Mark) -> bool>>,
+    root: Option<Pid>,
+}
+
+impl Targets {
+    /// `None`: nothing of it can be alive.
+    fn of(record: &SessionRecord) -> Result<Option<Self>> {
+        let start = &record.start;
+        let root = hold(start.root).filter(|_| record.receipt.is_none());
+        let is_of_this_boot = sessions::is_here(start.runtime);
+        let is_unmarked = start.mark.is_none() && start.runtime.scope.is_some();
+        let is_child = root.as_ref().is_some_and(|root| is_child_of(root, start.runtime));
+        let mark = match (start.mark, &root) {
+            (Some(mark), _) if is_of_this_boot => mark,
+            // In a sandbox every process bears the mark of the session around it, which is not the session's own.
+            (None, Some(_)) if is_unmarked && is_child => {
+                return Ok(root.map(|root| Self::of_unmarked(root, record)));
+            }
+            // An earlier version did not write the mark down, but its sessions bear one.
+            (_, Some(root)) => {
+                let is_own = |mark: &Mark| !is_unmarked && start.mark.is_none_or(|it| it == *mark);
+                match mark::on_root(root.pid()).filter(is_own) {
+                    Some(mark) => mark,
+                    None => bail!(
+                        "process {} has the number and the start of session {}'s command, but not its mark: it is not signalled",
+                        root.pid(),
+                        start.id
+                    ),
+                }
+            }
+            (_, None) => return Ok(None),
+        };
+        let is_member: Box<dyn Fn(Mark) -> bool> = Box::new(move |found| found == mark);
+        let mut ladder = Ladder::new(mark.brand(), is_member);
+        ladder.hang_up = start.terminal;
+        let pid = root.as_ref().map(Process::pid);
+        // A root that shed its mark is known as the child of its runtime.
+        if let Some(root) = root.filter(|_| is_child) {
+            ladder.add(root);
+        }
+        Ok(Some(Self { ladder, root: pid }))
+    }
+
+    /// The root and its descendants. The runtime, whose child the root is, ends what else there is.
+    fn of_unmarked(root: Process, record: &SessionRecord) -> Self {
+        let no_mark: Box<dyn Fn(Mark) -> bool> = Box::new(|_| false);
+        let mut ladder = Ladder::new(Brand::of_family(0), no_mark);
+        ladder.hang_up = record.start.terminal;
+        let pid = root.pid();
+        ladder.add(root);
+        Self { ladder, root: Some(pid) }
+    }
+
+    /// Ends them: who was ended, and who could not be.
+    fn end(mut self) -> (Vec<ProcessLine>, Vec<ProcessLine>) {
+        let found: Vec<ProcessLine> =
+            self.ladder.look().into_iter().filter_map(|process| describe(process.pid())).collect();
+        let left = self.ladder.climb(Patience::default().grace);
+        let left: Vec<ProcessLine> = left.iter().filter_map(|process| describe(process.pid())).collect();
+        let is_ended = |line: &ProcessLine| left.iter().all(|left| left.pid != line.pid);
+        let ended = found.into_iter().filter(is_ended).collect();
+        (ended, left)
+    }
+}
+
+fn is_child_of(process: &Process, runtime: ProcessKey) -> bool {
+    hold(runtime).is_some_and(|runtime| process::parent_of(process.pid()) == Some(runtime.pid()))
 }
 
 fn describe(pid: Pid) -> Option<ProcessLine> {
     process::command_line(pid).map(|command| ProcessLine { pid: pid.get(), command })
-}
-
-/// A runtime that ends takes all its sessions along.
-fn refuse_shared(record: &SessionRecord, store: &Store) -> Result<()> {
-    let (id, runtime) = (record.start.id, record.start.runtime);
-    let is_other = |other: &SessionRecord| other.start.runtime == runtime && other.start.id != id;
-    let Listing { sessions, mut unreadable } = sessions::list(store)?;
-    if let Some(failure) = unreadable.pop() {
-        let unknown =
-            format!("session {id} is not stopped: its windlass may run others, which cannot be known");
-        return Err(anyhow::Error::from(failure).context(unknown));
-    }
-    let others = sessions.iter().filter(|other| is_other(other) && other.receipt.is_none()).count();
-    if others > 0 {
-        let others = report::plural(others, "other running session");
-        bail!(
-            "session {id} cannot be stopped alone: its windlass (process {}) also runs {others}",
-            runtime.pid
-        );
-    }
-    Ok(())
-}
-
-/// Tells a runtime to end, and waits until it has.
-fn end_runtime(runtime: &Process) -> Result<()> {
-    ask(runtime)?;
-    wait_until_gone(std::slice::from_ref(runtime), RUNTIME_LIMIT);
-    if runtime.is_alive() {
-        let limit = report::duration(RUNTIME_LIMIT);
-        bail!("its windlass (process {}) was told to end and has not within {limit}", runtime.pid());
-    }
-    Ok(())
-}
-
-/// What is left without its runtime gets what that would have given it.
-fn end_root(root: &Process) -> Result<()> {
-    let patience = Patience::default();
-    ask(root)?;
-    wait_until_gone(std::slice::from_ref(root), patience.grace);
-    if root.is_alive() {
-        // One that died in between needs no second signal.
-        let _ = root.signal(Signal::KILL);
-        wait_until_gone(std::slice::from_ref(root), patience.after_kill);
-    }
-    if root.is_alive() {
-        bail!("process {} could not be ended", root.pid());
-    }
-    Ok(())
-}
-
-/// The polite request. A stopped process takes it once it is continued.
-fn ask(process: &Process) -> Result<()> {
-    for signal in [Signal::TERM, Signal::CONT] {
-        match process.signal(signal) {
-            // It ended by itself meanwhile, which is what was wanted.
-            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(errno) => {
-                return Err(errno).with_context(|| format!("cannot signal process {}", process.pid()));
-            }
-        }
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::limits;
 use serde_json::{Map, Value, json};
-use windlass_engine::{Account, Exit, PeakMemory, ProcessLine, Receipt, SessionId};
+use windlass_engine::{Account, Exit, Missing, PeakMemory, ProcessLine, Receipt, SessionId};
 use windlass_output::Span;
 use windlass_sys::signal::Signal;
 use windlass_tools::denials_json;
@@ -52,7 +52,14 @@ pub(crate) fn journal_fields(directory: Option<&Path>, id: SessionId, account: &
         "end": account.end.get(),
         "dropped": account.dropped,
         "degraded": degraded,
+        "missing": account.missing.iter().map(missing).collect::<Vec<_>>(),
     })
+}
+
+/// Output that was printed and cannot be shown, and why.
+fn missing(missing: &Missing) -> Value {
+    let Missing { span, why } = missing;
+    json!({"from": span.from().get(), "to": span.to().get(), "reason": why.to_string()})
 }
 
 /// Processes by number and command.

@@ -1,6 +1,9 @@
 //! Confined commands as people meet them: what they may touch, what is told of what they may not, and that nothing else
 //! about them is different.
 
+mod explained;
+mod neighbours;
+mod reasons;
 mod rules;
 mod sockets;
 
@@ -236,33 +239,6 @@ fn listed_hosts_are_reached_through_the_door_and_others_are_refused_by_name() {
 }
 
 #[test]
-fn a_policy_can_be_explained_before_it_is_relied_on() {
-    let quarters = Quarters::new("explain");
-    let work = quarters.work.to_str().unwrap();
-    let explain = |more: &[&str]| {
-        let words = ["sandbox", "explain", "-C", work, "--policy", "workspace-write"];
-        quarters.home.seen(&[&words, more].concat())
-    };
-    let short = explain(&["--deny-read", "/etc/shadow"]);
-    assert!(short.stdout.lines().count() < 15, "{}", short.stdout);
-    for line in ["policy    workspace-write", "reads     everything, but not /etc/shadow", "network   off"] {
-        assert!(short.stdout.lines().any(|it| it == line), "{line}: {}", short.stdout);
-    }
-    let writes = short.stdout.lines().find(|line| line.starts_with("writes    "));
-    assert!(writes.is_some_and(|line| line.contains(work)), "{}", short.stdout);
-    assert!(short.stdout.contains("protected in there") && short.stdout.contains("--verbose"), "{short:?}");
-    let seen = explain(&["--verbose"]);
-    assert!(seen.stdout.contains(&format!("writable  {work}  [workspace-write: the workspace")), "{seen:?}");
-    assert!(seen.stdout.contains("`unchanged`: a command can neither make"), "{seen:?}");
-    assert!(!seen.stdout.lines().any(|line| line.starts_with("writable") && line.contains("[protected")));
-    let weaker = explain(&["--sandbox-layers", "landlock"]);
-    assert!(weaker.stdout.contains("but       no namespaces"), "{weaker:?}");
-    let refused = explain(&["--sandbox-layers", "landlock", "--network", "loopback"]);
-    assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("network loopback needs a network namespace"), "{refused:?}");
-}
-
-#[test]
 fn a_confined_tree_ends_with_its_session_whatever_it_does() {
     for layers in LAYERS {
         let quarters = Quarters::new("tree");
@@ -307,7 +283,7 @@ fn a_client_of_tools_is_told_what_was_denied() {
 fn a_directory_that_is_not_empty_is_not_denied_its_removal() {
     for layers in LAYERS {
         let quarters = Quarters::new("filled");
-        std::fs::create_dir_all(quarters.work.join(".git/refs")).expect("the name is free");
+        fs::create_dir_all(quarters.work.join(".git/refs")).expect("the name is free");
         let words = quarters.words(layers, "workspace-write", &["--", "sh", "-c", "rmdir .git"]);
         let seen = quarters.home.seen(&words);
         assert!(seen.stderr.contains("not empty") && !seen.stderr.contains("refused"), "{layers}: {seen:?}");
@@ -321,10 +297,10 @@ fn words_that_do_not_go_together_are_refused_before_anything_runs() {
         (&["--sandbox", "nothing"][..], "there is no policy `nothing`"),
         (
             &["--sandbox", "full-access", "--network", "off"],
-            "--network does not go with --sandbox full-access",
+            "--network does not go with the policy full-access",
         ),
-        (&["--sandbox", "read-only", "--network", "of"], "--network takes off, loopback, on"),
-        (&["--sandbox", "read-only", "--network", "a b.c"], "list of hosts"),
+        (&["--sandbox", "read-only", "--network", "of"], "--network of: give off, loopback, on"),
+        (&["--sandbox", "read-only", "--network", "a b.c"], "--network a b.c: `a b.c` cannot be listed"),
         (&["--sandbox", "read-only", "--deny-read", "*.{pem,key"], "unclosed alternate group"),
     ] {
         let seen = quarters.home.seen(&[&["run"], words, &["--", "sh", "-c", "echo ran"]].concat());

@@ -60,6 +60,7 @@ fn json_has_a_name_a_verdict_and_words_for_every_check() {
         "pidfd",
         "process marks",
         "subreaper",
+        "guardian",
         "kernel evidence",
         "process table",
         "terminals",

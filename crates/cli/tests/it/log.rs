@@ -111,6 +111,33 @@ fn a_terminals_screen_can_be_seen_again() {
 }
 
 #[test]
+fn a_match_that_was_overwritten_is_found_in_the_raw_output() {
+    let home = Home::new("overwritten");
+    home.seen(&["run", "--name", "lines", r"printf 'one\nFAILED 3\rpassed  \n'"]);
+    let seen = home.seen(&["log", "lines", "--grep", "FAILED"]);
+    assert_eq!((seen.stdout.as_str(), seen.code), ("", 0));
+    assert!(seen.stderr.contains("the raw output does at 4..10"), "{seen:?}");
+    assert!(seen.stderr.contains("windlass log 1001 --span 4..10 --view raw"), "{seen:?}");
+    check(&home, &["--grep", "FAILED", "--view", "raw"], "2:FAILED 3\rpassed  \n");
+    check(&home, &["--span", "4..10", "--view", "raw"], "FAILED");
+    let seen = home.json(&["log", "lines", "--json", "--grep", "FAILED"]);
+    assert_eq!(seen["matches_raw"], json!({"from": 4, "to": 10}));
+    assert_eq!(home.seen(&["log", "lines", "--grep", "passed"]).stderr, "");
+}
+
+#[test]
+fn a_terminals_text_is_its_scroll_back_and_its_screen_with_what_was_left_on_the_other() {
+    let home = Home::new("scroll-back");
+    let script = r"seq 100; printf '\033[Hredrawn\033[?1049h\033[Hpanicked'";
+    home.seen(&["run", "--tty", "--name", "lines", script]);
+    let seen = home.seen(&["log", "lines"]).stdout;
+    let lines: Vec<&str> = seen.lines().collect();
+    assert_eq!((lines[36], lines[76], lines[77], lines[99]), ("37", "77", "redrawn", "100"));
+    assert!(seen.ends_with("\n…left on the alternate screen:…\npanicked\n"), "{seen}");
+    check(&home, &["--tail", "1"], "panicked\n");
+}
+
+#[test]
 fn an_unknown_session_is_told_with_the_ones_there_are() {
     let home = hundred_lines("unknown");
     let seen = home.seen(&["log", "9999"]);

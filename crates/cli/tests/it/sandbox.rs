@@ -15,6 +15,7 @@ mod nested;
 mod prepared;
 mod replaced;
 mod runtime;
+mod sequences;
 mod simultaneous;
 mod stage;
 mod tasks;

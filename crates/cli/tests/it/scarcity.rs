@@ -1,11 +1,14 @@
 //! When something runs out: disk, terminals, processes, the reader's patience. Real ones, in namespaces of the test's own.
 
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use windlass_sys::signal::Signal;
 use windlass_testkit::bytes::Fingerprint;
-use windlass_testkit::survivors;
+use windlass_testkit::{hang_deadline, survivors};
 
+use crate::mcp::Served;
 use crate::rig::{Home, Seen, WINDLASS};
 
 /// Runs a script as root of a user and mount namespace of its own, where it may mount what it likes.
@@ -44,6 +47,51 @@ fn a_full_disk_costs_the_middle_of_the_output_and_not_the_command() {
     let degraded = answer["journal"]["degraded"].to_string();
     assert!(degraded.contains("No space left on device"), "{answer}");
     assert!(answer["journal"]["dropped"].as_u64().is_some_and(|dropped| dropped > 0), "{answer}");
+}
+
+/// The signal of a file that grows too large ended the runtime, with its sessions.
+#[test]
+fn a_limit_on_the_size_of_files_costs_neither_the_command_nor_its_output() {
+    let home = Home::new("fsize");
+    let script = "ulimit -f 8; exec $WINDLASS run --json --max-tokens 100 -- $PUPPET flood 5 8000000 65536";
+    let answer = json(&in_own_world(&home, script));
+    assert_eq!(
+        (&answer["exit_code"], &answer["bytes"]["stdout"]),
+        (&0.into(), &8_000_000.into()),
+        "{answer}"
+    );
+    assert!(answer["journal"]["degraded"].to_string().contains("File too large"), "{answer}");
+    // The command itself is not deaf to it.
+    let script = "ulimit -f 8; exec $WINDLASS run -C $HERE -- sh -c 'yes > file'";
+    assert_eq!(in_own_world(&home, script).code, 128 + Signal::XFSZ.number());
+}
+
+#[test]
+fn a_receipt_that_the_disk_refused_is_written_as_soon_as_it_can_be() {
+    let home = Home::new("late");
+    let mut served = Served::start(&home, &[]);
+    served.greet();
+    let mut call = |tool: &str, arguments: Value| {
+        let answer = served.ask(tool, "tools/call", &json!({ "name": tool, "arguments": arguments }));
+        answer["result"]["structuredContent"].clone()
+    };
+    let reading = call("exec_command", json!({ "cmd": "cat", "tty": true, "login": false }));
+    let server = home.json(&["ps", "--json"])[0]["runtime_pid"].to_string();
+    let limit_files = |limit: &str| {
+        let status = Command::new("prlimit").args(["--pid", &server, &format!("--fsize={limit}:")]).status();
+        assert!(status.expect("prlimit starts").success());
+    };
+    limit_files("0");
+    let session = &reading["session_id"];
+    let ended =
+        call("write_stdin", json!({ "session_id": session, "chars": "\u{4}", "yield_time_ms": 30_000 }));
+    assert_eq!(ended["exit_code"], 0, "{ended}");
+    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "exiting");
+    limit_files("unlimited");
+    let deadline = hang_deadline();
+    while home.json(&["ps", "--json"])[0]["state"] != "exited" {
+        assert!(Instant::now() < deadline, "{}", home.json(&["ps", "--json"]));
+    }
 }
 
 #[test]
@@ -127,7 +175,7 @@ fn a_windlass_inside_a_windlass_is_ended_with_all_that_it_started() {
     let inner = format!("'{WINDLASS}' run -- sh -c 'setsid \"{WINDLASS}\" demo-stray {token} & wait'");
     let mut outer = home.start(&["run", "--", "sh", "-c", &inner]);
     outer.printed("is up");
-    outer.signal(windlass_sys::signal::Signal::TERM);
+    outer.signal(Signal::TERM);
     let held = crate::rig::held(&survivors::bearing(&token));
     windlass_sys::guardian::wait_until_gone(&held, windlass_testkit::HANG);
     assert_eq!(outer.exit_code(), Some(143));

@@ -92,8 +92,11 @@ fn a_command_that_cannot_start_has_the_codes_shells_use_and_a_hint() {
 #[test]
 fn a_run_that_fails_for_a_reason_of_its_own_exits_with_125() {
     check(&["run", "--sandbox", "/no/policy.toml", "--", "true"], 125, &["/no/policy.toml"]);
+    let unknown = ["run", "--sandbox", "read-only", "--deny-read", "~other/x", "--", "true"];
+    check(&unknown, 125, &["~other/x"]);
+    // A value that no machine could enforce is a wrong use of the option.
     let hosts = ["run", "--sandbox", "read-only", "--network", "a..b:x", "--", "true"];
-    check(&hosts, 125, &["a..b:x"]);
+    check(&hosts, 2, &["--network a..b:x"]);
     let home = ["run", "--sandbox", "read-only", "--writable", "/", "--", "true"];
     check(&home, 125, &["cannot make / writable"]);
     check(
@@ -142,5 +145,22 @@ fn completions_know_the_verbs() {
         let seen = home.seen(&["completions", shell]);
         assert!(seen.stdout.contains("--max-tokens") || seen.stdout.contains("max-tokens"), "{shell}");
         assert!(!seen.stdout.contains("guardian"), "{shell}");
+    }
+}
+
+#[test]
+fn a_slip_in_the_words_of_a_sandbox_is_named_with_what_to_write() {
+    let home = Home::new("slips");
+    for (words, expected) in [
+        (&["sandbox", "explain", "workspace-write"][..], "write --policy workspace-write"),
+        (&["sandbox", "explain", "-C", "/no/such/place"], "/no/such/place: there is no such directory"),
+        (&["sandbox", "explain", "--network", "https://x.y"], "`https://x.y` cannot be listed: it is a URL"),
+        (&["run", "--sandbox", "workspace", "--", "true"], "did you mean `workspace-write`?"),
+        (&["run", "--sandbox-layers", "landlock", "--", "true"], "--sandbox <POLICY>"),
+        (&["run", "--sandbox", "external", "--network", "off", "--", "true"], "leave --network out"),
+    ] {
+        let seen = home.seen(words);
+        assert_eq!(seen.code, 2, "{words:?}: {seen:?}");
+        assert!(seen.stderr.contains(expected), "{words:?}: {seen:?}");
     }
 }

@@ -115,7 +115,7 @@ impl Scratch {
     }
 
     fn journal(&self, disk: impl Disk + 'static, retention: Retention) -> Journal {
-        Journal::on(Arc::new(disk), Place { dir: self.0.as_path().into(), id: ID }, retention)
+        Journal::on(Arc::new(disk), Place { dir: self.0.as_path().into(), id: ID, home: None }, retention)
     }
 }
 

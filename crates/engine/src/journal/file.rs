@@ -4,16 +4,18 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use windlass_output::Offset;
 
-use super::Chunk;
 use super::disk::Disk;
 use super::format::{HEADER_LEN, Header, Part, RECORD_LEN, Record};
 use super::retention::{Budget, Fill, Retention, Step};
+use super::scan::OpenFiles;
 use super::segments::{Place, Segment, Segments};
+use super::{Chunk, Degraded};
 use crate::StreamBytes;
 
 pub(crate) struct FileLog {
@@ -23,12 +25,31 @@ pub(crate) struct FileLog {
     segments: Segments,
     /// The segment being written; always the last one.
     current: Option<Current>,
+    /// Segments whose files were removed while they were written.
+    unlinked: Vec<Unlinked>,
+    /// Since when, and which file that was.
+    removal: Option<Degraded>,
+}
+
+/// The open files of a segment that no name leads to any more: only these descriptors do, so they stay open.
+pub(crate) struct Unlinked {
+    start: Offset,
+    data: Arc<File>,
+    index: Arc<File>,
+}
+
+impl Unlinked {
+    pub(crate) fn find(among: &[Self], start: Offset) -> Option<OpenFiles> {
+        let found = among.iter().find(|unlinked| unlinked.start == start)?;
+        let (data, index) = (Arc::clone(&found.data), Arc::clone(&found.index));
+        Some(OpenFiles { data, index, newest: Vec::new() })
+    }
 }
 
 /// The open files of the segment being written.
-pub(crate) struct Current {
-    pub(crate) data: Arc<File>,
-    pub(crate) index: Arc<File>,
+struct Current {
+    data: Arc<File>,
+    index: Arc<File>,
     index_len: u64,
     fill: Fill,
     /// The newest records, the last of which is the one being filled: whoever follows closely needs no index.
@@ -40,7 +61,7 @@ const NEWEST: usize = 64;
 
 impl Current {
     /// The records that describe everything from `at` on, if they are among the newest; else none.
-    pub(crate) fn records_from(&self, at: Offset) -> Vec<Record> {
+    fn records_from(&self, at: Offset) -> Vec<Record> {
         let after = self.newest.partition_point(|record| record.offset <= at);
         match after.checked_sub(1) {
             Some(first) => self.newest.range(first..).copied().collect(),
@@ -67,7 +88,8 @@ pub(crate) struct Refused {
 impl FileLog {
     pub(crate) fn new(place: Place, disk: Arc<dyn Disk>, retention: Retention) -> Self {
         let budget = Budget::new(retention, Offset::ZERO);
-        Self { place, disk, budget, segments: Segments::default(), current: None }
+        let (segments, unlinked) = (Segments::default(), Vec::new());
+        Self { place, disk, budget, segments, current: None, unlinked, removal: None }
     }
 
     /// Appends at `from`, which is where the last append ended; `before` is what each stream had printed until then.
@@ -91,7 +113,36 @@ impl FileLog {
 
     /// Closes the files. A later append, should there be one, begins another segment.
     pub(crate) fn seal(&mut self) {
-        self.current = None;
+        self.close_current();
+    }
+
+    /// Looks whether the file being written still has its name.
+    pub(crate) fn check(&mut self) {
+        let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return };
+        if self.removal.is_none() && is_unlinked(&current.data) {
+            let path = self.place.path(segment.start, Part::Data);
+            let reason = format!(
+                "{} was removed while the session ran; this runtime still reads it, no other process can",
+                path.display()
+            );
+            self.removal = Some(Degraded { at: segment.start, reason });
+        }
+    }
+
+    /// The removal of a file that was being written, if that was noticed.
+    pub(crate) fn removal(&self) -> Option<&Degraded> {
+        self.removal.as_ref()
+    }
+
+    /// One `fstat` for each segment: a removed file that is closed is lost.
+    fn close_current(&mut self) {
+        self.check();
+        let start = self.segments.last().map(|segment| segment.start);
+        if let (Some(Current { data, index, .. }), Some(start)) = (self.current.take(), start)
+            && is_unlinked(&data)
+        {
+            self.unlinked.push(Unlinked { start, data, index });
+        }
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -102,14 +153,20 @@ impl FileLog {
         &self.segments
     }
 
-    pub(crate) fn into_segments(self) -> Segments {
-        self.segments
+    pub(crate) fn into_parts(mut self) -> (Segments, Vec<Unlinked>) {
+        self.close_current();
+        (self.segments, self.unlinked)
     }
 
-    /// The open files, if this is the segment being written.
-    pub(crate) fn current(&self, start: Offset) -> Option<&Current> {
+    /// The open files of a segment that is being written, or whose files were removed.
+    pub(crate) fn open_files(&self, start: Offset, from: Offset) -> Option<OpenFiles> {
         let is_last = self.segments.last().is_some_and(|segment| segment.start == start);
-        self.current.as_ref().filter(|_| is_last)
+        let current = self.current.as_ref().filter(|_| is_last).map(|current| OpenFiles {
+            data: Arc::clone(&current.data),
+            index: Arc::clone(&current.index),
+            newest: current.records_from(from),
+        });
+        current.or_else(|| Unlinked::find(&self.unlinked, start))
     }
 
     /// Appends what fits into one segment, at least one byte.
@@ -138,7 +195,8 @@ impl FileLog {
     /// Begins the next segment, after the oldest have made room for it. The index comes first: see `format`.
     fn roll(&mut self, record: Record, before: StreamBytes) -> Result<(), Refused> {
         let start = record.offset;
-        self.current = None;
+        self.close_current();
+        self.place.check_home().map_err(|reason| Refused { written: 0, reason })?;
         self.drop_oldest(start);
         let index = self.create(start, Part::Index)?;
         let mut opening = [0; HEADER_LEN + RECORD_LEN];
@@ -160,6 +218,7 @@ impl FileLog {
                 return;
             };
             self.segments.forget(oldest);
+            self.unlinked.retain(|unlinked| unlinked.start != oldest);
             for part in [Part::Data, Part::Index] {
                 // A file that cannot be removed is no reason to stop: it is no longer counted, and pruning tries again.
                 let _ = self.disk.remove(&self.place.path(oldest, part));
@@ -236,4 +295,9 @@ struct Stopped {
 
 fn refused(doing: &str, path: &Path, error: &io::Error) -> Refused {
     Refused { written: 0, reason: format!("{doing} {}: {error}", path.display()) }
+}
+
+/// Whether no name leads to an open file any more. The look itself cannot fail on a descriptor that is open.
+fn is_unlinked(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
 }

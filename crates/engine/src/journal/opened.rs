@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use windlass_output::Offset;
 
+use super::Degraded;
 use super::format::{HeaderFound, Part, SegmentFile};
 use super::scan::SegmentView;
 use super::segments::{Place, Segment, Segments};
-use crate::{SessionId, StreamBytes};
+use crate::{Receipt, SessionId, StreamBytes};
 
 /// Why a journal could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -42,13 +43,20 @@ pub(crate) struct Opened {
     place: Place,
     segments: Segments,
     end: Offset,
+    expected: Option<Expected>,
+}
+
+/// The fields of a receipt that describe the output.
+struct Expected {
+    bytes: StreamBytes,
+    degraded: Option<Degraded>,
 }
 
 impl Opened {
     pub(crate) fn new(place: Place) -> Result<Self, OpenJournal> {
         let segments =
             list(&place).map_err(|source| OpenJournal::List { path: place.dir.to_path_buf(), source })?;
-        let mut opened = Self { place, segments, end: Offset::ZERO };
+        let mut opened = Self { place, segments, end: Offset::ZERO, expected: None };
         opened.check_version()?;
         opened.measure_end();
         Ok(opened)
@@ -66,9 +74,48 @@ impl Opened {
         self.segments
     }
 
-    /// One past the newest byte ever seen; it never moves back, even if files vanish.
+    /// One past the newest byte ever seen, or counted by the receipt; it never moves back, even if files vanish.
     pub(crate) fn end(&self) -> Offset {
-        self.end
+        self.end.max(self.expected_end())
+    }
+
+    /// A receipt counts what was printed until it was written; processes that were left running may have printed more.
+    pub(crate) fn expect(&mut self, receipt: &Receipt) {
+        self.expected = Some(Expected { bytes: receipt.bytes, degraded: receipt.degraded.clone() });
+    }
+
+    fn expected_end(&self) -> Offset {
+        self.expected.as_ref().map_or(Offset::ZERO, |expected| Offset::new(expected.bytes.total()))
+    }
+
+    /// Where the files end before the output does, and why.
+    pub(crate) fn shortfall(&self) -> Option<Degraded> {
+        let at = self.segments.last().map_or(Offset::ZERO, Segment::end);
+        let total = self.end();
+        if at >= total {
+            return None;
+        }
+        let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.clone());
+        let guessed = || match self.segments.last() {
+            Some(_) => format!(
+                "the files of session {} end at byte {at} of {total}: the disk refused the rest, or a file was cut or removed",
+                self.place.id
+            ),
+            None => {
+                format!("no file {} is there: they were removed, or the disk refused them", self.pattern())
+            }
+        };
+        Some(Degraded { at, reason: recorded.map_or_else(guessed, |degraded| degraded.reason) })
+    }
+
+    /// Why the beginning is missing.
+    pub(crate) fn beheaded(&self) -> String {
+        let first = self.place.path(Offset::ZERO, Part::Data);
+        format!("{} is not there, and nothing removes it before the rest", first.display())
+    }
+
+    fn pattern(&self) -> String {
+        self.place.dir.join(format!("{}-*.out", self.place.id)).display().to_string()
     }
 
     /// A reader found this segment's files gone: the writer has dropped it.
@@ -99,6 +146,11 @@ impl Opened {
 
     /// What each stream had printed up to the end: the last index counts what came before it.
     pub(crate) fn bytes(&self) -> StreamBytes {
+        if let Some(expected) =
+            self.expected.as_ref().filter(|expected| expected.bytes.total() >= self.end.get())
+        {
+            return expected.bytes;
+        }
         let Some(last) = self.segments.last() else { return StreamBytes::default() };
         let view = SegmentView { place: self.place.clone(), segment: *last, open: None };
         let before = match view.header() {
@@ -125,17 +177,20 @@ impl Opened {
     fn grow_last(&mut self) -> bool {
         let Some(last) = self.segments.last_mut() else { return true };
         match measure(&self.place, last.start) {
-            Some(len) => {
+            Ok(Some(len)) => {
                 last.len = last.len.max(len);
                 true
             }
-            None => false,
+            Ok(None) => false,
+            // It says nothing about the file that we may not look at it now.
+            Err(_) => true,
         }
     }
 
     fn following(&self) -> Option<Segment> {
         let start = self.segments.last().map_or(Offset::ZERO, Segment::end);
-        let len = measure(&self.place, start)?;
+        // A failed look finds nothing new; the next one may.
+        let len = measure(&self.place, start).ok().flatten()?;
         // An empty file is a segment whose first byte is still on its way, and would start where it ends.
         (len > 0).then_some(Segment { start, len, cost: 0 })
     }
@@ -144,7 +199,7 @@ impl Opened {
     fn forget_vanished(&mut self) {
         for index in [0, 1] {
             while let Some(start) = self.segments.start_of(index) {
-                if measure(&self.place, start).is_some() {
+                if !matches!(measure(&self.place, start), Ok(None)) {
                     break;
                 }
                 self.segments.forget(start);
@@ -165,8 +220,13 @@ impl Opened {
     }
 }
 
-fn measure(place: &Place, start: Offset) -> Option<u64> {
-    fs::metadata(place.path(start, Part::Data)).ok().map(|metadata| metadata.len())
+/// The length of a segment's data; `None` if there is no such file.
+fn measure(place: &Place, start: Offset) -> io::Result<Option<u64>> {
+    match fs::metadata(place.path(start, Part::Data)) {
+        Ok(metadata) => Ok(Some(metadata.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn list(place: &Place) -> io::Result<Segments> {
@@ -179,15 +239,17 @@ fn list(place: &Place) -> io::Result<Segments> {
         );
     }
     starts.sort();
-    Ok(measured(place, &starts))
+    measured(place, &starts)
 }
 
 /// The listed segments with their lengths; one that vanished meanwhile is left out, and none reaches into the next.
-fn measured(place: &Place, starts: &[Offset]) -> Segments {
-    let lengths = starts.iter().enumerate().filter_map(|(index, &start)| {
-        let len = measure(place, start).filter(|len| *len > 0)?;
-        let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
-        Some(Segment { start, len: len.min(room), cost: 0 })
-    });
-    lengths.collect()
+fn measured(place: &Place, starts: &[Offset]) -> io::Result<Segments> {
+    let mut segments = Segments::default();
+    for (index, &start) in starts.iter().enumerate() {
+        if let Some(len) = measure(place, start)?.filter(|len| *len > 0) {
+            let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
+            segments.push(Segment { start, len: len.min(room), cost: 0 });
+        }
+    }
+    Ok(segments)
 }

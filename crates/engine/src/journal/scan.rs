@@ -51,6 +51,7 @@ impl SegmentView {
             let later = Later::Known(newest[known..].iter().copied());
             return Runs { span, current: newest[first], later };
         }
+        // Without an index the bytes are still there: they read as standard output at time zero.
         Runs::covering(span, self.file(Part::Index).map_or_else(|_| Records::none(), Records::open))
     }
 

@@ -1,6 +1,8 @@
 //! Which spans of a session's output have files, and where those files are. Metadata only: it opens nothing.
 
 use std::collections::VecDeque;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,16 +30,44 @@ impl Segment {
     }
 }
 
+/// A directory, whatever its name leads to by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DirectoryId {
+    device: u64,
+    inode: u64,
+}
+
+impl DirectoryId {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
 /// The directory and the session: all that is needed to name a segment's files.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) dir: Arc<Path>,
     pub(crate) id: SessionId,
+    /// The directory in which the session's number is this session's.
+    pub(crate) home: Option<DirectoryId>,
 }
 
 impl Place {
     pub(crate) fn path(&self, start: Offset, part: Part) -> PathBuf {
         self.dir.join(SegmentFile { id: self.id, start, part }.to_string())
+    }
+
+    /// Makes sure that the directory is still the same. In one that was made anew, another session may have this number.
+    pub(crate) fn check_home(&self) -> Result<(), String> {
+        let Some(home) = self.home else { return Ok(()) };
+        match DirectoryId::of(&self.dir) {
+            Ok(found) if found == home => Ok(()),
+            Ok(_) => {
+                Err(format!("the state directory {} was replaced while the session ran", self.dir.display()))
+            }
+            Err(error) => Err(format!("the state directory {}: {error}", self.dir.display())),
+        }
     }
 }
 

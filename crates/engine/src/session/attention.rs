@@ -1,20 +1,35 @@
-//! Whether a session waits for somebody. Only its task can tell: it alone knows that no input is on its way and that
+//! Whether a session waits for input. Only its task can tell: it alone knows that no input is on its way and that
 //! everything printed so far has been read.
 
 use super::state::State;
 use super::task::Task;
+use crate::wait::InputWanted;
 use rustix::fd::AsFd;
-use windlass_sys::evidence::{self, InputKind, Reading};
+use std::time::Duration;
+use windlass_sys::evidence::{self, Doubt, InputKind, Reading};
 
 /// What a session is doing about its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Nobody reads: it works, or has not taken its input yet, or has none.
+    /// It works, whether or not a part of it reads; or it has not taken its input yet, or has none.
     Busy,
     /// It has taken all its input and waits for more. Everything it printed before is in the journal.
     Waiting(InputKind),
-    /// It cannot be inspected: only silence can tell.
-    Unknown(InputKind),
+    /// The kernel cannot tell, for this reason. It reads, except where it cannot be inspected at all.
+    Probably(InputKind, Doubt),
+    /// It reads, and a look after this time can tell whether it works.
+    Undecided(Duration),
+}
+
+impl Attention {
+    /// The input that it waits for, for sure or probably.
+    pub fn wanted(self) -> Option<InputWanted> {
+        match self {
+            Self::Waiting(kind) => Some(InputWanted { kind, doubt: None }),
+            Self::Probably(kind, doubt) => Some(InputWanted { kind, doubt: Some(doubt) }),
+            Self::Busy | Self::Undecided(_) => None,
+        }
+    }
 }
 
 impl Task {
@@ -25,22 +40,24 @@ impl Task {
             return Attention::Busy;
         }
         let reading = self.reading();
-        // What was printed just before the program began to wait must be readable before anybody hears of it.
+        // Output printed just before the program began to wait must be readable before the wait is reported.
         if reading == Reading::Busy || !self.has_read_everything() {
             return Attention::Busy;
         }
         match reading {
             Reading::Busy => Attention::Busy,
             Reading::Waiting { .. } => Attention::Waiting(self.input_kind()),
-            Reading::Unknown { .. } => Attention::Unknown(self.input_kind()),
+            Reading::Probably { doubt, .. } => Attention::Probably(self.input_kind(), doubt),
+            Reading::Unknown { .. } => Attention::Probably(self.input_kind(), Doubt::Hidden),
+            Reading::Undecided { again, .. } => Attention::Undecided(again),
         }
     }
 
-    fn reading(&self) -> Reading {
-        let root = self.shared.facts.root;
+    fn reading(&mut self) -> Reading {
+        let (root, watch) = (self.shared.facts.root, &mut self.life.watch);
         match (self.outputs.master(), self.input.pipe_end()) {
-            (Some(master), _) => evidence::terminal_reading(master.as_fd(), root),
-            (None, Some(stdin)) => evidence::pipe_reading(stdin.as_fd(), root),
+            (Some(master), _) => watch.terminal(master.as_fd(), root),
+            (None, Some(stdin)) => watch.pipe(stdin.as_fd(), root),
             (None, None) => Reading::Busy,
         }
     }

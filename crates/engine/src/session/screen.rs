@@ -1,9 +1,10 @@
 //! The terminal's screen, made from the journal when somebody looks or a program asks: a flood pays nothing for it.
 
 use super::Shared;
+use crate::journal::grid;
 use std::fmt;
 use std::sync::{MutexGuard, PoisonError};
-use windlass_output::{CursorKeys, CursorPosition, Offset, Screen, ScreenSize, Span};
+use windlass_output::{CursorKeys, CursorPosition, Offset, Screen, Span};
 use windlass_sys::pty::Size;
 
 /// What a terminal shows.
@@ -33,13 +34,6 @@ pub(crate) struct LiveScreen {
 const REPLAY: u64 = 1024 * 1024;
 /// How much is taken from the journal at a time.
 const STEP: usize = 64 * 1024;
-
-/// The largest grid that is drawn: a terminal may claim any size, and every cell takes memory.
-const LARGEST: Size = Size { rows: 500, cols: 1000 };
-
-fn grid(size: Size) -> ScreenSize {
-    ScreenSize::new(size.rows.min(LARGEST.rows), size.cols.min(LARGEST.cols))
-}
 
 impl LiveScreen {
     pub(crate) fn of_size(size: Size) -> Self {
@@ -84,6 +78,17 @@ impl Shared {
         live.size = size;
         if let Some(screen) = &mut live.screen {
             screen.resize(grid(size));
+        }
+        drop(live);
+        let at = self.journal.resized(size);
+        self.record_size(at, size);
+    }
+
+    /// Keeps a size beside the journal, for readers in other processes. One that cannot be written leaves them with the size
+    /// before, which changes where they see lines, not which.
+    pub(crate) fn record_size(&self, at: Offset, size: Size) {
+        if let Some(store) = &self.store {
+            let _ = store.resized(self.facts.id, at, size);
         }
     }
 

@@ -9,7 +9,7 @@ use super::state::{Happening, Order, State};
 use super::terminate::{self, Prey, TreeEnd, Whose, end_tree};
 use crate::deadline::after;
 use crate::progress::Progress;
-use crate::{Cause, Exit, Lifetime, Pace, PeakMemory, ProcessLine, Receipt};
+use crate::{Account, Cause, Exit, Lifetime, Pace, PeakMemory, ProcessLine, Receipt};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Sleep;
 use windlass_output::Offset;
+use windlass_sys::evidence::Watch;
 use windlass_sys::process::{Ended, How, Process};
 use windlass_sys::pty::Size;
 use windlass_sys::signal::Signal;
@@ -77,6 +78,8 @@ pub(crate) struct Life {
     /// What a reader whose pace is kept has taken.
     confirmed: Offset,
     deaf: bool,
+    /// State that is kept between the looks for a reader of the input.
+    pub(crate) watch: Watch,
 }
 
 /// What woke the task.
@@ -225,6 +228,10 @@ impl Task {
             Err(_) => self.life.exit = Some((Ended::UNKNOWN, Instant::now())),
         }
         self.outputs.root_exited();
+        if self.state() == State::Running && self.shared.is_stop_requested() {
+            // `windlass stop` ends it from outside. This task ends the processes that the root left, as in any other stop.
+            self.happen(Happening::StopAsked(Cause::Stopped));
+        }
         self.happen(Happening::RootExited);
     }
 
@@ -416,6 +423,7 @@ impl Task {
         let receipt = Arc::new(self.receipt(cause));
         self.shared.confined.root_is_gone();
         self.shared.record_end(&receipt);
+        self.shared.journal.set_over();
         let closed = self.outputs.is_closed();
         self.shared.send_life(|progress: &mut Progress| {
             progress.receipt = Some(receipt);
@@ -427,7 +435,8 @@ impl Task {
     fn receipt(&mut self, cause: Cause) -> Receipt {
         let (ended, at) = self.life.exit.unwrap_or_else(|| (Ended::UNKNOWN, Instant::now()));
         let TreeEnd { ended: ended_processes, remaining } = self.life.tree_end.clone();
-        let bytes = self.shared.journal.account().bytes;
+        self.shared.journal.check();
+        let Account { bytes, degraded, .. } = self.shared.journal.account();
         self.shared.bounds.printed_in_all(bytes.total());
         Receipt {
             exit: match ended.how {
@@ -442,6 +451,7 @@ impl Task {
             peak_memory: peak_memory(ended.peak_memory),
             bytes,
             cut_off: !self.outputs.is_closed(),
+            degraded,
             undelivered_input: self.input.progress().undelivered,
             denials: self.shared.confined.denials(),
             left_running: self.left_running(),

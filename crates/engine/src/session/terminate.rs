@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::time::{Instant, timeout_at};
+use windlass_sys::descent::Descent;
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
@@ -87,7 +88,7 @@ const FIRST_REMINDER: Duration = Duration::from_millis(50);
 
 /// Ends the tree and says what it took.
 pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
-    let mut seen = BTreeMap::new();
+    let mut seen = Seen::default();
     let grace_over = later(patience.grace);
     let (mut blow, mut pause) = (Blow::Ask, FIRST_REMINDER);
     // A tree that forks as fast as it dies is not waited for beyond the grace.
@@ -116,6 +117,14 @@ pub(crate) async fn end_tree(prey: Prey, patience: Patience) -> TreeEnd {
 
 fn later(wait: Duration) -> Instant {
     after(std::time::Instant::now(), wait).into()
+}
+
+/// The processes that were found.
+#[derive(Default)]
+struct Seen {
+    commands: BTreeMap<Pid, String>,
+    /// Those whom a runtime inside the session marked as its own, or who shed their mark.
+    descent: Descent,
 }
 
 /// What members get.
@@ -180,14 +189,14 @@ impl Sight {
 
 impl Prey {
     /// Signals every living member as it is found, and returns them all.
-    fn strike(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
+    fn strike(&self, seen: &mut Seen, blow: Blow) -> Sight {
         // The dead stand in the way of every look, and those of a tree that forks as fast as it dies use up all numbers.
         self.orphans.collect_dead();
         let sight = self.strike_once(seen, blow);
         if sight.partial { self.spare.lend(|| self.strike_once(seen, blow)) } else { sight }
     }
 
-    fn strike_once(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow) -> Sight {
+    fn strike_once(&self, seen: &mut Seen, blow: Blow) -> Sight {
         let mut sight = Sight::default();
         match &self.whose {
             Whose::Session { mark, root, held } => {
@@ -195,11 +204,14 @@ impl Prey {
                 let alone = self.is_alone(*mark, *root, living_root.is_some());
                 // By the hold its session has on it: this works even when nothing else can be opened.
                 if let Some(root) = living_root {
+                    self.follow(root, seen);
                     self.signal(root, blow);
                     sight.add(root.try_clone());
                 }
                 if !alone {
                     self.strike_all(seen, blow, &mut sight);
+                } else if self.brand.is_nested() {
+                    self.strike_unmarked(seen, blow, &mut sight);
                 }
             }
             Whose::Group { mark, .. } => {
@@ -214,13 +226,14 @@ impl Prey {
 
     /// A walk that found nobody proves nothing: somebody who goes from number to number may have been passed by. Goes on
     /// until somebody is found, or nobody is left.
-    fn strike_all(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
+    fn strike_all(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
         const MOST_WALKS: usize = 8;
         for _ in 0..MOST_WALKS {
             if let Blow::Kill = blow {
                 self.kill_orphans(seen);
             }
             self.strike_marked(seen, blow, sight);
+            self.strike_unmarked(seen, blow, sight);
             if !sight.is_clear() || !self.is_anybody_left() {
                 return;
             }
@@ -231,7 +244,7 @@ impl Prey {
 
     /// Whoever goes from number to number hangs on us after each step. To look there takes far less time than a walk, and
     /// less than a step.
-    fn kill_orphans(&self, seen: &mut BTreeMap<Pid, String>) {
+    fn kill_orphans(&self, seen: &mut Seen) {
         const MOST_LOOKS: usize = 256;
         let mut struck = HashSet::new();
         for _ in 0..MOST_LOOKS {
@@ -242,7 +255,8 @@ impl Prey {
                 let name = process::command_line(orphan.pid());
                 self.signal(&orphan, Blow::Kill);
                 if !self.watchers.contains(orphan.pid()) && !self.is_held_root(orphan.pid()) {
-                    seen.entry(orphan.pid()).or_insert_with(|| name.unwrap_or_else(|| "?".into()));
+                    let command = || name.unwrap_or_else(|| "?".into());
+                    seen.commands.entry(orphan.pid()).or_insert_with(command);
                 }
             }
             if !found {
@@ -261,19 +275,38 @@ impl Prey {
         }
     }
 
-    fn strike_marked(&self, seen: &mut BTreeMap<Pid, String>, blow: Blow, sight: &mut Sight) {
+    fn strike_marked(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
         for found in tree::living(&*self.orphans, |mark| self.wants(mark)) {
             if let Ok(member) = &found {
                 if self.is_held_root(member.pid()) || self.is_elsewhere(member.pid()) {
                     continue;
                 }
-                let known = seen.contains_key(&member.pid());
+                let known = seen.commands.contains_key(&member.pid());
                 if !self.watchers.contains(member.pid()) {
-                    note(member.pid(), seen);
+                    note(member.pid(), &mut seen.commands);
                 }
+                self.follow(member, seen);
                 self.signal(member, if known { blow } else { blow.first() });
             }
             sight.add(found);
+        }
+    }
+
+    /// A runtime inside a session marks its own sessions. Where this runtime runs inside of another one, that overwrites its
+    /// mark, and only their parents tell whose they are; they must be found before those are signalled.
+    fn follow(&self, member: &Process, seen: &mut Seen) {
+        if self.brand.is_nested() && !matches!(self.whose, Whose::Group { .. }) {
+            seen.descent.follow(member, self.brand);
+        }
+    }
+
+    fn strike_unmarked(&self, seen: &mut Seen, blow: Blow, sight: &mut Sight) {
+        let Seen { commands, descent } = seen;
+        for member in descent.living(self.brand) {
+            let blow = if commands.contains_key(&member.pid()) { blow } else { blow.first() };
+            note(member.pid(), commands);
+            self.signal(member, blow);
+            sight.add(member.try_clone());
         }
     }
 
@@ -332,11 +365,11 @@ fn note(pid: Pid, seen: &mut BTreeMap<Pid, String>) {
     seen.entry(pid).or_insert_with(|| command_line(pid).unwrap_or_else(|| "?".into()));
 }
 
-fn ended(seen: BTreeMap<Pid, String>) -> TreeEnd {
-    TreeEnd { ended: seen.into_iter().map(line).collect(), remaining: Vec::new() }
+fn ended(seen: Seen) -> TreeEnd {
+    TreeEnd { ended: seen.commands.into_iter().map(line).collect(), remaining: Vec::new() }
 }
 
-fn given_up(mut seen: BTreeMap<Pid, String>, sight: &Sight) -> TreeEnd {
+fn given_up(Seen { commands: mut seen, .. }: Seen, sight: &Sight) -> TreeEnd {
     // On a busy machine one that was killed may have died only since it was looked at.
     let members: Vec<&Process> = sight.members.iter().filter(|member| member.is_alive()).collect();
     let mut remaining: Vec<_> = members.iter().filter_map(|member| describe(member.pid())).collect();

@@ -14,12 +14,14 @@ pub(super) enum OwnFile {
     /// A ledger, by the first number it may hold.
     Record(SessionId),
     Segment(SegmentFile),
+    /// Another process wants this session ended.
+    StopRequest(SessionId),
 }
 
 impl OwnFile {
     pub(super) fn id(self) -> SessionId {
         match self {
-            Self::Record(id) => id,
+            Self::Record(id) | Self::StopRequest(id) => id,
             Self::Segment(segment) => segment.id,
         }
     }
@@ -28,16 +30,18 @@ impl OwnFile {
     pub(super) fn recorded(self) -> Option<SessionId> {
         match self {
             Self::Record(id) => Some(id),
-            Self::Segment(_) => None,
+            Self::Segment(_) | Self::StopRequest(_) => None,
         }
     }
 
     fn parse(name: &str) -> Option<Self> {
-        let Some(stem) = name.strip_suffix(".rec") else {
-            return SegmentFile::parse(name).map(Self::Segment);
+        let numbered = |stem: &str| stem.parse().ok().map(SessionId::new);
+        let own = match name.rsplit_once('.')? {
+            (stem, "rec") => Self::Record(numbered(stem)?),
+            (stem, "stop") => Self::StopRequest(numbered(stem)?),
+            _ => return SegmentFile::parse(name).map(Self::Segment),
         };
-        let record = Self::Record(SessionId::new(stem.parse().ok()?));
-        (record.to_string() == name).then_some(record)
+        (own.to_string() == name).then_some(own)
     }
 }
 
@@ -45,6 +49,7 @@ impl fmt::Display for OwnFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Record(id) => write!(f, "{id}.rec"),
+            Self::StopRequest(id) => write!(f, "{id}.stop"),
             Self::Segment(segment) => segment.fmt(f),
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Block {
     left: u64,
     /// The blocks so far: the records of each lie in one file, which this process alone writes.
     ranges: Vec<IdRange>,
+    /// The blocks of a directory that was removed or replaced since: in the one that is there now, these numbers are not ours.
+    former: Vec<IdRange>,
     /// How many this process has claimed so far.
     claimed: u64,
 }
@@ -76,10 +78,23 @@ impl Block {
         self.ranges.get(after.checked_sub(1)?).copied().filter(|range| range.contains(id))
     }
 
+    /// Whether an id was claimed in a directory that is there no longer.
+    pub(super) fn is_former(&self, id: SessionId) -> bool {
+        self.former.iter().any(|range| range.contains(id))
+    }
+
+    /// Lets go of all that was claimed: the directory in which that was done is there no longer.
+    pub(super) fn abandon(&mut self) {
+        self.former.append(&mut self.ranges);
+        self.next += self.left;
+        self.left = 0;
+    }
+
     pub(super) fn take(&mut self, counter: &Path, root: &Path) -> io::Result<SessionId> {
         if self.left == 0 {
             let size = self.claimed.clamp(1, LARGEST_BLOCK);
-            self.next = claim(counter, root, size)?;
+            // A directory that was made anew counts from the start again, and this process does not.
+            self.next = claim(counter, root, (self.next, size))?;
             self.left = size;
             self.ranges.push(IdRange { first: SessionId::new(self.next), size });
             self.claimed += size;
@@ -101,15 +116,16 @@ pub(super) fn prepare(counter: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes `size` ids.
-fn claim(counter: &Path, root: &Path, size: u64) -> io::Result<u64> {
+/// Takes `size` ids, none of which is below `least`.
+fn claim(counter: &Path, root: &Path, (least, size): (u64, u64)) -> io::Result<u64> {
     for _ in 0..MOST_TRIES {
         let Some(next) = read(counter)? else {
             begin(counter, root)?;
             continue;
         };
-        match fs::rename(counter.join(next.to_string()), counter.join((next + size).to_string())) {
-            Ok(()) => return Ok(next),
+        let first = next.max(least);
+        match fs::rename(counter.join(next.to_string()), counter.join((first + size).to_string())) {
+            Ok(()) => return Ok(first),
             // Another process claimed these ids first.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -195,15 +211,23 @@ impl OlderCounter {
             _ => return Ok(None),
         }
         let file = File::open(path)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let busy = "another process keeps it locked; `fuser` names that process";
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, busy));
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let holder = windlass_sys::locks::holder(&file);
+                let holder =
+                    holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+                let busy = format!("{holder} keeps it locked; end that process, or remove the file");
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, busy));
+            }
+            Err(errno) => return Err(errno.into()),
         }
         // It may have been replaced before it was locked.
         let is_in_place = fs::symlink_metadata(path)?.ino() == file.metadata()?.ino();
         Ok(is_in_place.then_some(Self(file)))
     }
 
+    /// A counter that cannot be read is no counter: then ids go on after every session that left a file.
     fn number(&self) -> Option<u64> {
         let mut text = String::new();
         (&self.0).take(LONGEST).read_to_string(&mut text).ok()?;

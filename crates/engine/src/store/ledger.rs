@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -43,20 +43,31 @@ impl Ledger {
         if self.begun.contains(&id) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.file.write_all(block)?;
+        self.append(block)?;
         self.begun.push(id);
         Ok(())
     }
 
     /// Adds the block of a session that has ended: one write.
     pub(super) fn finish(&mut self, block: &[u8]) -> io::Result<()> {
+        self.append(block)?;
         self.finished += 1;
-        self.append(block)
+        Ok(())
     }
 
-    /// Adds a later block: one write.
+    /// Adds a later block: one write, after a look at the file, because a write into a removed one succeeds, too.
     pub(super) fn append(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.is_removed()? {
+            let removed =
+                "the file was removed while this process wrote it; its sessions are no longer listed";
+            return Err(io::Error::new(io::ErrorKind::NotFound, removed));
+        }
         self.file.write_all(block)
+    }
+
+    /// Whether no name leads to it any more.
+    pub(super) fn is_removed(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.nlink() == 0)
     }
 
     /// Whether some of its sessions have not ended.

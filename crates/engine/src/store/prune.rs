@@ -1,7 +1,7 @@
 //! Forgets the oldest sessions. Only files that are ours by name are removed, a session's record last: a prune that is
 //! killed half-way leaves a session that the next one finds again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use super::record::{ProcessKey, SessionRecord};
 use super::text::{self, Records};
 use super::{Store, StoreLimits, ledger};
 use crate::SessionId;
+use windlass_sys::mark::Mark;
 
 /// Why pruning stopped.
 #[derive(Debug, thiserror::Error)]
@@ -45,25 +46,54 @@ pub struct Pruned {
     pub strays: usize,
     /// Bytes freed.
     pub bytes: u64,
+    /// Marks of sessions that should have ended with their runtime, which is dead and left no receipt of their end.
+    pub abandoned: Vec<Mark>,
 }
 
 impl Store {
     /// Removes the oldest sessions beyond the limits, and files without a session that are old enough. A session whose
     /// runtime `is_alive`, or that has no receipt and whose root is, stays: somebody may be writing or reading it. Of its own
     /// this process knows whether somebody is.
+    ///
+    /// A file that cannot be removed keeps nothing else from going: the first failure is returned at the end.
     pub fn prune(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Result<Pruned, Prune> {
-        let mut shelf = self.shelf()?;
-        let mut pruned = Pruned::default();
-        self.remove_strays(&mut shelf, &mut pruned)?;
-        let removed = self.remove_oldest(&mut shelf, is_alive, &mut pruned);
-        self.forget_released(&pruned.sessions);
-        removed.map(|()| pruned)
+        let (pruned, failed) = self.prune_telling(is_alive, |_| {})?;
+        failed.map_or(Ok(pruned), Err)
+    }
+
+    /// The same, and tells whether far more is there than is kept, as soon as the names are known: then it is worth waiting
+    /// for. The surplus goes first, oldest first, before any other record is read, so that even a process that ends soon
+    /// gets on with it however many there are. Returns the first failure beside what was removed all the same.
+    pub fn prune_telling(
+        &self,
+        is_alive: impl Fn(ProcessKey) -> bool,
+        tell: impl FnOnce(Backlog),
+    ) -> Result<(Pruned, Option<Prune>), Prune> {
+        let files = self.files()?;
+        let ledgers = files.iter().filter(|file| file.recorded().is_some()).count();
+        let tolerated = self.limits.keep_sessions + self.limits.keep_sessions / TOLERATED_PART;
+        let surplus = ledgers.saturating_sub(tolerated);
+        tell(if surplus > 0 { Backlog::Large } else { Backlog::Small });
+        let mut pruning = Pruning::default();
+        if surplus > 0 {
+            let mut oldest = self.shelf(oldest_ledgers(&files, surplus));
+            pruning.pruned.abandoned = oldest.abandoned(&is_alive);
+            let all = StoreLimits { keep_sessions: 0, ..self.limits };
+            self.remove_oldest(&mut oldest, (&all, &is_alive), &mut pruning);
+        }
+        let mut shelf = self.shelf(if surplus > 0 { self.files()? } else { files });
+        pruning.pruned.abandoned.extend(shelf.abandoned(&is_alive));
+        self.remove_strays(&mut shelf, &mut pruning);
+        self.remove_oldest(&mut shelf, (&self.limits, &is_alive), &mut pruning);
+        self.forget_released(&pruning.pruned.sessions);
+        self.remove_stale_names();
+        Ok((pruning.pruned, pruning.failed))
     }
 
     /// Removes one session with all its files, whatever its state: for a caller that knows it is no longer needed.
     pub fn remove(&self, id: SessionId) -> Result<Pruned, Prune> {
         let mut pruned = Pruned::default();
-        let mut shelf = self.shelf()?;
+        let mut shelf = self.shelf(self.files()?);
         if shelf.ledger_with(id).is_some() {
             self.forget(id, &mut shelf, &mut pruned)?;
         }
@@ -74,9 +104,7 @@ impl Store {
     /// looked at once for all of them, and nobody's record is read. Numbers that were claimed elsewhere are left alone.
     pub fn remove_own(&self, ids: &[SessionId]) -> Result<Pruned, Prune> {
         let mut pruned = Pruned { sessions: self.claimed_here(ids), ..Pruned::default() };
-        let files =
-            own_files(&self.root).map_err(|source| Prune::List { path: self.root.to_path_buf(), source })?;
-        let segments = files.into_iter().filter(|file| file.recorded().is_none());
+        let segments = self.files()?.into_iter().filter(|file| file.recorded().is_none());
         for segment in segments.filter(|file| pruned.sessions.contains(&file.id())) {
             let output = Holding::of(segment, &self.root);
             output.remove(&self.root)?;
@@ -95,10 +123,12 @@ impl Store {
         ids.iter().copied().filter(|id| writing.block.range_of(*id).is_some()).collect()
     }
 
-    /// Everything of ours in the directory.
-    fn shelf(&self) -> Result<Shelf, Prune> {
-        let files =
-            own_files(&self.root).map_err(|source| Prune::List { path: self.root.to_path_buf(), source })?;
+    fn files(&self) -> Result<Vec<OwnFile>, Prune> {
+        own_files(&self.root).map_err(|source| Prune::List { path: self.root.to_path_buf(), source })
+    }
+
+    /// Reads the records among these files, and groups the other files by session.
+    fn shelf(&self, files: Vec<OwnFile>) -> Shelf {
         let mut shelf = Shelf::default();
         for file in files {
             match file {
@@ -112,17 +142,17 @@ impl Store {
                     let holding = Holding::of(file, &self.root);
                     shelf.ledgers.insert(first, Shelved { contents, holding });
                 }
-                OwnFile::Segment(segment) => {
-                    shelf.segments.entry(segment.id).or_default().add(file, &self.root);
+                OwnFile::Segment(_) | OwnFile::StopRequest(_) => {
+                    shelf.segments.entry(file.id()).or_default().add(file, &self.root);
                 }
             }
         }
-        Ok(shelf)
+        shelf
     }
 
     /// Removes output that no record claims, and ledgers without sessions or in which everything is forgotten. What a later
     /// Windlass wrote is its own business and stays, and so does what cannot be read now: its sessions may be running.
-    fn remove_strays(&self, shelf: &mut Shelf, pruned: &mut Pruned) -> Result<(), Prune> {
+    fn remove_strays(&self, shelf: &mut Shelf, pruning: &mut Pruning) {
         let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
         let ledgers =
             shelf.ledgers.iter().filter(|(_, it)| it.records().is_some_and(is_empty) && is_old(&it.holding));
@@ -134,33 +164,37 @@ impl Store {
         let strays: Vec<_> =
             strays.chain(segments.iter().filter_map(|id| shelf.segments.remove(id))).collect();
         for stray in strays {
-            stray.remove(&self.root)?;
-            pruned.strays += stray.files.len();
-            pruned.bytes += stray.bytes;
+            match stray.remove(&self.root) {
+                Ok(()) => {
+                    pruning.pruned.strays += stray.files.len();
+                    pruning.pruned.bytes += stray.bytes;
+                }
+                Err(failure) => pruning.fail(failure),
+            }
         }
-        Ok(())
     }
 
     fn remove_oldest(
         &self,
         shelf: &mut Shelf,
-        is_alive: impl Fn(ProcessKey) -> bool,
-        pruned: &mut Pruned,
-    ) -> Result<(), Prune> {
+        (limits, is_alive): (&StoreLimits, impl Fn(ProcessKey) -> bool),
+        pruning: &mut Pruning,
+    ) {
         let over: Vec<_> =
             shelf.sessions().map(|session| (session.start.id, self.is_over(session, &is_alive))).collect();
         let mut count = over.len();
         let total = shelf.bytes();
-        let freed_before = pruned.bytes;
+        let freed_before = pruning.pruned.bytes;
         for (id, _) in over.into_iter().filter(|(_, over)| *over) {
-            let bytes = total - (pruned.bytes - freed_before);
-            if count <= self.limits.keep_sessions && bytes <= self.limits.keep_bytes {
+            let bytes = total - (pruning.pruned.bytes - freed_before);
+            if count <= limits.keep_sessions && bytes <= limits.keep_bytes {
                 break;
             }
-            self.forget(id, shelf, pruned)?;
-            count -= 1;
+            match self.forget(id, shelf, &mut pruning.pruned) {
+                Ok(()) => count -= 1,
+                Err(failure) => pruning.fail(failure),
+            }
         }
-        Ok(())
     }
 
     /// Removes a session's output, then says in its ledger that it is forgotten. A ledger without sessions goes too,
@@ -205,9 +239,48 @@ impl Store {
         if self.writing().block.range_of(session.start.id).is_some() {
             return session.receipt.is_some() && self.is_released(session.start.id);
         }
+        // A runtime that cannot be seen from here may read what it has ended, but the limits hold for that, too.
+        if session.receipt.is_some() && session.start.runtime.is_out_of_sight() {
+            return true;
+        }
         let root_may_run = session.receipt.is_none() && is_alive(session.start.root);
         !is_alive(session.start.runtime) && !root_may_run
     }
+}
+
+/// How much beyond the limit is left for the next time: a tenth.
+const TOLERATED_PART: usize = 10;
+
+/// Whether far more sessions are there than are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backlog {
+    /// It can wait for the next time.
+    Small,
+    /// Earlier prunings did not get that far.
+    Large,
+}
+
+/// How far a pruning got.
+#[derive(Debug, Default)]
+struct Pruning {
+    pruned: Pruned,
+    /// The first thing that could not be done.
+    failed: Option<Prune>,
+}
+
+impl Pruning {
+    fn fail(&mut self, failure: Prune) {
+        self.failed.get_or_insert(failure);
+    }
+}
+
+/// The files of so many of the oldest ledgers, and of the sessions that can be in them.
+fn oldest_ledgers(files: &[OwnFile], count: usize) -> Vec<OwnFile> {
+    let mut firsts: Vec<SessionId> = files.iter().filter_map(|file| file.recorded()).collect();
+    firsts.sort();
+    let next = firsts.get(count).copied();
+    let (first, is_before) = (firsts.first().copied(), |id: SessionId| next.is_none_or(|next| id < next));
+    files.iter().copied().filter(|file| Some(file.id()) >= first && is_before(file.id())).collect()
 }
 
 /// What is in the directory.
@@ -224,7 +297,7 @@ struct Shelved {
     holding: Holding,
 }
 
-/// What is in a ledger.
+/// The contents of a ledger.
 #[derive(Debug)]
 enum Contents {
     Read(Records),
@@ -250,6 +323,17 @@ fn is_empty(records: &Records) -> bool {
 impl Shelf {
     fn sessions(&self) -> impl Iterator<Item = &SessionRecord> {
         self.ledgers.values().filter_map(Shelved::records).flat_map(|records| records.sessions.values())
+    }
+
+    /// The marks of sessions whose runtime died and whose processes may have survived that.
+    fn abandoned(&self, is_alive: impl Fn(ProcessKey) -> bool) -> Vec<Mark> {
+        let survivors = self.sessions().filter(|session| session.may_have_survivors());
+        let marked = survivors.filter_map(|session| Some((session.start.mark?, session.start.runtime)));
+        let (alive, dead): (Vec<_>, Vec<_>) = marked.partition(|(_, runtime)| is_alive(*runtime));
+        // Families are drawn at random: that of a living runtime is not touched, whatever a record says.
+        let living: BTreeSet<u32> = alive.into_iter().map(|(mark, _)| mark.brand().family()).collect();
+        let is_dead = |mark: &Mark| !living.contains(&mark.brand().family());
+        dead.into_iter().map(|(mark, _)| mark).filter(is_dead).collect()
     }
 
     fn bytes(&self) -> u64 {

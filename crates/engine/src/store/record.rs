@@ -4,16 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::{Lifetime, Limits, Receipt, SessionId};
+use crate::{Lifetime, Limits, Receipt, SessionId, TerminalSizes};
+use windlass_sys::mark::{Fate, Mark};
 
-/// A process that cannot be mistaken for a later one with the same pid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ProcessKey {
-    /// Its process id.
-    pub pid: u32,
-    /// When it started, in the kernel's own units.
-    pub start_ticks: u64,
-}
+pub use windlass_sys::identity::{PidScope, Presence, ProcessKey};
 
 /// How a session started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +38,22 @@ pub struct StartRecord {
     pub runtime: ProcessKey,
     /// The process that is it.
     pub root: ProcessKey,
+    /// The mark on every process that it starts. Records of earlier versions have none, nor do sessions that cannot be marked.
+    pub mark: Option<Mark>,
     /// What it may use.
     pub limits: Limits,
+}
+
+impl SessionRecord {
+    /// Whether processes may be left that should have ended with the runtime: it recorded no end of them, and they were
+    /// started in the pid namespace of this process since the machine was booted.
+    pub fn may_have_survivors(&self) -> bool {
+        let is_recorded = self.receipt.as_ref().is_some_and(|receipt| receipt.left_running.is_empty());
+        let ends_with_runtime = self.start.mark.is_some_and(|mark| mark.fate() == Fate::WithRuntime);
+        let is_here =
+            self.start.runtime.scope.is_some_and(|scope| PidScope::of_this_process() == Some(scope));
+        !is_recorded && ends_with_runtime && is_here
+    }
 }
 
 /// All that is remembered of a session.
@@ -55,4 +63,6 @@ pub struct SessionRecord {
     pub start: StartRecord,
     /// How it ended; `None` while it runs, and for ever if its runtime was killed.
     pub receipt: Option<Receipt>,
+    /// The sizes of its terminal; without meaning if it has none.
+    pub sizes: TerminalSizes,
 }

@@ -1,17 +1,18 @@
 //! Records as text: blocks of `key=value` lines, each closed by `end`. Pure: nothing here opens a file.
 //!
 //! ```text
-//! windlass session 1          receipt              forgotten
-//! id=1001                     id=1001              id=1001
-//! name=build                  exit=code 0          end
-//! arg=cargo                   cause=itself
-//! arg=build                   wall=1203044871
-//! ...                         ...
+//! windlass session 1          receipt              forgotten            resized
+//! id=1001                     id=1001              id=1001              id=1001
+//! name=build                  exit=code 0          end                  at=40960
+//! arg=cargo                   cause=itself                              rows=40
+//! arg=build                   wall=1203044871                           columns=132
+//! ...                         ...                                       end
 //! end                         end
 //! ```
 //!
-//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; the blocks of
-//! several sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
+//! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them one for
+//! each size of its terminal that is not the usual one, with the first byte that was printed at it. The blocks of several
+//! sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
 //! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
 //! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
 
@@ -24,15 +25,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::limits::{
     crossed_from, crossed_text, enforced_from, enforced_text, limits_from, limits_lines, peaks_from,
 };
-use super::record::{ProcessKey, SessionRecord, StartRecord};
-use crate::{Amount, Cause, Exit, Lifetime, PeakMemory, ProcessLine, Receipt, SessionId, StreamBytes};
+use super::record::{PidScope, ProcessKey, SessionRecord, StartRecord};
+use crate::{
+    Amount, Cause, Degraded, Exit, Lifetime, Offset, PeakMemory, ProcessLine, Receipt, SessionId,
+    StreamBytes, TerminalSizes,
+};
 use windlass_sandbox::{Denial, Operation};
+use windlass_sys::mark::Mark;
+use windlass_sys::pty::Size;
 
 pub(super) const VERSION: u32 = 1;
 
 const TITLE: &str = "windlass session ";
 const RECEIPT: &str = "receipt";
 const FORGOTTEN: &str = "forgotten";
+const RESIZED: &str = "resized";
 const END: &str = "end";
 
 /// What a file of records turned out to hold.
@@ -75,6 +82,12 @@ pub(super) fn start_block(start: &StartRecord) -> Vec<u8> {
     block.line("started", nanos_since_epoch(start.started).to_string().as_bytes());
     block.line("runtime", key_text(start.runtime).as_bytes());
     block.line("root", key_text(start.root).as_bytes());
+    if let Some(scope) = start.runtime.scope {
+        block.line("scope", format!("{:032x} {}", scope.boot, scope.pid_namespace).as_bytes());
+    }
+    if let Some(mark) = start.mark {
+        block.line("mark", mark.bits().to_string().as_bytes());
+    }
     for line in limits_lines(&start.limits) {
         block.line("limit", line.as_bytes());
     }
@@ -96,6 +109,10 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
     if receipt.cut_off {
         block.line("cut_off", b"yes");
     }
+    if let Some(Degraded { at, reason }) = &receipt.degraded {
+        block.line("degraded_at", at.get().to_string().as_bytes());
+        block.line("degraded", reason.as_bytes());
+    }
     block.line("undelivered_input", receipt.undelivered_input.to_string().as_bytes());
     for denial in &receipt.denials {
         block.line("denied", denial_text(denial).as_bytes());
@@ -115,6 +132,15 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
 pub(super) fn forgotten_block(id: SessionId) -> Vec<u8> {
     let mut block = Block::new(&format!("\n{FORGOTTEN}"));
     block.line("id", id.to_string().as_bytes());
+    block.finish()
+}
+
+pub(super) fn size_block(id: SessionId, at: Offset, size: Size) -> Vec<u8> {
+    let mut block = Block::new(&format!("\n{RESIZED}"));
+    block.line("id", id.to_string().as_bytes());
+    block.line("at", at.to_string().as_bytes());
+    block.line("rows", size.rows.to_string().as_bytes());
+    block.line("columns", size.cols.to_string().as_bytes());
     block.finish()
 }
 
@@ -140,7 +166,15 @@ impl Records {
     fn add(&mut self, title: Title, fields: &Fields) {
         let added = match title {
             Title::Session => fields.start().map(|start| {
-                self.sessions.insert(start.id, SessionRecord { start, receipt: None });
+                self.sessions.insert(
+                    start.id,
+                    SessionRecord { start, receipt: None, sizes: TerminalSizes::default() },
+                );
+            }),
+            Title::Resized => fields.id().zip(fields.size()).map(|(id, (at, size))| {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.sizes.change(at, size);
+                }
             }),
             Title::Receipt => fields.id().zip(fields.receipt()).map(|(id, receipt)| {
                 if let Some(session) = self.sessions.get_mut(&id) {
@@ -163,6 +197,7 @@ enum Title {
     Session,
     Receipt,
     Forgotten,
+    Resized,
     Unknown(u32),
 }
 
@@ -173,6 +208,7 @@ impl Title {
             Some(version) if version > VERSION => Some(Self::Unknown(version)),
             _ if line == RECEIPT.as_bytes() => Some(Self::Receipt),
             _ if line == FORGOTTEN.as_bytes() => Some(Self::Forgotten),
+            _ if line == RESIZED.as_bytes() => Some(Self::Resized),
             _ => None,
         }
     }
@@ -239,6 +275,11 @@ impl Fields {
         self.number("id").map(SessionId::new)
     }
 
+    fn size(&self) -> Option<(Offset, Size)> {
+        let number = |key| self.number(key).and_then(|number| u16::try_from(number).ok());
+        Some((Offset::new(self.number("at")?), Size { rows: number("rows")?, cols: number("columns")? }))
+    }
+
     fn start(&self) -> Option<StartRecord> {
         Some(StartRecord {
             id: self.id()?,
@@ -255,8 +296,9 @@ impl Fields {
             lifetime: Lifetime::from_name(self.text("lifetime")?)?,
             sandbox: self.value("sandbox").map(|text| String::from_utf8_lossy(text).into_owned()),
             started: time_at(self.text("started")?.parse().ok()?)?,
-            runtime: key_from(self.text("runtime")?)?,
-            root: key_from(self.text("root")?)?,
+            runtime: self.key("runtime")?,
+            root: self.key("root")?,
+            mark: self.number("mark").and_then(Mark::from_bits),
             limits: limits_from(self.texts("limit")),
         })
     }
@@ -275,6 +317,7 @@ impl Fields {
                 terminal: self.number("terminal")?,
             },
             cut_off: self.value("cut_off").is_some(),
+            degraded: self.degraded(),
             undelivered_input: self.number("undelivered_input")?,
             denials: self.values("denied").filter_map(denial_from).collect(),
             left_running: self.processes("left_running")?,
@@ -283,6 +326,11 @@ impl Fields {
             peaks: peaks_from(self.texts("peak")),
             enforced: self.texts("enforced").filter_map(enforced_from).collect(),
         })
+    }
+
+    fn degraded(&self) -> Option<Degraded> {
+        let reason = String::from_utf8_lossy(self.value("degraded")?).into_owned();
+        Some(Degraded { at: Offset::new(self.number("degraded_at")?), reason })
     }
 
     fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a [u8]> {
@@ -304,6 +352,13 @@ impl Fields {
 
     fn number(&self, key: &str) -> Option<u64> {
         self.text(key)?.parse().ok()
+    }
+
+    /// A process. The scope is a line of its own, the same for all of a session, so that earlier versions read the rest.
+    fn key(&self, key: &str) -> Option<ProcessKey> {
+        let (pid, start_ticks) = self.text(key)?.split_once(' ')?;
+        let scope = self.text("scope").and_then(scope_from);
+        Some(ProcessKey { pid: pid.parse().ok()?, start_ticks: start_ticks.parse().ok()?, scope })
     }
 
     fn nanos(&self, key: &str) -> Option<Duration> {
@@ -356,9 +411,9 @@ fn key_text(key: ProcessKey) -> String {
     format!("{} {}", key.pid, key.start_ticks)
 }
 
-fn key_from(text: &str) -> Option<ProcessKey> {
-    let (pid, start_ticks) = text.split_once(' ')?;
-    Some(ProcessKey { pid: pid.parse().ok()?, start_ticks: start_ticks.parse().ok()? })
+fn scope_from(text: &str) -> Option<PidScope> {
+    let (boot, pid_namespace) = text.split_once(' ')?;
+    Some(PidScope { boot: u128::from_str_radix(boot, 16).ok()?, pid_namespace: pid_namespace.parse().ok()? })
 }
 
 /// How often, what, on what and by which rule, each after a tab; none of them holds one.

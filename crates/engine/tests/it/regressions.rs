@@ -1,6 +1,7 @@
 //! Bugs keep their story: each of these once failed.
 
 use crate::rig::{command, engine, on_terminal, options, printed, receipt, run, sh, tagged};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use windlass_engine::{
     Cause, Engine, EngineError, EngineOptions, Exit, Guard, Lifetime, Met, RegistryLimits, Session,
@@ -46,6 +47,33 @@ async fn a_dropped_engine_leaves_no_zombie_of_its_guardian() {
         engine.shutdown().await;
     }
     comes_true("the guardians are collected", no_zombies).await;
+}
+
+/// Sessions started without a word once the guardian could not be replaced.
+#[tokio::test]
+async fn an_engine_says_that_it_has_no_guardian_and_tries_on_until_it_has() {
+    static STARTS: AtomicUsize = AtomicUsize::new(0);
+    static IS_THERE: AtomicBool = AtomicBool::new(false);
+    fn plan(_: u32) -> GuardianProgram {
+        let is_first = STARTS.fetch_add(1, Ordering::Relaxed) == 0;
+        let program = match (is_first, IS_THERE.load(Ordering::Relaxed)) {
+            (true, _) => c"/bin/true",
+            (false, false) => c"/does/not/exist",
+            (false, true) => c"/bin/cat",
+        };
+        GuardianProgram { program: program.into(), arguments: vec![c"guardian".into()] }
+    }
+    let engine = Engine::new(EngineOptions { guard: Guard::Program(plan), ..options() }).unwrap();
+    comes_true("it is said", || {
+        engine.guard_trouble().is_some_and(|said| said.contains("cannot be started: No such file"))
+    })
+    .await;
+    let tries = STARTS.load(Ordering::Relaxed) + 9;
+    comes_true("it is tried on", || STARTS.load(Ordering::Relaxed) > tries).await;
+    IS_THERE.store(true, Ordering::Relaxed);
+    comes_true("there is one again", || engine.guard_trouble().is_none()).await;
+    drop(engine);
+    comes_true("it ends with its engine", no_zombies).await;
 }
 
 #[tokio::test]

@@ -15,16 +15,17 @@ use proptest::prelude::*;
 use rustix::fs::{CWD, FileType, Mode};
 use windlass_engine::{
     Amount, Bytes, Cause, Crossed, Enforced, Engine, EngineOptions, Exit, Lifetime, Limits, LoadRecord,
-    Means, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits, Resource,
-    Retention, Scope, SessionId, SessionRecord, StartRecord, Store, StoreLimits, Stream, StreamBytes,
+    Means, Offset, OpenStore, PeakMemory, Peaks, ProcessKey, ProcessLine, Pruning, Receipt, RegistryLimits,
+    Resource, Retention, Scope, SessionId, SessionRecord, Size, StartRecord, Store, StoreLimits, Stream,
+    StreamBytes, TerminalSizes,
 };
 
 use windlass_testkit::{Scratch, hang_deadline};
 
 use crate::rig::{self, command, options, run, text};
 
-const RUNTIME: ProcessKey = ProcessKey { pid: 10, start_ticks: 100 };
-const ROOT: ProcessKey = ProcessKey { pid: 20, start_ticks: 200 };
+const RUNTIME: ProcessKey = ProcessKey { pid: 10, start_ticks: 100, scope: None };
+const ROOT: ProcessKey = ProcessKey { pid: 20, start_ticks: 200, scope: None };
 
 fn open(scratch: &Scratch) -> Store {
     Store::open(scratch.path(), StoreLimits::default()).unwrap()
@@ -45,6 +46,7 @@ fn start(id: SessionId) -> StartRecord {
         started: SystemTime::UNIX_EPOCH + Duration::new(1_800_000_000, 123_456_789),
         runtime: RUNTIME,
         root: ROOT,
+        mark: None,
         limits: Limits::default(),
     }
 }
@@ -83,6 +85,7 @@ fn receipt() -> Receipt {
         peak_memory: PeakMemory::AtMost(5),
         bytes: StreamBytes { stdout: 1, stderr: 2, terminal: 3 },
         cut_off: true,
+        degraded: Some(windlass_engine::Degraded { at: Offset::new(3), reason: "writing /a\n: full".into() }),
         denials: Vec::new(),
         undelivered_input: 9,
         left_running: vec![ProcessLine { pid: 4, command: "sh -c 'a\nb'".into() }],
@@ -99,14 +102,39 @@ fn receipt() -> Receipt {
 // ---- records ----
 
 #[test]
+fn the_sizes_of_a_terminal_are_read_back_with_the_bytes_they_begin_at() {
+    let scratch = Scratch::new("engine");
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    store.begin(&start(id)).unwrap();
+    let size = |rows| Size { rows, cols: 132 };
+    store.resized(id, Offset::ZERO, size(40)).unwrap();
+    store.resized(id, Offset::new(77), size(50)).unwrap();
+    store.finish(id, &receipt()).unwrap();
+    let mut sizes = TerminalSizes::new(size(40));
+    sizes.change(Offset::new(77), size(50));
+    let record = store.load(id).unwrap();
+    assert_eq!((&record.sizes, record.receipt.is_some()), (&sizes, true));
+    let journal =
+        store.open_journal(&SessionRecord { start: StartRecord { terminal: true, ..start(id) }, ..record });
+    assert_eq!(journal.unwrap().terminal(), Some(sizes));
+}
+
+#[test]
 fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
     let scratch = Scratch::new("engine");
     let store = open(&scratch);
     let id = store.claim_id().unwrap();
     store.begin(&start(id)).unwrap();
-    assert_eq!(store.list().unwrap().sessions, [SessionRecord { start: start(id), receipt: None }]);
+    assert_eq!(
+        store.list().unwrap().sessions,
+        [SessionRecord { start: start(id), receipt: None, sizes: TerminalSizes::default() }]
+    );
     store.finish(id, &receipt()).unwrap();
-    assert_eq!(store.load(id).unwrap(), SessionRecord { start: start(id), receipt: Some(receipt()) });
+    assert_eq!(
+        store.load(id).unwrap(),
+        SessionRecord { start: start(id), receipt: Some(receipt()), sizes: TerminalSizes::default() }
+    );
 }
 
 #[test]
@@ -115,7 +143,9 @@ fn a_record_is_text_that_people_can_read() {
     let store = open(&scratch);
     let id = SessionId::new(1001);
     store.begin(&StartRecord { name: Some("café\n".into()), ..start(id) }).unwrap();
-    store.finish(id, &Receipt { left_running: vec![], remaining: vec![], ..receipt() }).unwrap();
+    store
+        .finish(id, &Receipt { left_running: vec![], remaining: vec![], degraded: None, ..receipt() })
+        .unwrap();
     let text = fs::read_to_string(scratch.path().join("1001.rec")).unwrap();
     let expected = "\nwindlass session 1\nid=1001\nname=caf\\xc3\\xa9\\x0a\narg=cargo\narg=build\ncwd=/home/me\n\
                     terminal=no\nlifetime=runtime\nstarted=1800000000123456789\nruntime=10 100\nroot=20 200\nend\n\
@@ -159,7 +189,10 @@ fn limits_peaks_and_what_kept_them_read_back() {
     let enforced = vec![Enforced { resource, scope, limit, means: Means::CgroupV1 }];
     let receipt = Receipt { peaks, enforced, ..receipt() };
     store.finish(id, &receipt).unwrap();
-    assert_eq!(store.load(id).unwrap(), SessionRecord { start: record, receipt: Some(receipt) });
+    assert_eq!(
+        store.load(id).unwrap(),
+        SessionRecord { start: record, receipt: Some(receipt), sizes: TerminalSizes::default() }
+    );
 }
 
 /// Records of before there were limits have none of their lines, and later ones may have lines we do not know.
@@ -175,7 +208,10 @@ fn records_without_limits_and_with_unknown_ones_are_read() {
     assert!(!text.contains("limit=") && !text.contains("peak=") && !text.contains("enforced="), "{text}");
     let later = "limit=gpu 4\nlimit=memory many\npeak=gpu 4\nenforced=gpu session 4 magic\nend\n";
     fs::write(&path, text.replace("end\n", later)).unwrap();
-    assert_eq!(store.load(id).unwrap(), SessionRecord { start: start(id), receipt: Some(receipt()) });
+    assert_eq!(
+        store.load(id).unwrap(),
+        SessionRecord { start: start(id), receipt: Some(receipt()), sizes: TerminalSizes::default() }
+    );
 }
 
 fn hostile() -> impl Strategy<Value = OsString> {
@@ -213,7 +249,7 @@ proptest! {
         let ended = commands.into_iter().map(|command| ProcessLine { pid: 1, command }).collect();
         let receipt = Receipt { cause, ended, ..receipt() };
         store.finish(id, &receipt).unwrap();
-        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt) });
+        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt), sizes: TerminalSizes::default() });
     }
 
     #[test]
@@ -543,7 +579,7 @@ fn what_cannot_be_read_is_neither_removed_nor_passed_over() {
     (1001..1004).for_each(|number| finished(&store, number));
     let record = scratch.path().join("1002.rec");
     let whole = fs::read(&record).unwrap();
-    // Nobody can open these, whoever they are: a socket, and a link that leads to itself. A pipe could be, after a wait.
+    // No user can open these: a socket, and a link that leads to itself. A pipe could be opened, after a wait.
     let pipe = || {
         rustix::fs::mknodat(CWD, &record, FileType::Fifo, Mode::RWXU, 0).unwrap();
     };
@@ -566,7 +602,10 @@ fn what_cannot_be_read_is_neither_removed_nor_passed_over() {
     fs::remove_file(&record).unwrap();
     fs::write(&record, whole).unwrap();
     let reader = Store::reading(scratch.path(), nothing_kept());
-    assert_eq!(reader.open_journal(SessionId::new(1002)).unwrap().end().get(), 1000);
+    assert_eq!(
+        windlass_engine::Journal::open(scratch.path(), SessionId::new(1002)).unwrap().end().get(),
+        1000
+    );
     assert_eq!(numbers(&reader.prune(|_| false).unwrap().sessions), [1001, 1002, 1003]);
 }
 
@@ -626,7 +665,7 @@ fn a_session_s_journal_is_found_again_through_the_store() {
     let scratch = Scratch::new("engine");
     let store = open(&scratch);
     finished(&store, 1001);
-    let journal = open(&scratch).open_journal(SessionId::new(1001)).unwrap();
+    let journal = windlass_engine::Journal::open(scratch.path(), SessionId::new(1001)).unwrap();
     assert_eq!(journal.account().bytes.stdout, 1000);
 }
 

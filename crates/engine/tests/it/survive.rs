@@ -333,8 +333,8 @@ async fn a_later_process_reads_what_a_session_printed() {
     drop((engine, session));
     let store = Store::reading(scratch.path(), StoreLimits::default());
     let record = store.load(id).unwrap();
-    assert_eq!(record.receipt.unwrap().exit, Exit::Code(3));
-    let journal: Journal = store.open_journal(id).unwrap();
+    assert_eq!(record.receipt.as_ref().unwrap().exit, Exit::Code(3));
+    let journal: Journal = store.open_journal(&record).unwrap();
     let reading = journal.read(Span::new(Offset::ZERO, journal.end()), 100);
     let streams: Vec<_> = reading
         .pieces

@@ -1,8 +1,10 @@
 //! The grammar of terminal escape codes, resumable at any byte. It knows where codes begin and end and hands out
 //! the few that can change text; what they mean is decided by its callers.
 //!
-//! A string code (OSC, DCS, ...) that is never closed would swallow all later output, which no log may do. So an OSC
-//! ends at a newline, one opened by an 8-bit code at any control, and every string at [`LONGEST_STRING`].
+//! A string code (OSC, DCS, APC, PM, SOS) that is never closed would swallow all later output, which no log may do. Real
+//! terminals wait for its end for ever. Here a newline ends an OSC, which carries a title, a link or a clipboard and never one;
+//! and it ends any other string if a blank or a byte outside ASCII was on the line: pictures and fonts have newlines and neither
+//! of these, prose has. Every string ends at [`LONGEST_STRING`]. The caller then shows what it hid (see [`Hidden`]).
 
 /// How many bytes of one string code are skipped before it is taken for an accident.
 const LONGEST_STRING: usize = 16 << 20;
@@ -27,7 +29,8 @@ enum State {
     #[default]
     Ground,
     Escape,
-    Intermediate,
+    /// Behind the intermediate byte of a code; zero if there are several.
+    Intermediate(u8),
     Control,
     Text(Text),
 }
@@ -35,15 +38,13 @@ enum State {
 /// A string code being skipped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Text {
-    ends_at: EndsAt,
+    /// The byte that, behind ESC, opens it.
+    opener: u8,
+    /// Whether it was opened by an 8-bit code, and so may end with one.
+    eight_bit: bool,
+    /// Whether something was on the line that only prose has.
+    prose: bool,
     skipped: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum EndsAt {
-    Terminator,
-    Newline,
-    AnyControl,
 }
 
 /// What a step of the grammar found.
@@ -51,10 +52,19 @@ enum EndsAt {
 pub(crate) enum Code {
     /// `ESC [ parameters last`.
     Csi(ControlSequence),
-    /// `ESC last`.
-    Esc(u8),
+    /// `ESC last`, or `ESC intermediate last`.
+    Esc(EscapeSequence),
     /// A control byte in the middle of a code, which terminals obey at once.
     Control(u8),
+    /// A string code that has no end: what it hid was text.
+    Unterminated,
+}
+
+/// A code without parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EscapeSequence {
+    pub(crate) intermediate: Option<u8>,
+    pub(crate) last: u8,
 }
 
 impl Escapes {
@@ -62,16 +72,25 @@ impl Escapes {
         self.state == State::Ground
     }
 
+    /// The byte that opened the string code in which the stream stands.
+    pub(crate) fn string(&self) -> Option<u8> {
+        match self.state {
+            State::Text(text) => Some(text.opener),
+            _ => None,
+        }
+    }
+
     /// Enters a code; call it at ESC.
     pub(crate) fn begin(&mut self) {
         self.state = State::Escape;
     }
 
-    /// Enters the code that a byte outside UTF-8 opens, if it is one of those.
+    /// Enters the code that a byte outside UTF-8 opens, if it is one of those. Only a program that switched 8-bit codes on
+    /// means one by it: in text of an older encoding the same bytes are letters.
     pub(crate) fn begin_c1(&mut self, byte: u8) -> bool {
         self.state = match byte {
             0x9b => self.control_sequence(),
-            0x90 | 0x98 | 0x9d | 0x9e | 0x9f => string(EndsAt::AnyControl),
+            0x90 | 0x98 | 0x9d | 0x9e | 0x9f => string(byte - 0x40, true),
             0x9c => State::Ground,
             _ => return false,
         };
@@ -84,7 +103,7 @@ impl Escapes {
         match self.state {
             State::Ground => (0, None),
             State::Escape => self.after_escape(bytes[0]),
-            State::Intermediate => self.after_intermediate(bytes[0]),
+            State::Intermediate(first) => self.after_intermediate(bytes[0], first),
             State::Control => self.inside_control_sequence(bytes),
             State::Text(text) => self.inside_string(bytes, text),
         }
@@ -93,25 +112,27 @@ impl Escapes {
     fn after_escape(&mut self, byte: u8) -> (usize, Option<Code>) {
         self.state = match byte {
             b'[' => self.control_sequence(),
-            b']' => string(EndsAt::Newline),
-            b'P' | b'X' | b'^' | b'_' => string(EndsAt::Terminator),
-            0x20..=0x2f => State::Intermediate,
+            b']' | b'P' | b'X' | b'^' | b'_' => string(byte, false),
+            0x20..=0x2f => State::Intermediate(byte),
             ESC => State::Escape,
             0x30..=0x7e => {
                 self.state = State::Ground;
-                return (1, Some(Code::Esc(byte)));
+                return (1, Some(Code::Esc(EscapeSequence { intermediate: None, last: byte })));
             }
             _ => return self.stray(byte),
         };
         (1, None)
     }
 
-    fn after_intermediate(&mut self, byte: u8) -> (usize, Option<Code>) {
+    fn after_intermediate(&mut self, byte: u8, first: u8) -> (usize, Option<Code>) {
         match byte {
-            0x20..=0x2f => (1, None),
+            0x20..=0x2f => {
+                self.state = State::Intermediate(0);
+                (1, None)
+            }
             0x30..=0x7e => {
                 self.state = State::Ground;
-                (1, None)
+                (1, Some(Code::Esc(EscapeSequence { intermediate: Some(first), last: byte })))
             }
             _ => self.stray(byte),
         }
@@ -160,26 +181,21 @@ impl Escapes {
         (1, None)
     }
 
-    fn inside_string(&mut self, bytes: &[u8], text: Text) -> (usize, Option<Code>) {
+    fn inside_string(&mut self, bytes: &[u8], mut text: Text) -> (usize, Option<Code>) {
         let room = LONGEST_STRING - text.skipped;
         let bytes = &bytes[..bytes.len().min(room)];
-        let Some(end) = bytes.iter().position(|&byte| text.ends_at.stops(byte)) else {
-            let skipped = text.skipped + bytes.len();
-            let over = skipped >= LONGEST_STRING;
-            self.state = if over { State::Ground } else { State::Text(Text { skipped, ..text }) };
-            return (bytes.len(), None);
+        let Some(end) = bytes.iter().position(|&byte| text.ends_at(byte)) else {
+            text.skipped += bytes.len();
+            let over = text.skipped >= LONGEST_STRING;
+            self.state = if over { State::Ground } else { State::Text(text) };
+            return (bytes.len(), over.then_some(Code::Unterminated));
         };
+        // The terminator is `ESC \`; any other code after ESC is obeyed as well.
+        self.state = if bytes[end] == ESC { State::Escape } else { State::Ground };
         match bytes[end] {
-            // The terminator is `ESC \`; any other code after ESC is obeyed as well.
-            ESC => self.state = State::Escape,
-            BEL | CAN | SUB => self.state = State::Ground,
-            0x9c => self.state = State::Ground,
-            _ => {
-                self.state = State::Ground;
-                return (end, None);
-            }
+            b'\n' => (end, Some(Code::Unterminated)),
+            _ => (end + 1, None),
         }
-        (end + 1, None)
     }
 
     fn control_sequence(&mut self) -> State {
@@ -188,19 +204,66 @@ impl Escapes {
     }
 }
 
-impl EndsAt {
-    fn stops(self, byte: u8) -> bool {
+impl Text {
+    fn ends_at(&mut self, byte: u8) -> bool {
         match byte {
             ESC | BEL | CAN | SUB => true,
-            b'\n' => self != Self::Terminator,
-            0x9c => self == Self::AnyControl,
-            _ => byte < 0x20 && self == Self::AnyControl,
+            0x9c if self.eight_bit => true,
+            b'\n' => self.opener == b']' || std::mem::take(&mut self.prose),
+            b' ' | 0x80.. => {
+                self.prose = true;
+                false
+            }
+            _ => false,
         }
     }
 }
 
-fn string(ends_at: EndsAt) -> State {
-    State::Text(Text { ends_at, skipped: 0 })
+fn string(opener: u8, eight_bit: bool) -> State {
+    State::Text(Text { opener, eight_bit, prose: false, skipped: 0 })
+}
+
+/// Bytes that a string code has hidden so far, in case the code has no end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hidden {
+    bytes: Vec<u8>,
+    /// How many more there were.
+    more: usize,
+}
+
+/// More than this is data, which is counted and not shown.
+const MOST_HIDDEN: usize = 64 << 10;
+
+impl Hidden {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let (kept, more) = bytes.split_at(bytes.len().min(MOST_HIDDEN - self.bytes.len()));
+        self.bytes.extend_from_slice(kept);
+        self.more += more.len();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.more = 0;
+    }
+
+    /// How long the string is so far.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.more
+    }
+
+    /// All of it, unless it is too much.
+    pub(crate) fn whole(&self) -> Option<&[u8]> {
+        (self.more == 0).then_some(&self.bytes)
+    }
+
+    /// A visible form of the code that opened it, so that a reader sees why there is more than the terminal showed; and the
+    /// hidden bytes, unless they are too many.
+    pub(crate) fn take(&mut self, opener: u8) -> (String, Vec<u8>) {
+        let (len, more) = (self.len(), std::mem::take(&mut self.more));
+        let bytes = std::mem::take(&mut self.bytes);
+        let opened = format!("\u{241b}{}", opener as char);
+        if more == 0 { (opened, bytes) } else { (format!("{opened}…{len} bytes…"), Vec::new()) }
+    }
 }
 
 /// What stands between `ESC [` and the last byte, and that byte.

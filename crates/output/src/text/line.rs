@@ -183,6 +183,29 @@ impl Line {
         }
     }
 
+    /// Takes away what lies behind so many columns.
+    pub(crate) fn truncate(&mut self, columns: usize) {
+        let row = self.row();
+        if columns < row.cells.len() {
+            row.split_at(columns);
+            row.cells.truncate(columns);
+        }
+    }
+
+    /// Makes it at least so many columns long.
+    pub(crate) fn pad(&mut self, columns: usize) {
+        let row = self.row();
+        row.cells.resize(columns.max(row.cells.len()), BLANK);
+    }
+
+    /// Whether it has nothing but blanks.
+    pub(crate) fn is_blank(&self) -> bool {
+        match &self.row {
+            None => self.text.bytes().all(|byte| matches!(byte, b' ' | b'\t')),
+            Some(row) => row.cells.iter().all(|cell| *cell == BLANK),
+        }
+    }
+
     /// Appends the line, without a newline, to `out`. Blanks at the end of a rewritten line were never meant to be
     /// read, except those before `keep`, where a prompt's cursor stands.
     pub(crate) fn write_to(&self, out: &mut View, keep: usize) {

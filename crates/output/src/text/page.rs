@@ -1,10 +1,12 @@
-//! The newest lines, which cursor movements can still reach and rewrite; older ones leave it for good.
+//! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones leave it for
+//! good.
 //!
 //! The page is unbounded to the right: a long line is one line, not several rows, because a log has no width. What
 //! is drawn on the alternate screen, or outside a scroll region (a status bar), is not log text and is dropped.
 
 use std::collections::VecDeque;
 
+use super::escape::ControlSequence;
 use super::line::{LONGEST_LINE, Line};
 use crate::offset::Offset;
 use crate::view::View;
@@ -64,6 +66,18 @@ pub(crate) enum Erase {
     After,
     Before,
     All,
+}
+
+impl Erase {
+    /// The part that an erasing code names. Erasing the scroll-back (3) is not obeyed: a log loses nothing.
+    pub(super) fn of(sequence: &ControlSequence) -> Option<Self> {
+        match sequence.number(0, 0) {
+            0 => Some(Self::After),
+            1 => Some(Self::Before),
+            2 => Some(Self::All),
+            _ => None,
+        }
+    }
 }
 
 impl Page {
@@ -239,6 +253,10 @@ impl Page {
 
     pub(crate) fn enter_alternate_screen(&mut self) {
         self.drawing = Drawing::AlternateScreen;
+    }
+
+    pub(crate) fn is_alternate(&self) -> bool {
+        self.drawing == Drawing::AlternateScreen
     }
 
     pub(crate) fn leave_alternate_screen(&mut self) {

@@ -1,13 +1,15 @@
 //! The stream from printed bytes to settled text. Plain runs are found in bulk and copied; only control bytes and
 //! escape codes are looked at one by one.
 
-use super::escape::{Code, ControlSequence, ESC, Escapes};
-use super::page::{Erase, Page};
+use super::escape::{Code, ControlSequence, ESC, EscapeSequence, Escapes, Hidden};
+use super::grid::{Grid, Mode};
+use super::page::Page;
 use super::utf8::{Completion, Flaw, Held, longest_valid};
 use crate::offset::Offset;
+use crate::screen::ScreenSize;
 use crate::view::View;
 
-/// How many of the newest lines stay rewritable unless the terminal's height is known.
+/// How many of the newest lines stay rewritable where there is no terminal.
 pub const DEFAULT_ROWS: usize = 64;
 
 /// From so many bytes of plain lines on it pays to take them together.
@@ -19,10 +21,23 @@ const MANY_LINES: usize = 8 << 10;
 /// same however the bytes are cut into chunks.
 #[derive(Clone, Debug)]
 pub struct Settler {
-    page: Page,
+    surface: Surface,
     escapes: Escapes,
+    /// Bytes hidden by the string code that is open at this point of the stream.
+    hidden: Hidden,
+    /// Whether the program switched 8-bit codes on.
+    eight_bit: bool,
     held: Held,
     at: Offset,
+}
+
+/// The surface that the bytes are drawn on.
+#[derive(Clone, Debug)]
+enum Surface {
+    /// A log without a terminal: a newline ends a line, and the newest lines can be rewritten.
+    Log(Box<Page>),
+    /// A terminal of a known size.
+    Terminal(Box<Grid>),
 }
 
 /// Settles one whole span at once.
@@ -42,22 +57,58 @@ impl Settler {
         Self::with_rows(base, DEFAULT_ROWS)
     }
 
-    /// A settler for a terminal of `rows` rows: so many of the newest lines stay rewritable.
+    /// A settler for output without a terminal: so many of the newest lines stay rewritable.
     #[must_use]
     pub fn with_rows(base: Offset, rows: usize) -> Self {
-        Self { page: Page::new(rows, base), escapes: Escapes::default(), held: Held::default(), at: base }
+        Self::with_surface(base, Surface::Log(Box::new(Page::new(rows, base))))
+    }
+
+    /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of the
+    /// output the rows that were drawn before are not known; the cursor is taken to be below them.
+    #[must_use]
+    pub fn on_terminal(base: Offset, size: ScreenSize) -> Self {
+        Self::with_surface(base, Surface::Terminal(Box::new(Grid::new(size, base))))
+    }
+
+    fn with_surface(base: Offset, surface: Surface) -> Self {
+        let (escapes, hidden, held) = (Escapes::default(), Hidden::default(), Held::default());
+        Self { surface, escapes, hidden, eight_bit: false, held, at: base }
+    }
+
+    /// The terminal has another size from here on.
+    pub fn resize(&mut self, size: ScreenSize, out: &mut View) {
+        if let Surface::Terminal(grid) = &mut self.surface {
+            grid.resize(size, self.at, out);
+        }
+    }
+
+    /// Whether a full-screen program has the alternate screen.
+    #[must_use]
+    pub fn is_on_alternate_screen(&self) -> bool {
+        match &self.surface {
+            Surface::Log(page) => page.is_alternate(),
+            Surface::Terminal(grid) => grid.is_alternate(),
+        }
     }
 
     /// The same for output that begins where a full-screen program already has the alternate screen, which is not log
     /// text.
     #[must_use]
     pub fn on_alternate_screen(mut self) -> Self {
-        self.page.enter_alternate_screen();
+        match &mut self.surface {
+            Surface::Log(page) => page.enter_alternate_screen(),
+            Surface::Terminal(grid) => grid.set_mode(Mode::AlternateScreen, true),
+        }
         self
     }
 
     /// Takes a chunk and appends the lines that can no longer change to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut View) {
+        self.take(bytes, out);
+        out.reach(self.start());
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut View) {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
             let used = if self.held.is_empty() {
@@ -67,14 +118,35 @@ impl Settler {
             };
             rest = &rest[used..];
         }
-        out.reach(self.page.start());
+    }
+
+    fn start(&self) -> Offset {
+        match &self.surface {
+            Surface::Log(page) => page.start(),
+            Surface::Terminal(grid) => grid.start(),
+        }
+    }
+
+    fn write_surface(&self, out: &mut View) {
+        match &self.surface {
+            Surface::Log(page) => page.write_to(out),
+            Surface::Terminal(grid) => grid.write_to(out),
+        }
+    }
+
+    #[inline]
+    fn print(&mut self, text: &str, raw: Offset, out: &mut View) {
+        match &mut self.surface {
+            Surface::Log(page) => page.print(text, raw, out),
+            Surface::Terminal(grid) => grid.print(text, raw, out),
+        }
     }
 
     /// The lines that may still change, as they are now: the newest ones, and the current line without its end.
     #[must_use]
     pub fn pending(&self, settled: &View) -> View {
-        let mut view = View::from_line(self.page.start(), settled.next_line());
-        self.page.write_to(&mut view);
+        let mut view = View::from_line(self.start(), settled.next_line());
+        self.write_surface(&mut view);
         view.reach(self.at);
         view
     }
@@ -84,7 +156,10 @@ impl Settler {
         if !self.held.is_empty() {
             self.broken_character(out);
         }
-        self.page.write_to(out);
+        if let Some(opener) = self.escapes.string() {
+            self.show_hidden(opener, out);
+        }
+        self.write_surface(out);
         out.reach(self.at);
     }
 
@@ -109,8 +184,8 @@ impl Settler {
         }
         if let Flaw::Unfinished = flaw {
             self.held.hold(broken);
-        } else if !(broken.len() == 1 && self.escapes.begin_c1(broken[0])) {
-            self.page.print("\u{fffd}", self.at, out);
+        } else if !(self.eight_bit && broken.len() == 1 && self.escapes.begin_c1(broken[0])) {
+            self.print("\u{fffd}", self.at, out);
         }
         self.at += broken.len() as u64;
         broken.len()
@@ -121,7 +196,7 @@ impl Settler {
         let bytes = text.as_bytes();
         let (mut at, mut looked_at) = (0, 0);
         while at < bytes.len() {
-            if at >= looked_at && self.escapes.is_ground() && self.page.begins_line(self.at) {
+            if at >= looked_at && self.escapes.is_ground() && self.begins_line() {
                 let lines = plain_lines(&bytes[at..]);
                 looked_at = at + lines + 1;
                 if lines >= MANY_LINES {
@@ -149,16 +224,22 @@ impl Settler {
 
     /// Takes whole lines without looking at each, as many as the page lets pass.
     fn lines(&mut self, text: &str, out: &mut View) -> usize {
-        let passed = self.page.pass(text, self.at, out);
+        let Surface::Log(page) = &mut self.surface else { return 0 };
+        let passed = page.pass(text, self.at, out);
         self.at += passed as u64;
         passed
+    }
+
+    #[inline]
+    fn begins_line(&self) -> bool {
+        matches!(&self.surface, Surface::Log(page) if page.begins_line(self.at))
     }
 
     /// Prints text without control bytes.
     #[inline]
     fn run(&mut self, text: &str, ascii: bool, out: &mut View) {
         if ascii {
-            self.page.print(text, self.at, out);
+            self.print(text, self.at, out);
         } else {
             self.print_visible(text, out);
         }
@@ -167,6 +248,8 @@ impl Settler {
 
     /// Prints text without the invisible controls U+0080 to U+009F.
     fn print_visible(&mut self, text: &str, out: &mut View) {
+        // A program that prints UTF-8 does not mean codes by single bytes.
+        self.eight_bit &= text.is_ascii();
         let mut from = 0;
         for lead in memchr::memchr_iter(0xc2, text.as_bytes()) {
             if text.as_bytes()[lead + 1] < 0xa0 {
@@ -179,17 +262,22 @@ impl Settler {
 
     fn print_part(&mut self, text: &str, from: usize, out: &mut View) {
         if !text.is_empty() {
-            self.page.print(text, self.at + from as u64, out);
+            self.print(text, self.at + from as u64, out);
         }
     }
 
     fn inside_character(&mut self, byte: u8, out: &mut View) -> usize {
         let from = self.at.back(self.held.len() as u64);
         match self.held.complete(byte) {
-            Completion::More | Completion::Char('\u{80}'..='\u{9f}') => {}
-            Completion::Char(what) => self.page.print(what.encode_utf8(&mut [0; 4]), from, out),
+            Completion::More => {}
+            Completion::Char(what) => {
+                self.eight_bit = false;
+                if !('\u{80}'..='\u{9f}').contains(&what) {
+                    self.print(what.encode_utf8(&mut [0; 4]), from, out);
+                }
+            }
             Completion::Broken => {
-                self.page.print("\u{fffd}", from, out);
+                self.print("\u{fffd}", from, out);
                 return 0;
             }
         }
@@ -200,17 +288,25 @@ impl Settler {
     fn broken_character(&mut self, out: &mut View) {
         let from = self.at.back(self.held.len() as u64);
         self.held.clear();
-        self.page.print("\u{fffd}", from, out);
+        self.print("\u{fffd}", from, out);
     }
 
     fn inside_code(&mut self, rest: &[u8], out: &mut View) -> usize {
+        let string = self.escapes.string();
         let (used, code) = self.escapes.step(rest);
         self.at += used as u64;
-        match code {
-            None => {}
-            Some(Code::Control(byte)) => self.obey(byte, out),
-            Some(Code::Esc(last)) => self.escape(last, out),
-            Some(Code::Csi(sequence)) => self.control_sequence(&sequence, out),
+        if string.is_some() {
+            self.hidden.add(&rest[..used]);
+        }
+        match (code, string) {
+            (Some(Code::Control(byte)), _) => self.obey(byte, out),
+            (Some(Code::Esc(sequence)), _) => self.escape(sequence, out),
+            (Some(Code::Csi(sequence)), _) => self.control_sequence(&sequence, out),
+            (Some(Code::Unterminated), Some(opener)) => self.show_hidden(opener, out),
+            (Some(Code::Unterminated), None) | (None, _) => {}
+        }
+        if string.is_some() && self.escapes.string().is_none() {
+            self.hidden.clear();
         }
         used
     }
@@ -233,100 +329,50 @@ impl Settler {
     /// Does what a control byte says; the position is already behind it.
     #[inline]
     fn obey(&mut self, byte: u8, out: &mut View) {
-        match byte {
-            b'\n' | 0x0b | 0x0c => self.page.newline(self.at, out),
-            b'\r' => self.page.carriage_return(),
-            0x08 => self.page.move_columns(-1),
-            b'\t' => self.page.print("\t", self.at.back(1), out),
-            _ => {}
+        match &mut self.surface {
+            Surface::Log(page) => page.obey(byte, self.at, out),
+            Surface::Terminal(grid) => grid.obey(byte, self.at, out),
         }
     }
 
-    fn escape(&mut self, last: u8, out: &mut View) {
-        match last {
-            b'7' => self.page.save_cursor(),
-            b'8' => self.page.restore_cursor(),
-            b'D' => self.page.move_rows(1),
-            b'E' => self.page.newline(self.at, out),
-            b'M' => self.page.move_rows(-1),
-            b'c' => self.page.turn(self.at, out),
+    fn escape(&mut self, sequence: EscapeSequence, out: &mut View) {
+        match (sequence.intermediate, sequence.last) {
+            (Some(b' '), b'G') => self.eight_bit = true,
+            (Some(b' '), b'F') | (None, b'c') => self.eight_bit = false,
             _ => {}
+        }
+        match &mut self.surface {
+            Surface::Log(page) => page.escape(sequence, self.at, out),
+            Surface::Terminal(grid) => grid.escape(sequence, self.at, out),
         }
     }
 
     fn control_sequence(&mut self, sequence: &ControlSequence, out: &mut View) {
-        if sequence.is_private() {
-            return self.private_mode(sequence);
+        match &mut self.surface {
+            Surface::Log(page) => page.control_sequence(sequence, self.at, out),
+            Surface::Terminal(grid) => grid.control_sequence(sequence, self.at, out),
         }
-        if !sequence.is_plain() {
+    }
+
+    /// A string code had no end: it is shown, and what it hid is text after all.
+    fn show_hidden(&mut self, opener: u8, out: &mut View) {
+        let len = self.hidden.len() as u64;
+        let (opened, bytes) = self.hidden.take(opener);
+        self.escapes = Escapes::default();
+        self.at = self.at.back(len);
+        self.print(&opened, self.at, out);
+        if bytes.is_empty() {
+            self.at += len;
             return;
         }
-        let count = sequence.number(0, 1);
-        let after = self.at;
-        let page = &mut self.page;
-        match sequence.last() {
-            b'A' => page.move_rows(-steps(count)),
-            b'B' | b'e' => page.move_rows(steps(count)),
-            b'C' | b'a' => page.move_columns(steps(count)),
-            b'D' => page.move_columns(-steps(count)),
-            b'E' => {
-                page.move_rows(steps(count));
-                page.carriage_return();
-            }
-            b'F' => {
-                page.move_rows(-steps(count));
-                page.carriage_return();
-            }
-            b'G' | b'`' => page.go_to_column(count - 1),
-            b'd' => page.go_to_row(count - 1),
-            b'H' | b'f' => page.go_to(count - 1, sequence.number(1, 1) - 1),
-            b'J' => self.erase_in_page(sequence, out),
-            b'K' => self.erase_in_line(sequence),
-            b'L' => page.insert_lines(count, after),
-            b'M' => page.delete_lines(count),
-            b'@' => page.insert_columns(count),
-            b'P' => page.delete_columns(count),
-            b'X' => page.erase_columns(count),
-            b'b' => page.repeat(count, after, out),
-            b'r' => page.set_region(count - 1, sequence.number(1, 1) - 1),
-            b's' => page.save_cursor(),
-            b'u' => page.restore_cursor(),
-            _ => {}
+        // In text that turned out not to be a code nothing else is one either.
+        let eight_bit = std::mem::take(&mut self.eight_bit);
+        self.take(&bytes, out);
+        if !self.held.is_empty() {
+            self.broken_character(out);
         }
+        self.eight_bit = eight_bit;
     }
-
-    fn erase_in_line(&mut self, sequence: &ControlSequence) {
-        match sequence.number(0, 0) {
-            0 => self.page.erase_in_line(Erase::After),
-            1 => self.page.erase_in_line(Erase::Before),
-            2 => self.page.erase_in_line(Erase::All),
-            _ => {}
-        }
-    }
-
-    fn erase_in_page(&mut self, sequence: &ControlSequence, out: &mut View) {
-        match sequence.number(0, 0) {
-            0 => self.page.erase_in_page(Erase::After, self.at, out),
-            1 => self.page.erase_in_page(Erase::Before, self.at, out),
-            2 => self.page.erase_in_page(Erase::All, self.at, out),
-            _ => {}
-        }
-    }
-
-    fn private_mode(&mut self, sequence: &ControlSequence) {
-        if !sequence.numbers().any(|mode| matches!(mode, 47 | 1047 | 1049)) {
-            return;
-        }
-        match sequence.last() {
-            b'h' => self.page.enter_alternate_screen(),
-            b'l' => self.page.leave_alternate_screen(),
-            _ => {}
-        }
-    }
-}
-
-fn steps(count: usize) -> isize {
-    isize::try_from(count).unwrap_or(isize::MAX)
 }
 
 /// A stretch of text.

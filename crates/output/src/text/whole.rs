@@ -1,4 +1,5 @@
-//! Where output that goes on can be cut without cutting a character or an escape code in two.
+//! Checks of the end of some output: whether it cuts a character or an escape code in two, and whether a full-screen program
+//! may still have the alternate screen.
 
 use super::escape::{ESC, Escapes};
 use super::utf8::{Flaw, longest_valid};
@@ -12,6 +13,16 @@ const LONGEST_CODE: usize = 4096;
 pub fn unfinished(bytes: &[u8]) -> usize {
     let near = &bytes[bytes.len().saturating_sub(LONGEST_CODE)..];
     unfinished_code(near).unwrap_or_else(|| unfinished_character(near))
+}
+
+/// Whether the alternate screen may have been entered after it was left last, by a look at the ends of the codes that do it. The
+/// answer costs next to nothing; a screen that is fed with the same bytes knows for sure.
+#[must_use]
+pub fn may_end_on_alternate_screen(bytes: &[u8]) -> bool {
+    let last =
+        |codes: [&[u8]; 2]| codes.into_iter().filter_map(|code| memchr::memmem::rfind(bytes, code)).max();
+    let entered = last([b"47h", b"49h"]);
+    entered.is_some() && entered > last([b"47l", b"49l"])
 }
 
 fn unfinished_code(bytes: &[u8]) -> Option<usize> {
@@ -40,6 +51,18 @@ fn unfinished_character(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_alternate_screen_is_suspected_from_its_codes() {
+        for (bytes, expected) in [
+            (&b""[..], false),
+            (b"\x1b[?1049h", true),
+            (b"\x1b[?1049hx\x1b[?1049l", false),
+            (b"\x1b[?47h\x1b[?47l\x1b[?25;1049h", true),
+        ] {
+            assert_eq!(may_end_on_alternate_screen(bytes), expected, "{bytes:?}");
+        }
+    }
 
     #[test]
     fn what_has_begun_and_not_ended_is_counted() {

@@ -70,7 +70,10 @@ fn every_body_survives_nothing_and_monotony() {
 #[test]
 fn the_names_of_bodies_are_the_names_of_targets() {
     let names: Vec<_> = BODIES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["settle", "utf8", "screen", "query", "excerpt", "keys", "pattern", "tokens"]);
+    assert_eq!(
+        names,
+        ["settle", "settle_on_terminal", "utf8", "screen", "query", "excerpt", "keys", "pattern", "tokens"]
+    );
     fuzzing::settle_any(b"\x05text");
 }
 

@@ -1,7 +1,7 @@
 //! Laws of settled text, for arbitrary bytes and for bytes that look like what terminals get.
 
 use proptest::prelude::*;
-use windlass_output::{Offset, Settler, Utf8, View, settle};
+use windlass_output::{Offset, ScreenSize, Settler, Utf8, View, settle};
 
 /// Bytes in which text, controls and codes are as frequent as they are interesting.
 pub(crate) fn printed() -> impl Strategy<Value = Vec<u8>> {
@@ -14,7 +14,7 @@ pub(crate) fn printed() -> impl Strategy<Value = Vec<u8>> {
             .prop_map(|(a, b, last)| format!("\x1b[{a};{b}{}", last as char).into_bytes()),
         2 => (0..4usize, prop::sample::select(b"ABCDEFGJKLMPX@".to_vec()))
             .prop_map(|(a, last)| format!("\x1b[{a}{}", last as char).into_bytes()),
-        1 => prop::sample::select(vec!["\x1b[?1049h", "\x1b[?1049l", "\x1b]0;t\x07", "\x1b]8;;x\x1b\\", "\x1bPq\x1b\\", "日本語", "e\u{301}", "\u{9b}"])
+        1 => prop::sample::select(vec!["\x1b[?1049h", "\x1b[?1049l", "\x1b]0;t\x07", "\x1b G", "\x1bPunended text", "\x1b_x", "\x1b[?7l", "\x1b(0", "\x1b]8;;x\x1b\\", "\x1bPq\x1b\\", "日本語", "e\u{301}", "\u{9b}"])
             .prop_map(|s| s.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..6),
         1 => (1..9000usize).prop_map(|n| vec![b'x'; n]),
@@ -28,6 +28,18 @@ fn settle_in_chunks(bytes: &[u8], cuts: &[usize], rows: usize) -> View {
     for chunk in chunks(bytes, cuts) {
         settler.feed(chunk, &mut view);
     }
+    settler.finish(&mut view);
+    view
+}
+
+/// Settles the output of a terminal that changes its size on the way.
+fn settle_on_terminal(bytes: &[u8], size: usize, base: Offset) -> View {
+    let mut settler = Settler::on_terminal(base, ScreenSize::new(7, 20));
+    let mut view = View::new(base);
+    let (before, after) = bytes.split_at(bytes.len() / 2);
+    before.chunks(size).for_each(|chunk| settler.feed(chunk, &mut view));
+    settler.resize(ScreenSize::new(4, 33), &mut view);
+    after.chunks(size).for_each(|chunk| settler.feed(chunk, &mut view));
     settler.finish(&mut view);
     view
 }
@@ -52,6 +64,49 @@ proptest! {
         prop_assert_eq!(&whole, &cut);
         let single = settle_in_chunks(&bytes, &vec![1; bytes.len()], rows);
         prop_assert_eq!(&whole, &single);
+    }
+
+    #[test]
+    fn chunk_edges_do_not_matter_on_a_terminal(bytes in printed(), size in 1..50usize, base in 0..2u64) {
+        let whole = settle_on_terminal(&bytes, usize::MAX, Offset::new(base));
+        prop_assert_eq!(&whole, &settle_on_terminal(&bytes, size, Offset::new(base)));
+        prop_assert_eq!(&whole, &settle_on_terminal(&bytes, 1, Offset::new(base)));
+    }
+
+    #[test]
+    fn addresses_on_a_terminal_never_decrease_and_stay_inside(bytes in printed(), base in 0..2u64) {
+        let view = settle_on_terminal(&bytes, usize::MAX, Offset::new(base));
+        let end = Offset::new(base + bytes.len() as u64);
+        let mut last = Offset::new(base);
+        for at in 0..=view.text().len() {
+            let raw = view.raw_at(at);
+            prop_assert!(last <= raw && raw <= end, "{} after {} at {}", raw, last, at);
+            last = raw;
+        }
+        prop_assert_eq!(view.end(), end);
+        prop_assert!(view.text().chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+    }
+
+    /// Rows above the screen never change: what was handed out is the beginning of the text, whatever follows.
+    #[test]
+    fn what_scrolled_off_is_settled_for_good(bytes in printed(), later in printed(), size in 1..200usize) {
+        let mut settler = Settler::on_terminal(Offset::ZERO, ScreenSize::new(7, 20));
+        let mut view = View::new(Offset::ZERO);
+        let mut text = String::new();
+        for chunk in bytes.chunks(size).chain(later.chunks(size)) {
+            settler.feed(chunk, &mut view);
+            prop_assert_eq!(settler.pending(&view).first_line(), view.next_line());
+            text.push_str(view.text());
+            view.clear();
+        }
+        settler.finish(&mut view);
+        text.push_str(view.text());
+        let mut whole = View::new(Offset::ZERO);
+        let mut settler = Settler::on_terminal(Offset::ZERO, ScreenSize::new(7, 20));
+        settler.feed(&[bytes, later].concat(), &mut whole);
+        settler.finish(&mut whole);
+        prop_assert_eq!(whole.text(), &text);
+        prop_assert_eq!(whole.next_line(), view.next_line());
     }
 
     /// Long stretches of plain lines take a shorter way, which parts this small never do.

@@ -90,20 +90,43 @@ fn codes_that_do_not_move_the_cursor_are_removed() {
 }
 
 #[test]
-fn eight_bit_codes_count_only_outside_utf8() {
-    check_bytes(b"\x9b31mred\x9b0m", "red");
-    check_bytes(b"a\x9d0;title\x9cb", "ab");
-    check_bytes(b"a\x9d0;never ended\nb", "a\nb");
+fn eight_bit_codes_count_only_when_switched_on_and_outside_utf8() {
+    check_bytes(b"\x1b G\x9b31mred\x9b0m", "red");
+    check_bytes(b"\x1b Ga\x9d0;title\x9cb", "ab");
+    check_bytes(b"\x1b Ga\x9d0;never ended\nb", "a\u{241b}]0;never ended\nb");
+    check_bytes(b"\x9b31mred\x9b0m", "\u{fffd}31mred\u{fffd}0m");
+    check_bytes(b"\x1b G\x1b F\x9b31m", "\u{fffd}31m");
+    check_bytes(b"\x1b G\xc3\xa9\x9b31m", "é\u{fffd}31m");
     check_bytes("›\u{201b}\u{1b5b}".as_bytes(), "›\u{201b}\u{1b5b}");
     check_bytes(b"a\x80\xffb", "a\u{fffd}\u{fffd}b");
 }
 
 #[test]
 fn a_code_that_is_never_ended_does_not_swallow_the_log() {
-    check("\x1b]0;title\nnext line\n", "\nnext line\n");
+    check("\x1b]0;title\nnext line\n", "␛]0;title\nnext line\n");
+    check("a\x1bPlost FAILED\nnext line\n", "a␛Plost FAILED\nnext line\n");
+    check("a\x1b_lost\nFAILED 3 tests\nnext\n", "a␛_lost\nFAILED 3 tests\nnext\n");
+    check("\x1bXé\n\x1b^ \nend", "␛Xé\n␛^ \nend");
     check("\x1b[31\nmnext\n", "\nnext\n");
     check("\x1b[31\x18text", "text");
     check("\x1b[12\x1b[1mtext", "text");
+}
+
+#[test]
+fn text_of_an_older_encoding_loses_nothing() {
+    // "Zpracování žádostí: FAILED 3 tests" in CP1250: the byte for "ž" is the 8-bit code that opens a string.
+    let printed = b"Zpracov\xe1n\xed \x9e\xe1dost\xed: FAILED 3 tests\n\x9aest \x9d\x8d\nok\n";
+    let expected = "Zpracov\u{fffd}n\u{fffd} \u{fffd}\u{fffd}dost\u{fffd}: FAILED 3 tests\n\u{fffd}est \u{fffd}\u{fffd}\nok\n";
+    check_bytes(printed, expected);
+}
+
+#[test]
+fn a_string_without_end_is_shown_at_the_end_of_the_output() {
+    check("a\x1bPhidden", "a␛Phidden");
+    check("a\x1bPq#0;2;0;0;0\n#0~~@@vv\n-\x1b\\b", "ab");
+    check(&format!("a\x1b_G{}", "A".repeat(100_000)), "a␛_…100001 bytes…");
+    let picture = format!("a\x1bP{}\x1b\\b", "A\n".repeat(100_000));
+    check(&picture, "ab");
 }
 
 #[test]

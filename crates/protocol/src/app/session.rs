@@ -172,9 +172,12 @@ pub struct SessionReadResult {
     /// What was read by lines or by matching, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<OutputLine>,
-    /// What would have been read and is no longer kept.
+    /// Output in the requested part that is no longer kept or cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<OutputSpan>,
+    /// Spans of `dropped` that retention did not drop: the file is gone or unreadable, or a write failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableOutput>,
     /// Of a span: the offset at which to go on. It is the end of the span when all of it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
@@ -213,6 +216,18 @@ pub struct OutputLine {
     /// 64 KiB: what is around the match, or else the beginning. So is the last line before output that is no longer kept.
     #[serde(default)]
     pub cut: bool,
+}
+
+/// Output between two offsets that should be there and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnreadableOutput {
+    /// The offset of the first byte.
+    pub from: u64,
+    /// The offset after the last byte.
+    pub to: u64,
+    /// The file, what the system said, and what to do.
+    pub reason: String,
 }
 
 /// Output between two offsets.
@@ -380,8 +395,8 @@ pub struct SessionOutput {
     pub delta_base64: String,
 }
 
-/// Notification `session/dropped`: this part of the output is no longer kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Notification `session/dropped`: this part of the output is no longer kept, or cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDropped {
     /// The session.
@@ -390,6 +405,9 @@ pub struct SessionDropped {
     pub from: u64,
     /// The offset after the last byte that is gone.
     pub to: u64,
+    /// Why it cannot be read, if retention did not drop it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Notification `session/exited`: a session that is followed has ended. Only what it left running can still print.

@@ -180,6 +180,6 @@ async fn other_protocols_and_bad_requests_are_turned_away() {
     check_turned_away(other, b"HTTP/1.1 400 ", "Host").await;
     let https = b"GET https://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n";
     check_turned_away(https, b"HTTP/1.1 501 ", "CONNECT").await;
-    check_turned_away(b"CONNECT 2130706433:80 HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 ", "looks like an address")
+    check_turned_away(b"CONNECT 2130706433:80 HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 ", "invalid IP address")
         .await;
 }

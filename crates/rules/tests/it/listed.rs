@@ -112,6 +112,9 @@ fn git_writes_and_runs_nothing_by_an_option() {
     none_is_allowed(&[
         "git merge-index ./x -a",
         "git merge-index -o -q ./x -a",
+        "git repack -a --filter=blob:none --filter-to=M",
+        "git repack --filter-to M --filter=blob:none",
+        "git repack --cruft --expire-to=M",
         "git reflog --output=M",
         "git reflog show --output=M",
         "git rev-list --output=M HEAD",
@@ -451,6 +454,8 @@ fn a_listed_program_is_asked_about_where_it_would_run_another() {
         "python3 -c x",
         "node -e x",
         "tar --to-command=./x -xf y",
+        "tar --volno-file=M -Mcf x y",
+        "tar -M --volno-f M -xf x",
         "zip -TT ./x y.zip y",
         "cargo --config x=y build",
         "cargo run",

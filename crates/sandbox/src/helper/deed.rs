@@ -83,8 +83,19 @@ pub(super) struct JudgedCopy {
 #[derive(Debug)]
 pub(super) enum Made {
     Directory(Mode),
-    Node { kind: FileType, mode: Mode, device: u64 },
-    Link { target: OsString },
+    /// A directory with an extended attribute from its first moment on.
+    Marked {
+        mode: Mode,
+        mark: &'static str,
+    },
+    Node {
+        kind: FileType,
+        mode: Mode,
+        device: u64,
+    },
+    Link {
+        target: OsString,
+    },
 }
 
 /// What becomes of a file that is there.
@@ -195,9 +206,32 @@ fn make(entry: &Entry, what: &Made) -> Result<(), Errno> {
     let directory = entry.directory.hold();
     match what {
         Made::Directory(mode) => mkdirat(directory, &entry.given, *mode),
+        Made::Marked { mode, mark } => make_marked(entry, *mode, mark),
         Made::Node { kind, mode, device } => mknodat(directory, &entry.given, *kind, *mode, *device),
         Made::Link { target } => symlinkat(target, directory, &entry.given),
     }
+}
+
+/// The directory gets its attribute under another name, which no command may use: under its own, another one could come into its place
+/// before. A file system that has no such attributes makes it without.
+fn make_marked(entry: &Entry, mode: Mode, mark: &str) -> Result<(), Errno> {
+    let directory = entry.directory.hold();
+    if entry.exists() {
+        return Err(Errno::EXIST);
+    }
+    let temporary = supervisors_name()?;
+    mkdirat(directory, &temporary, mode)?;
+    let path = format!("{}/{temporary}", entry.directory.link());
+    let marked = match setxattr(path, mark, &[], XattrFlags::CREATE) {
+        Err(Errno::OPNOTSUPP) => Ok(()),
+        marked => marked,
+    };
+    let made = marked
+        .and_then(|()| renameat_with(directory, &temporary, directory, &entry.given, RenameFlags::NOREPLACE));
+    if made.is_err() {
+        let _ = unlinkat(directory, &temporary, AtFlags::REMOVEDIR);
+    }
+    made
 }
 
 fn change(seen: &Seen, how: &Change) -> Result<(), Errno> {

@@ -7,7 +7,7 @@
 
 use super::caller::Caller;
 use super::deed::{put_copy, supervisors_name};
-use super::judge::{JudgedConfiguration, RepositoryOwner};
+use super::judge::{RepositoryOwner, judge_copy, judge_unfinished_index};
 use super::place::{Entry, Seen};
 use crate::denial::Denial;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -15,16 +15,49 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, fchmod, fstat, open, openat, stata
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, copy};
+use std::path::PathBuf;
 use windlass_sys::lockdown::notice::Heirs;
 
 /// More than any command writes at a time.
 pub(super) const MOST_DRAFTS: usize = 64;
 
+/// Which content a file may have.
+#[derive(Clone, Debug)]
+pub(super) enum ContentRule {
+    /// That of a configuration of such a repository.
+    Configuration(RepositoryOwner),
+    /// That of the file at this path, or none.
+    CopyOf(PathBuf),
+    /// That of an index, as long as git could have written it.
+    Index,
+}
+
+/// Content that was judged.
+#[derive(Debug)]
+pub(super) struct JudgedContent {
+    pub(super) bytes: Vec<u8>,
+    /// The mode and times of the new file. A command does not change the mode of a configuration of the user's that exists.
+    pub(super) like: Seen,
+    /// Whether the file that is there stays as it is: it has these bytes already, or more are to follow.
+    pub(super) is_same: bool,
+}
+
+impl ContentRule {
+    /// The bytes of a file that is to come under a name, or why it must not.
+    pub(super) fn judge(&self, seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+        match self {
+            Self::Configuration(owner) => owner.judge(seen, entry),
+            Self::CopyOf(original) => judge_copy(seen, entry, original),
+            Self::Index => judge_unfinished_index(seen, entry),
+        }
+    }
+}
+
 /// An open that is answered with a draft.
 #[derive(Debug)]
 pub(super) struct DraftOpening {
     pub(super) entry: Entry,
-    pub(super) owner: RepositoryOwner,
+    pub(super) rule: ContentRule,
     /// As the caller gave them.
     pub(super) flags: OFlags,
     pub(super) mode: Mode,
@@ -35,7 +68,7 @@ pub(super) struct DraftOpening {
 pub(super) struct Draft {
     content: OwnedFd,
     entry: Entry,
-    owner: RepositoryOwner,
+    rule: ContentRule,
     caller: Caller,
     /// The file in whose place the content goes. Once there is another, the draft counts no more.
     replaced: (u64, u64),
@@ -53,7 +86,7 @@ impl DraftOpening {
         let draft = Draft {
             content,
             entry: self.entry.clone(),
-            owner: self.owner,
+            rule: self.rule.clone(),
             caller: *caller,
             replaced: (about.st_dev, about.st_ino),
             judged: None,
@@ -102,9 +135,9 @@ impl Draft {
         }
         self.judged = Some(stamp);
         let seen = Seen::of(self.content.try_clone().ok()?).ok()?;
-        match self.owner.judge(&seen, &self.entry) {
-            Ok(JudgedConfiguration { is_same: true, .. }) => None,
-            Ok(JudgedConfiguration { bytes, like, .. }) => {
+        match self.rule.judge(&seen, &self.entry) {
+            Ok(JudgedContent { is_same: true, .. }) => None,
+            Ok(JudgedContent { bytes, like, .. }) => {
                 // A disk that is full leaves the file as it was.
                 let put = self.caller.act(|| put_copy(&self.entry, &like, &bytes));
                 let now = statat(self.entry.directory.hold(), &self.entry.name, AtFlags::SYMLINK_NOFOLLOW);

@@ -10,14 +10,19 @@ mod folded;
 mod git_dirs;
 mod inotify;
 mod network;
+mod older_repositories;
 mod opened;
 mod repositories;
+mod resolutions;
+mod sequences;
 mod terminals;
+mod work_trees;
 
-pub(super) use self::configurations::{JudgedConfiguration, RepositoryOwner};
+pub(super) use self::configurations::RepositoryOwner;
 pub(super) use self::folded::FoldedRules;
-pub(super) use self::repositories::ReadIndexes;
+pub(super) use self::repositories::{ReadIndexes, judge_unfinished_index};
 pub(super) use self::terminals::OwnTerminals;
+pub(super) use self::work_trees::judge_copy;
 
 use self::folded::is_at_or_below;
 use super::deed::{Change, Deed, Made, SocketPair, wish};
@@ -330,7 +335,11 @@ impl Judge<'_> {
             return Some(Answer::Fail(Errno::BUSY));
         }
         let fixed = self.order.rulings.iter().any(|ruling| ruling.path == path && self.stays(ruling));
-        let is_moved = operation == Operation::Rename && self.obeyed_in_older(&path).is_some();
+        let is_moved = match operation {
+            Operation::Rename => self.obeyed_in_older(&path),
+            _ => self.step_of_users_sequence(&path),
+        }
+        .is_some();
         if fixed || is_moved || self.sealed_in_place(&path).is_some() {
             Some(self.refused(operation, &path))
         } else {
@@ -361,12 +370,16 @@ impl Judge<'_> {
         if to.exists() {
             return Err(Errno::EXIST.into());
         }
+        let around = || Located::of(notice, from).and_then(|from| from.entry()).map(|entry| entry.directory);
         if let Some(refused) = self.made(Operation::Link, &to) {
-            return Ok(refused);
+            return Ok(unless_across_devices(refused, around().ok().as_ref(), &to));
         }
         let seen = object(notice, from, Links::FollowedUnless(4))?.look(wish::linking_follows(notice)?)?;
         match self.is_kept(&seen) {
-            true => Ok(self.refused(Operation::Link, &seen.path)),
+            true => {
+                let refused = self.refused(Operation::Link, &seen.path);
+                Ok(unless_across_devices(refused, around().ok().as_ref(), &to))
+            }
             false => self.carry_names(|| Ok(Deed::Link { from: seen, to })),
         }
     }
@@ -381,7 +394,7 @@ impl Judge<'_> {
             false => self.made(Operation::Rename, entry),
         };
         if let Some(refused) = check(&from).or_else(|| check(&to)) {
-            return Ok(refused);
+            return Ok(unless_across_devices(refused, Some(&from.directory), &to));
         }
         let flags = wish::renaming(notice);
         // A regular file brings no repository, and most that is renamed is one: no index is read for it.
@@ -452,6 +465,15 @@ impl Judge<'_> {
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();
         Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })
+    }
+}
+
+/// Between file systems, a file is neither moved nor linked in any sandbox or without one: that is no denial. Directories are
+/// compared, because a file in a container's overlay has the device of the layer that it is in.
+fn unless_across_devices(refused: Answer, from: Option<&Seen>, to: &Entry) -> Answer {
+    match from.is_some_and(|from| from.about.st_dev != to.directory.about.st_dev) {
+        true => Answer::Fail(Errno::XDEV),
+        false => refused,
     }
 }
 

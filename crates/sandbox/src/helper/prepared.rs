@@ -78,7 +78,7 @@ impl Prepared {
             lock(&self.confinement, Some(&self.watcher), given)?;
         }
         name_door(order, self.door.as_ref()).map_err(at(Stage::Command))?;
-        name_own_tmux(order);
+        name_own_tmux(order, &self.confinement);
         self.watcher.begin(order.mark).map_err(at(Stage::Watcher))?;
         let command = start_command(order, &inherited)?;
         Ok(Running { command, watcher: Some(self.watcher.process), door: self.door })

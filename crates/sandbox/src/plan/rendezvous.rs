@@ -12,7 +12,8 @@ use crate::way::Way;
 use rustix::fs::Uid;
 use std::path::Path;
 
-const ORIGIN: &str = "tmux obeys servers there";
+const ORIGIN: &str =
+    "protected: your own tmux runs what a server in it says; TMUX_TMPDIR names another directory";
 
 /// Adds rulings for what is there, and returns what must not come into being.
 pub(super) fn add(user: Uid, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {

@@ -20,6 +20,7 @@ use super::methods;
 use super::processes::Processes;
 use crate::jsonrpc::connection::MESSAGE_LIMIT;
 use crate::jsonrpc::{Dialect, Next, Peer};
+use crate::panics::survived;
 
 /// The state of one connection.
 pub(super) struct Connection {
@@ -176,6 +177,21 @@ impl Connection {
             return Err(Refusal::new(OVERLOADED, message));
         }
         Ok(self.errands.spawn(errand))
+    }
+
+    /// The same for what answers a request when it is done. If it panics, the request is answered with an error.
+    pub(super) fn run_answering(
+        &mut self,
+        id: RequestId,
+        errand: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let peer = self.peer.clone();
+        let answering = async move {
+            if let Err(panicked) = survived(errand).await {
+                peer.refuse(&id, &panicked.into());
+            }
+        };
+        self.run_errand(answering).map(drop)
     }
 
     /// Takes note of who follows a session; nobody, to follow it no more.

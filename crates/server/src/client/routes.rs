@@ -149,7 +149,7 @@ impl Routes {
                 }
             }
             notification::SESSION_DROPPED => {
-                let Some(SessionDropped { session_id, from, to }) = read(params) else { return };
+                let Some(SessionDropped { session_id, from, to, .. }) = read(params) else { return };
                 self.push(session_id, Piece::Dropped { from, to }).await;
             }
             notification::SESSION_EXITED => {

@@ -165,7 +165,7 @@ impl Door {
         if !self.gate.access.lets_in(headers) {
             return unauthorized();
         }
-        if !slot.establish() {
+        if !slot.let_in() {
             return given_up();
         }
         switching(key)

@@ -13,13 +13,13 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
-use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Source, serve};
+use super::connection::{Dialect, Inbox, MESSAGE_LIMIT, Next, Source, serve};
 use super::door::Door;
 use super::peer::{Framing, Peer, Sink, Stamping};
 use super::place::{Place, PlaceError};
 use super::websocket::Sender;
 use crate::caller::{Caller, TurnedAway};
-use crate::connections::{Entrance, Slot, accept_until};
+use crate::connections::{Entrance, PeerKey, Slot, accept_until};
 use crate::gate::{Access, Perimeter, Reach};
 use crate::pipe::Pipe;
 
@@ -264,6 +264,10 @@ impl Entrance for Place {
     fn caller(stream: &UnixStream) -> Caller {
         Caller::local(stream)
     }
+
+    fn peer(stream: &UnixStream) -> PeerKey {
+        stream.peer_cred().map_or(PeerKey::Unknown, |caller| PeerKey::Process(caller.uid(), caller.pid()))
+    }
 }
 
 async fn serve_sockets<E: Entrance + 'static, D: Dialect + 'static>(
@@ -294,14 +298,41 @@ async fn converse<E: Entrance + 'static, D: Dialect + 'static>(
     };
     let Some((source, sink, unread)) = opened else { return };
     let peer = Peer::new(sink, Framing::WebSocket, dialects.stamping);
-    let dialect = (dialects.open)(peer.clone(), Via::Socket);
-    serve(
-        dialect,
-        Inbox::frames_up_to(MESSAGE_LIMIT, source, (Sender::Client, peer.clone())),
-        peer,
-        either(over.cancelled(), unread),
-    )
-    .await;
+    let dialect =
+        UntilFirstMessage { dialect: (dialects.open)(peer.clone(), Via::Socket), slot, begun: false };
+    let inbox = Inbox::frames_up_to(MESSAGE_LIMIT, source, (Sender::Client, peer.clone()));
+    serve(dialect, inbox, peer, either(over.cancelled(), unread)).await;
+}
+
+/// Until its first message is here, a connection can be closed to make room for others: nothing was done for it yet.
+struct UntilFirstMessage<D> {
+    dialect: D,
+    slot: Arc<Slot>,
+    begun: bool,
+}
+
+impl<D> UntilFirstMessage<D> {
+    /// False if the connection is being closed.
+    fn begin(&mut self) -> bool {
+        self.begun = self.begun || self.slot.establish();
+        self.begun
+    }
+}
+
+impl<D: Dialect> Dialect for UntilFirstMessage<D> {
+    async fn take(&mut self, message: &[u8]) -> Next {
+        if self.begin() { self.dialect.take(message).await } else { Next::HangUp }
+    }
+
+    fn too_long(&mut self, beginning: &[u8]) {
+        if self.begin() {
+            self.dialect.too_long(beginning);
+        }
+    }
+
+    async fn close(self) {
+        self.dialect.close().await;
+    }
 }
 
 #[cfg(test)]

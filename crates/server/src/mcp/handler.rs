@@ -2,6 +2,7 @@
 
 mod asking;
 mod calls;
+mod delivery;
 mod following;
 mod manners;
 mod parked;
@@ -11,6 +12,7 @@ mod tasks;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult, ErrorCode,
@@ -23,9 +25,11 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::task_manager::TaskManager;
 use windlass_tools::Toolbox;
 
+use self::delivery::Unclaimed;
 use self::following::Follower;
 use self::manners::Manners;
 use self::parked::Parked;
+use crate::panics::survived;
 
 /// What a model is told about the tools as a whole.
 const INSTRUCTIONS: &str = "\
@@ -55,6 +59,7 @@ struct Desk {
     tools: Vec<Tool>,
     tasks: TaskManager,
     parked: Parked,
+    unclaimed: Unclaimed,
 }
 
 impl Windlass {
@@ -62,7 +67,13 @@ impl Windlass {
     #[must_use]
     pub fn new(toolbox: Toolbox) -> Self {
         let tools = toolbox.tools().iter().map(described).collect();
-        let desk = Desk { toolbox, tools, tasks: TaskManager::new(), parked: Parked::default() };
+        let desk = Desk {
+            toolbox,
+            tools,
+            tasks: TaskManager::new(),
+            parked: Parked::default(),
+            unclaimed: Unclaimed::default(),
+        };
         Self { desk: Arc::new(desk), follower: Follower::default(), task_after: TASK_AFTER }
     }
 
@@ -96,6 +107,12 @@ impl Drop for Desk {
     fn drop(&mut self) {
         self.tasks.shutdown();
     }
+}
+
+/// The value that our transport has attached to a request: to the message on pipes, to the HTTP request otherwise.
+fn extension<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&T> {
+    let over_http = || context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<T>());
+    context.extensions.get::<T>().or_else(over_http)
 }
 
 /// A tool as the protocol describes it.
@@ -151,10 +168,15 @@ impl ServerHandler for Windlass {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         self.meet(&context);
+        if context.ct.is_cancelled() {
+            return Err(ErrorData::internal_error("the request was cancelled", None));
+        }
         tokio::select! {
             biased;
-            answer = self.desk.call(request, &context, self.task_after) => answer,
-            // Nobody waits for this answer; the session goes on.
+            answer = survived(self.desk.call(request, &context, self.task_after)) => {
+                answer.unwrap_or_else(|panicked| Err(panicked.into()))
+            }
+            // No client waits for this answer; the session goes on.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
         }
     }
@@ -162,9 +184,11 @@ impl ServerHandler for Windlass {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        Ok(GetTaskResult::new(self.desk.tasks.get_task(&request.task_id)?))
+        let task = self.desk.tasks.get_task(&request.task_id)?;
+        self.desk.unclaimed.shown(&task, &delivery::of_response(&context));
+        Ok(GetTaskResult::new(task))
     }
 
     async fn update_task(

@@ -6,6 +6,9 @@
 //! Every request must show the token; its `Host` must be a name of this server and its `Origin`, if a browser sent one,
 //! too, so that no web page can reach a server on the reader's own machine.
 
+mod clients;
+mod exchange;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
@@ -17,7 +20,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -29,6 +32,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Announcement;
 
+use self::clients::Clients;
+use self::exchange::{Delivering, Unstalled, WRITE_PATIENCE};
 use crate::caller::{Caller, Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
 use crate::gate::{Access, Called, Elsewhere, Gate, Reach, given_up, has_plain_origin, plain, unauthorized};
@@ -158,12 +163,12 @@ fn config(bound: IpAddr, options: &HttpOptions, over: CancellationToken) -> Stre
         .with_cancellation_token(over)
 }
 
-fn places() -> LocalSessionManager {
+fn places() -> Clients {
     let mut config = SessionConfig::default();
     config.keep_alive = Some(CLIENT_PATIENCE);
     let mut places = LocalSessionManager::default();
     places.session_config = config;
-    places
+    Clients::new(places)
 }
 
 /// What stands between a connection and the protocol.
@@ -173,8 +178,8 @@ struct Door<H> {
     bound: IpAddr,
     tls: Option<ServerTls>,
     turned_away: TurnedAway,
-    service: StreamableHttpService<H, LocalSessionManager>,
-    places: Arc<LocalSessionManager>,
+    service: StreamableHttpService<H, Clients>,
+    places: Arc<Clients>,
     /// The clients that have a place, the one that was heard of last at the end.
     recent: Mutex<VecDeque<String>>,
 }
@@ -204,7 +209,7 @@ async fn converse<H: ServerHandler>(
 
 async fn answer_requests<H: ServerHandler>(
     stream: impl Stream,
-    (caller, slot): (&Caller, &Slot),
+    (caller, slot): (&Caller, &Arc<Slot>),
     door: &Arc<Door<H>>,
     over: CancellationToken,
 ) {
@@ -215,7 +220,7 @@ async fn answer_requests<H: ServerHandler>(
             Err(denied) => Some(door.turned_away.answer(denied)),
         };
         Ok::<_, Infallible>(match rejection {
-            None => door.answer(request).await,
+            None => door.answer(request, slot).await,
             Some(rejection) => rejection.map(BodyExt::boxed),
         })
     });
@@ -223,7 +228,7 @@ async fn answer_requests<H: ServerHandler>(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_PATIENCE)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(Unstalled::new(stream, WRITE_PATIENCE)), service)
     );
     tokio::select! {
         _ = connection.as_mut() => return,
@@ -249,25 +254,32 @@ impl<H: ServerHandler> Door<H> {
         if !self.gate.access.lets_in(request.headers()) {
             return Some(unauthorized());
         }
-        if slot.establish() { None } else { Some(given_up()) }
+        if slot.let_in() { None } else { Some(given_up()) }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Answer {
         if request.uri().path() != PATH {
             return plain(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp").map(BodyExt::boxed);
         }
-        // A length that is announced need not be waited for; one that is not is cut off on the way.
-        if request.body().size_hint().lower() > BODY_LIMIT as u64 {
-            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long").map(BodyExt::boxed);
+        let mut request = match exchange::received(request).await {
+            Ok(request) => request,
+            Err(rejection) => return rejection.map(BodyExt::boxed),
+        };
+        if !slot.establish() {
+            return given_up().map(BodyExt::boxed);
         }
         let known = place(request.headers());
-        let answer = self.service.handle(request).await;
+        let delivering = Delivering::new(&mut request, slot);
+        let body = request.body().clone();
+        let answer = exchange::explained(self.service.handle(request.map(Full::new)).await, &body);
         // Whoever has no place yet may just have been given one. One that was made up is none.
-        let place = known.or_else(|| place(answer.headers()));
+        let place = known.clone().or_else(|| place(answer.headers()));
         if let Some(place) = place.filter(|_| answer.status() != StatusCode::NOT_FOUND) {
             self.heard_of(place).await;
         }
-        answer
+        // In a session, rmcp may end the events of a request without its response; the session's stream knows.
+        let delivering = if known.is_some() { delivering.settled_elsewhere() } else { delivering };
+        answer.map(|body| delivering.with(body).boxed())
     }
 
     /// Remembers that this client was heard of, and takes the place of the one that was silent for longest if there are

@@ -11,15 +11,17 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetExtensions, GetMeta, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use windlass_tools::Delivery;
 
-use self::message::{Refusal, read};
+pub(crate) use self::message::Refusal;
+use self::message::read;
 use crate::lines::{Line, Lines};
 use crate::outbox::Outbox;
 
@@ -37,10 +39,17 @@ pub(crate) struct Wire<R, W> {
     outbox: Outbox<W>,
     /// Messages that came in one line with others.
     batch: VecDeque<ClientJsonRpcMessage>,
-    in_flight: HashMap<RequestId, Awaited>,
+    in_flight: HashMap<RequestId, InFlight>,
     stage: Stage,
     /// Cancelled when nobody waits for answers any more.
     over: CancellationToken,
+}
+
+/// A request under way.
+struct InFlight {
+    awaited: Awaited,
+    /// The way of its response to the client. The handler of the request has the same.
+    delivery: Delivery,
 }
 
 /// What a request is about.
@@ -87,8 +96,8 @@ where
                 // One that neither reads nor has anything more to say will not come back.
                 () = self.lines.ended() => return None,
             }
-            if let Some(message) = self.batch.pop_front() {
-                if self.admit(&message) {
+            if let Some(mut message) = self.batch.pop_front() {
+                if self.admit(&mut message) {
                     return Some(message);
                 }
                 continue;
@@ -106,7 +115,7 @@ where
     }
 
     /// Decides whether a message is handed on, and keeps count of what is under way.
-    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+    fn admit(&mut self, message: &mut ClientJsonRpcMessage) -> bool {
         match message {
             ClientJsonRpcMessage::Request(request) => {
                 if let Some(refusal) = self.objection(&request.id) {
@@ -115,7 +124,9 @@ where
                 }
                 let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
                 let awaited = if listens { Awaited::Stream } else { Awaited::Answer };
-                self.in_flight.insert(request.id.clone(), awaited);
+                let delivery = Delivery::new();
+                request.request.extensions_mut().insert(delivery.clone());
+                self.in_flight.insert(request.id.clone(), InFlight { awaited, delivery });
                 if self.stage == Stage::Opening && opens(&request.request) {
                     self.stage = Stage::Open;
                 }
@@ -126,9 +137,10 @@ where
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
+                    && let Some(request) = self.in_flight.remove(id)
                 {
-                    // Nobody will answer it.
-                    self.in_flight.remove(id);
+                    // Its response is dropped, even if it is made already: the next poll shows the output of that.
+                    request.delivery.revoke();
                 }
                 true
             }
@@ -149,7 +161,7 @@ where
 
     /// Gives the answers under way a moment. Every answer that goes out brings us here again.
     async fn last_answers(&mut self, until: Instant) {
-        if self.in_flight.values().any(|awaited| *awaited == Awaited::Answer) {
+        if self.in_flight.values().any(|request| request.awaited == Awaited::Answer) {
             tokio::select! {
                 () = self.outbox.broken() => {}
                 // timer: a call may take minutes, and whoever closed the input waits for us to go.
@@ -157,6 +169,15 @@ where
             }
         }
         self.over.cancel();
+    }
+}
+
+/// The request that a message answers.
+pub(crate) fn answered_id(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id),
+        ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
     }
 }
 
@@ -185,20 +206,18 @@ where
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        match &message {
-            ServerJsonRpcMessage::Response(response) => {
-                self.in_flight.remove(&response.id);
-            }
-            ServerJsonRpcMessage::Error(error) => {
-                error.id.as_ref().map(|id| self.in_flight.remove(id));
-            }
-            _ => {}
-        }
+        let answered = answered_id(&message).and_then(|id| self.in_flight.remove(id));
         let written = serde_json::to_vec(&message).map_err(io::Error::from).map(|mut line| {
             line.push(b'\n');
             self.outbox.written(self.outbox.push(&line))
         });
-        async move { Ok::<_, io::Error>(written?.await?) }
+        async move {
+            written?.await?;
+            if let Some(InFlight { delivery, .. }) = answered {
+                delivery.confirm();
+            }
+            Ok::<_, io::Error>(())
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

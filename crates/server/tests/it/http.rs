@@ -9,14 +9,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use windlass_server::mcp::fixtures::Fixtures;
 use windlass_server::mcp::{
-    Access, CLIENT_LIMIT, HttpOptions, ListenError, Reach, Token, listen, serve_http,
+    Access, CLIENT_LIMIT, Handler, HttpOptions, ListenError, Reach, Token, listen, serve_http,
 };
 
 use crate::rig::{HANG, modern, request};
 
 /// A server with a token, on a port of its own.
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     token: Token,
     served: JoinHandle<std::io::Result<()>>,
     stop: oneshot::Sender<()>,
@@ -24,6 +24,12 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
+        let fixtures = Fixtures::new();
+        Self::of(move || fixtures.clone()).await
+    }
+
+    /// A server whose clients get this handler each.
+    pub(crate) async fn of<H: Handler>(handler: impl Fn() -> H + Send + Sync + 'static) -> Self {
         let listener =
             listen("127.0.0.1:0".parse().unwrap(), Reach::Loopback, None).await.expect("a free port");
         let address = listener.local_addr().expect("it has an address");
@@ -35,17 +41,21 @@ impl Server {
             report: |_| {},
         };
         let (stop, stopped) = oneshot::channel::<()>();
-        let fixtures = Fixtures::new();
-        let serving = serve_http(listener, options, move || fixtures.clone(), async { drop(stopped.await) });
+        let serving = serve_http(listener, options, handler, async { drop(stopped.await) });
         Self { address, token, served: tokio::spawn(serving), stop }
     }
 
-    fn authorization(&self) -> String {
+    pub(crate) fn authorization(&self) -> String {
         format!("Bearer {}", self.token.reveal())
     }
 
     /// Sends a request with these headers besides the usual ones, and reads the answer to its end.
-    async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+        self.exchange(&self.posting(headers, &body.to_string())).await
+    }
+
+    /// The same, as bytes.
+    pub(crate) fn posting(&self, headers: &[(&str, &str)], body: &str) -> String {
         let host = self.address.to_string();
         let usual = [
             ("Host", host.as_str()),
@@ -56,12 +66,11 @@ impl Server {
         let given = |name: &str| headers.iter().any(|(given, _)| *given == name);
         let all = usual.iter().filter(|(name, _)| !given(name)).chain(headers);
         let head: String = all.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let body = body.to_string();
         let length = body.len();
-        self.exchange(&format!("POST /mcp HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}")).await
+        format!("POST /mcp HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n{body}")
     }
 
-    async fn exchange(&self, request: &str) -> Answer {
+    pub(crate) async fn exchange(&self, request: &str) -> Answer {
         let exchange = async {
             let mut stream = TcpStream::connect(self.address).await.expect("the server is there");
             stream.write_all(request.as_bytes()).await.expect("it takes the request");
@@ -72,7 +81,17 @@ impl Server {
         tokio::time::timeout(HANG, exchange).await.expect("the server answers")
     }
 
-    async fn stop(self) {
+    /// Makes a client of the older protocol: gives the headers that it sends from now on.
+    pub(crate) async fn greet(&self) -> [(&'static str, String); 2] {
+        let auth = self.authorization();
+        let info = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+        let answer = self.post(&[("Authorization", &auth)], &request("1", "initialize", hello)).await;
+        let place = answer.header("Mcp-Session-Id").expect("it has a place").to_owned();
+        [("Authorization", auth), ("Mcp-Session-Id", place)]
+    }
+
+    pub(crate) async fn stop(self) {
         drop(self.stop);
         let served = tokio::time::timeout(HANG, self.served).await.expect("the server ends");
         served.expect("it does not panic").expect("and does not fail");
@@ -80,10 +99,10 @@ impl Server {
 }
 
 /// All that came back.
-struct Answer(String);
+pub(crate) struct Answer(pub(crate) String);
 
 impl Answer {
-    fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.0.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
     }
 
@@ -94,7 +113,7 @@ impl Answer {
     }
 
     /// The last JSON in it, be it the body or an event.
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let lines = self.0.lines().rev().map(|line| line.trim_start_matches("data:").trim());
         let mut found = lines.filter(|line| line.starts_with('{')).map(serde_json::from_str);
         found.next().unwrap_or_else(|| panic!("no JSON in {}", self.0)).expect("it is JSON")

@@ -49,11 +49,33 @@ async fn a_probe_for_the_newer_protocol_leaves_the_older_one_open() {
     client.stop().await;
 }
 
+/// It was answered under `id: null`, so that the client waited for ever.
+#[tokio::test]
+async fn json_that_is_nested_too_deeply_is_refused_under_its_id_unless_nobody_waits() {
+    let mut client = Client::greeted(Fixtures::new(), json!({})).await;
+    let (open, close) = ("[".repeat(500), "]".repeat(500));
+    for (head, tail, id) in [(r#""id":5,"#, "", json!(5)), ("", r#","id":"six""#, json!("six"))] {
+        let line =
+            format!(r#"{{"jsonrpc":"2.0",{head}"method":"ping","params":{{"x":{open}{close}}}{tail}}}"#);
+        client.say_bytes(format!("{line}\n").as_bytes()).await;
+        let said = client.hear().await;
+        assert_eq!((&said["error"]["code"], &said["id"]), (&json!(-32700), &id), "{said}");
+    }
+    let notification =
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{open}{close}}}}}"#);
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":5,"result":{{"x":{open}{close}}}}}"#);
+    client.say_bytes(format!("{notification}\n{answer}\n").as_bytes()).await;
+    client.say(&request("next", "ping", json!({}))).await;
+    let said = client.hear().await;
+    assert_eq!(said["id"], "next", "nothing is said about the others: {said}");
+    client.stop().await;
+}
+
 #[tokio::test]
 async fn what_is_no_message_is_answered_and_reading_goes_on() {
     let cases: [(&[u8], i64, Value); 6] = [
         (b"no JSON at all\n", -32700, Value::Null),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"p\xff\xfe\"}\n", -32700, Value::Null),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"p\xff\xfe\"}\n", -32700, json!(5)),
         (b"{\"jsonrpc\":\"2.0\",\"id\":5\n", -32700, Value::Null),
         (b"{\"id\":5,\"method\":\"ping\"}\n", -32600, json!(5)),
         (b"{\"jsonrpc\":\"2.0\",\"id\":\"six\",\"method\":7}\n", -32600, json!("six")),

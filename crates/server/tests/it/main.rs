@@ -5,6 +5,7 @@ mod app;
 mod approval;
 mod bench;
 mod client;
+mod delivery;
 mod exec;
 mod http;
 mod lines;

@@ -12,12 +12,16 @@ use std::ops::ControlFlow;
 pub(super) struct Facts {
     /// The letter of its main thread: `S` sleeps and can be woken.
     pub(super) state: u8,
+    /// Its parent.
+    pub(super) parent: u32,
     /// Its process group.
     pub(super) group: Pid,
     /// Its controlling terminal; 0: none.
     pub(super) terminal: u32,
     /// How many threads it has.
     pub(super) threads: u32,
+    /// When it started, in ticks since the machine did.
+    pub(super) started: u64,
 }
 
 impl Facts {
@@ -36,9 +40,11 @@ impl Facts {
         let mut fields = words(&stat[stat.iter().rposition(|byte| *byte == b')')? + 1..]);
         Some(Self {
             state: *fields.next()?.first()?,
-            group: Pid::new(decimal(fields.nth(1)?)?),
+            parent: decimal(fields.next()?)?,
+            group: Pid::new(decimal(fields.next()?)?),
             terminal: decimal::<i32>(fields.nth(1)?)?.cast_unsigned(),
             threads: decimal(fields.nth(12)?)?,
+            started: decimal(fields.nth(1)?)?,
         })
     }
 
@@ -103,10 +109,18 @@ impl Iterator for Family {
 
 /// Every living process of a group, from the whole process table.
 pub(super) fn everyone_in(group: Pid) -> impl Iterator<Item = (Pid, Facts)> {
+    everyone().filter(move |(_, facts)| facts.group == group && facts.is_alive())
+}
+
+fn everyone() -> impl Iterator<Item = (Pid, Facts)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::new));
-    let known = pids.filter_map(|pid| Some((pid, Facts::of(pid)?)));
-    known.filter(move |(_, facts)| facts.group == group && facts.is_alive())
+    pids.filter_map(|pid| Some((pid, Facts::of(pid)?)))
+}
+
+/// Every living process that has another controlling terminal than this one, or none.
+pub(super) fn everyone_off(terminal: u32) -> impl Iterator<Item = (Pid, Facts)> {
+    everyone().filter(move |(_, facts)| facts.terminal != terminal && facts.is_alive())
 }
 
 /// The threads of a process, until `work` has seen enough.
@@ -143,7 +157,8 @@ mod tests {
 
     #[test]
     fn the_fields_count_from_the_last_bracket() {
-        let expected = Facts { state: b'S', group: Pid::new(40), terminal: 34823, threads: 3 };
+        let (group, terminal) = (Pid::new(40), 34823);
+        let expected = Facts { state: b'S', parent: 7, group, terminal, threads: 3, started: 12345 };
         for name in ["cat", "a) S 1 2", "(", ") ("] {
             let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
             assert_eq!(Facts::parse(stat.as_bytes()), Some(expected), "{stat}");

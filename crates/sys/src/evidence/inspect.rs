@@ -4,44 +4,67 @@
 //! its own, `apt-get` while it installs. It always reads, and that says nothing. Who reads the terminal behind it does, so
 //! its master is borrowed and looked at like ours.
 
-use super::call::Call;
+use super::call::{Call, Timeout};
 use super::family::{Facts, for_each_thread};
 use super::file::{ProcPath, Small, decimal, hexadecimal, words};
+use super::peer::Peer;
 use super::source::{Match, Source};
-use super::{Reading, terminal_reading_behind};
+use super::{Reading, Watch};
 use crate::process::{Pid, Process};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, BufReader};
 use std::ops::{ControlFlow, Range};
+use std::time::Duration;
 
-/// What one process does about a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The relation of one process to a source.
+#[derive(Debug)]
 pub(super) enum Look {
-    /// A thread of it is blocked reading, or, behind a relay, of that process.
-    Waiting {
-        /// The reader.
-        pid: Pid,
-    },
-    /// None is.
+    /// A thread of it is blocked reading.
+    Reads(Reader),
+    /// A thread of it is blocked as a relay, and this is known of the terminal behind it.
+    Behind(Reader, Reading),
+    /// None reads; one waits for this socket.
+    Asks(u64),
+    /// None reads.
     Busy,
     /// We may not know.
     Denied,
 }
 
+/// A thread that is blocked reading a source.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) pid: Pid,
+    pub(super) thread: u32,
+    pub(super) wanted: Wanted,
+}
+
+impl Reader {
+    /// Whether the program's main thread reads.
+    pub(super) fn is_main(&self) -> bool {
+        self.thread == self.pid.get()
+    }
+}
+
 /// Looks at every thread, until one waits.
-pub(super) fn look_at(source: &Source, pid: Pid, facts: Facts) -> Look {
+pub(super) fn look_at(watch: &mut Watch, source: &Source, pid: Pid, facts: Facts) -> Look {
     if matches!(facts.state, b'T' | b't') {
         return Look::Busy;
     }
-    let seen = Seen { source, pid, controlling: facts.terminal };
+    let process = Inspected::new(source, pid, facts.terminal);
     if facts.threads == 1 {
-        return seen.thread(pid.get());
+        return process.thread(watch, pid.get());
     }
     let mut look = Look::Busy;
-    for_each_thread(pid, |thread| match seen.thread(thread) {
+    for_each_thread(pid, |thread| match process.thread(watch, thread) {
         Look::Busy => ControlFlow::Continue(()),
+        Look::Asks(socket) => {
+            look = Look::Asks(socket);
+            ControlFlow::Continue(())
+        }
         decided => {
             look = decided;
             ControlFlow::Break(())
@@ -50,20 +73,34 @@ pub(super) fn look_at(source: &Source, pid: Pid, facts: Facts) -> Look {
     look
 }
 
-/// A process as somebody who may read a source.
-struct Seen<'a> {
+/// A process that may read a source.
+pub(super) struct Inspected<'a> {
     source: &'a Source,
     pid: Pid,
     controlling: u32,
 }
 
-/// What a call waits to read, as far as it matters here.
-#[derive(Default)]
-struct Wanted {
+/// The things that a call waits to read, as far as they matter here.
+#[derive(Debug)]
+pub(super) struct Wanted {
     /// The source is among it.
-    source: bool,
+    pub(super) source: bool,
     /// Masters of other terminals, by descriptor.
-    masters: Vec<u64>,
+    pub(super) masters: Vec<u64>,
+    /// Sockets, by descriptor.
+    pub(super) sockets: Vec<u64>,
+    /// The kernel keeps the set, as event loops have it.
+    pub(super) is_event_loop: bool,
+    timeout: Timeout,
+    /// The first timer that is armed.
+    timer: Option<Duration>,
+}
+
+impl Wanted {
+    fn within(timeout: Timeout) -> Self {
+        let (masters, sockets) = (Vec::new(), Vec::new());
+        Self { source: false, masters, sockets, is_event_loop: false, timeout, timer: None }
+    }
 }
 
 /// The longest line: nine numbers of 64 bits.
@@ -72,8 +109,62 @@ type CallLine = Small<256>;
 /// More descriptors than one call can wait for under the usual limits.
 const MOST_DESCRIPTORS: u64 = 1 << 16;
 
-impl Seen<'_> {
-    fn thread(&self, thread: u32) -> Look {
+impl<'a> Inspected<'a> {
+    pub(super) fn new(source: &'a Source, pid: Pid, controlling: u32) -> Self {
+        Self { source, pid, controlling }
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// The call in which a thread is blocked, and what that waits for. `None`: it runs.
+    pub(super) fn blocked(&self, thread: u32) -> Result<Option<(Call, Wanted)>, Errno> {
+        let line = self.call(thread)?;
+        let Some(call) = Call::decode(line.bytes()) else { return Ok(None) };
+        Ok(Some((call, self.wanted_by(call)?)))
+    }
+
+    /// When a call gives up, or a timer that it waits for fires.
+    pub(super) fn timer_of(&self, wanted: &Wanted) -> Option<Duration> {
+        [self.time_of(wanted.timeout), wanted.timer].into_iter().flatten().min()
+    }
+
+    /// The time after which a call gives up. One that cannot be read is taken for a long one.
+    pub(super) fn time_of(&self, timeout: Timeout) -> Option<Duration> {
+        const LONG: Duration = Duration::from_secs(1);
+        let time = match timeout {
+            Timeout::Never => return None,
+            Timeout::After(time) => Some(time),
+            Timeout::Timespec(address) => self.time_at(address, Duration::from_nanos),
+            Timeout::Timeval(address) => self.time_at(address, Duration::from_micros),
+            Timeout::At(clock, address) => {
+                let time = self.time_at(address, Duration::from_nanos);
+                time.zip(time_now(clock)).map(|(time, now)| time.saturating_sub(now))
+            }
+            Timeout::Unknown => None,
+        };
+        Some(time.unwrap_or(LONG))
+    }
+
+    /// Seconds and their fraction in the process's memory.
+    fn time_at(&self, address: u64, fraction: fn(u64) -> Duration) -> Option<Duration> {
+        let mut time = None;
+        let _ = self.for_each_in_memory::<16>(address..address.saturating_add(16), |_, item| {
+            let (seconds, rest) = item.split_at(8);
+            let number = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.try_into().ok()?));
+            time = number(seconds).zip(number(rest));
+            Ok(())
+        });
+        time.map(|(seconds, rest)| Duration::from_secs(seconds).saturating_add(fraction(rest)))
+    }
+
+    /// The other end of a socket. It is borrowed for the length of the question.
+    pub(super) fn peer(&self, socket: u64) -> Option<Peer> {
+        Peer::of(self.borrow(socket).ok()?)
+    }
+
+    fn thread(&self, watch: &mut Watch, thread: u32) -> Look {
         let line = match self.call(thread) {
             Ok(line) => line,
             Err(Errno::ACCESS | Errno::PERM) => return Look::Denied,
@@ -83,36 +174,39 @@ impl Seen<'_> {
         };
         let Some(call) = Call::decode(line.bytes()) else { return Look::Busy };
         let look = match self.wanted_by(call) {
-            Ok(wanted) => self.judge(&wanted),
+            Ok(wanted) => self.judge(watch, thread, wanted),
             Err(Errno::ACCESS | Errno::PERM) => Look::Denied,
             Err(_) => Look::Busy,
         };
         match look {
-            Look::Waiting { .. } if !self.still_sleeps_in(thread, &line) => Look::Busy,
+            Look::Reads(_) | Look::Behind(..) if !self.still_sleeps_in(thread, &line) => Look::Busy,
             look => look,
         }
     }
 
-    fn judge(&self, wanted: &Wanted) -> Look {
-        match (wanted.source, &wanted.masters[..]) {
-            (false, _) => Look::Busy,
-            (true, []) => Look::Waiting { pid: self.pid },
-            (true, masters) => self.look_behind(masters),
+    fn judge(&self, watch: &mut Watch, thread: u32, wanted: Wanted) -> Look {
+        match (wanted.source, wanted.sockets.first()) {
+            (false, Some(socket)) => return Look::Asks(*socket),
+            (false, None) => return Look::Busy,
+            (true, _) => {}
         }
+        let reader = Reader { pid: self.pid, thread, wanted };
+        if reader.wanted.masters.is_empty() { Look::Reads(reader) } else { self.look_behind(watch, reader) }
     }
 
-    /// Whoever waits behind a relay. The relay itself is asked again afterwards: the look pushed towards it what was
-    /// printed there, so if it still sleeps, all of that has come through.
-    fn look_behind(&self, masters: &[u64]) -> Look {
+    /// The reader behind a relay. The relay itself is looked at again afterwards: the look pushed towards it all that
+    /// was printed there, so if it still sleeps, that has come through.
+    fn look_behind(&self, watch: &mut Watch, relay: Reader) -> Look {
         let mut look = Look::Busy;
-        for master in masters {
-            match self
-                .borrow(*master)
-                .map(|master| terminal_reading_behind(master.as_fd(), self.pid, self.source))
-            {
-                Ok(Reading::Waiting { pid }) => return Look::Waiting { pid },
-                Ok(Reading::Busy) => {}
-                Ok(Reading::Unknown { .. }) | Err(_) => look = Look::Denied,
+        for master in &relay.wanted.masters {
+            let Ok(master) = self.borrow(*master) else {
+                look = Look::Denied;
+                continue;
+            };
+            match watch.terminal_behind(master.as_fd(), self.pid, self.source) {
+                Reading::Busy => {}
+                Reading::Unknown { .. } => look = Look::Denied,
+                reading => return Look::Behind(relay, reading),
             }
         }
         look
@@ -138,23 +232,51 @@ impl Seen<'_> {
     }
 
     fn wanted_by(&self, call: Call) -> Result<Wanted, Errno> {
-        let mut wanted = Wanted::default();
         match call {
-            Call::Read { descriptor } => self.add(descriptor, &mut wanted)?,
-            Call::Select { limit, set } => self.add_selected(limit, set, &mut wanted)?,
-            Call::Poll { table, length } => self.add_polled(table, length, &mut wanted)?,
-            Call::Epoll { descriptor } => self.add_epoll_set(descriptor, &mut wanted)?,
+            Call::Read { descriptor } => {
+                let mut wanted = Wanted::within(Timeout::Never);
+                self.add(descriptor, &mut wanted)?;
+                Ok(wanted)
+            }
+            Call::Select { limit, set, timeout } => {
+                let mut wanted = Wanted::within(timeout);
+                self.add_selected(limit, set, &mut wanted)?;
+                Ok(wanted)
+            }
+            Call::Poll { table, length, timeout } => {
+                let mut wanted = Wanted::within(timeout);
+                self.add_polled(table, length, &mut wanted)?;
+                Ok(wanted)
+            }
+            Call::Epoll { descriptor, timeout } => {
+                let mut wanted = Wanted { is_event_loop: true, ..Wanted::within(timeout) };
+                self.add_epoll_set(descriptor, &mut wanted)?;
+                Ok(wanted)
+            }
+            Call::Sleep(_) | Call::Connect | Call::TimedLock | Call::Lock | Call::Child | Call::Other => {
+                Ok(Wanted::within(Timeout::Never))
+            }
         }
-        Ok(wanted)
     }
 
     fn add(&self, descriptor: u64, wanted: &mut Wanted) -> Result<(), Errno> {
         match self.source.compare(self.pid, descriptor, self.controlling)? {
             Match::Same => wanted.source = true,
             Match::Master => wanted.masters.push(descriptor),
+            Match::Socket => wanted.sockets.push(descriptor),
+            Match::Anonymous => {
+                wanted.timer = [wanted.timer, self.armed_timer(descriptor)].into_iter().flatten().min();
+            }
             Match::Other => {}
         }
         Ok(())
+    }
+
+    /// The time after which a `timerfd` fires, again and again or once.
+    fn armed_timer(&self, descriptor: u64) -> Option<Duration> {
+        let pid = self.pid;
+        let text = Small::<512>::read(format_args!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
+        armed_timer(text.bytes())
     }
 
     fn add_selected(&self, limit: u64, set: u64, wanted: &mut Wanted) -> Result<(), Errno> {
@@ -237,9 +359,52 @@ fn epoll_target(line: &[u8]) -> Option<u64> {
     (events & u64::from(input) != 0).then_some(descriptor)
 }
 
+/// The time of a clock that a sleep can be measured by.
+fn time_now(clock: u64) -> Option<Duration> {
+    let clock = match i32::try_from(clock).ok()? {
+        libc::CLOCK_REALTIME => ClockId::Realtime,
+        libc::CLOCK_MONOTONIC => ClockId::Monotonic,
+        libc::CLOCK_BOOTTIME => ClockId::Boottime,
+        _ => return None,
+    };
+    Duration::try_from(clock_gettime(clock)).ok()
+}
+
+/// The kernel writes `it_value: (seconds, nanoseconds)`, zero where the timer is off, and likewise `it_interval`.
+fn armed_timer(text: &[u8]) -> Option<Duration> {
+    let armed = |name: &[u8]| timer_field(text, name).filter(|time| !time.is_zero());
+    let value = armed(b"it_value: (")?;
+    Some(armed(b"it_interval: (").unwrap_or(value))
+}
+
+fn timer_field(text: &[u8], name: &[u8]) -> Option<Duration> {
+    let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
+    let mut numbers = line.strip_suffix(b")")?.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let seconds = Duration::from_secs(decimal(numbers.next()?)?);
+    Some(seconds + Duration::from_nanos(decimal(numbers.next()?)?))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::epoll_target;
+    use super::{armed_timer, epoll_target};
+    use std::time::Duration;
+
+    #[test]
+    fn a_timer_says_how_long_it_has_to_go() {
+        let check = |value: &str, interval: &str, expected: Option<u64>| {
+            let text = format!("pos:\t0\nticks: 0\nit_value: {value}\nit_interval: {interval}\n");
+            assert_eq!(
+                armed_timer(text.as_bytes()),
+                expected.map(Duration::from_millis),
+                "{value} {interval}"
+            );
+        };
+        check("(2, 500000000)", "(0, 0)", Some(2500));
+        check("(0, 1000)", "(3, 0)", Some(3000));
+        check("(0, 0)", "(3, 0)", None);
+        check("(2", "(0, 0)", None);
+        assert_eq!(armed_timer(b"pos:\t0\n"), None);
+    }
 
     #[test]
     fn an_epoll_set_names_the_descriptors_of_which_input_is_wanted() {

@@ -1,9 +1,10 @@
 //! The thing that input comes from, and whether a descriptor of another process is that thing.
 
+use super::InputKind;
 use super::file::ProcPath;
 use crate::process::Pid;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, makedev, statx};
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 
 /// A terminal's far end or a pipe.
@@ -13,6 +14,8 @@ pub(super) struct Source {
     terminal: Option<u32>,
     /// How many relays lie between this terminal and ours.
     pub(super) depth: u8,
+    /// How input is treated on its way.
+    pub(super) kind: InputKind,
 }
 
 /// What a descriptor of another process is.
@@ -22,6 +25,10 @@ pub(super) enum Match {
     Same,
     /// The master of some terminal.
     Master,
+    /// A socket.
+    Socket,
+    /// A file without a type: a timer, a counter, a set of descriptors.
+    Anonymous,
     /// Anything else.
     Other,
 }
@@ -40,15 +47,20 @@ const CONTROLLING_TERMINAL: (u32, u32) = (5, 0);
 const MASTER: (u32, u32) = (5, 2);
 
 impl Source {
-    pub(super) fn terminal(slave: &OwnedFd, depth: u8) -> Option<Self> {
+    pub(super) fn terminal(slave: &OwnedFd, depth: u8, kind: InputKind) -> Option<Self> {
         let facts = facts_of(slave.as_fd(), b"", AtFlags::EMPTY_PATH).ok()?;
         let terminal = Some(encoded(facts.stx_rdev_major, facts.stx_rdev_minor));
-        Some(Self { file: Identity::of(&facts), terminal, depth })
+        Some(Self { file: Identity::of(&facts), terminal, depth, kind })
     }
 
     pub(super) fn pipe(end: BorrowedFd<'_>) -> Option<Self> {
         let facts = facts_of(end, b"", AtFlags::EMPTY_PATH).ok()?;
-        Some(Self { file: Identity::of(&facts), terminal: None, depth: 0 })
+        Some(Self { file: Identity::of(&facts), terminal: None, depth: 0, kind: InputKind::Line })
+    }
+
+    /// The terminal's device as `/proc/PID/stat` writes it.
+    pub(super) fn device(&self) -> Option<u32> {
+        self.terminal
     }
 
     /// What descriptor `number` of a process is, given the terminal that controls the process. One that is closed by now
@@ -70,7 +82,11 @@ impl Source {
         } else if device == MASTER {
             Match::Master
         } else {
-            Match::Other
+            match FileType::from_raw_mode(facts.stx_mode.into()) {
+                FileType::Socket => Match::Socket,
+                FileType::Unknown => Match::Anonymous,
+                _ => Match::Other,
+            }
         }
     }
 }

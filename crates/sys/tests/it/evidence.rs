@@ -5,7 +5,7 @@ use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use windlass_sys::evidence::{InputKind, Reading, input_kind, listening, terminal_reading};
+use windlass_sys::evidence::{Doubt, InputKind, Reading, Watch, input_kind, listening};
 use windlass_sys::signal::Signal;
 use windlass_testkit::{Scratch, hang_deadline};
 
@@ -68,6 +68,42 @@ fn every_way_to_wait_for_a_terminal_is_seen() {
         stays_waiting(&mut stage, name);
         stage.send(b"x\n");
     }
+}
+
+/// The other waits of a reader and of its threads, and the reason that each gives.
+#[test]
+fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    let check = |name: &str, shell: &str, expected: Option<Doubt>| {
+        let script = format!("{shell} exec {} '{name}'", program.display());
+        let mut stage = Stage::on_terminal(&Play::shell(&script));
+        stage.wait_for("ready");
+        let deadline = hang_deadline();
+        let found = loop {
+            match stage.reading() {
+                Reading::Waiting { .. } => break None,
+                Reading::Probably { doubt, .. } => break Some(doubt),
+                reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
+            }
+            stage.pause();
+        };
+        assert_eq!(found, expected, "{name} {shell}");
+    };
+    let (lines, keys) = ("", "stty -icanon -echo;");
+    for name in ["idle timer", "listener", "pair of sockets", "spare thread"] {
+        check(name, lines, None);
+        check(name, keys, None);
+    }
+    check("armed timer", lines, Some(Doubt::Timer));
+    check("armed timer", keys, None);
+    check("connection", lines, Some(Doubt::Connection));
+    check("connection", keys, Some(Doubt::Connection));
+    check("sleeping thread", lines, Some(Doubt::ThreadTimer));
+    check("main thread that gives up", lines, Some(Doubt::ThreadTimer));
+    check("sleeping main thread", keys, Some(Doubt::ThreadTimer));
+    let mut stage = Stage::on_terminal(&way(&program, "sleeping main thread"));
+    stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
 }
 
 #[test]
@@ -407,9 +443,9 @@ fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 fn a_terminal_nobody_lives_on_has_no_reader() {
     let pty = windlass_sys::pty::open(windlass_sys::pty::Size::default()).unwrap();
     let me = windlass_sys::process::Pid::of_this_process();
-    assert_eq!(terminal_reading(pty.master.as_fd(), me), Reading::Busy);
+    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), Reading::Busy);
     drop(pty.slave);
-    assert_eq!(terminal_reading(pty.master.as_fd(), me), Reading::Busy);
+    assert_eq!(Watch::default().terminal(pty.master.as_fd(), me), Reading::Busy);
 }
 
 /// What this thread has used: other programs on the machine do not count.
@@ -443,6 +479,12 @@ print('ready', flush=True); e.wait()";
     let mut threads = Stage::on_terminal(&Play::new(["python3", "-c", threads]));
     threads.wait_for("ready");
     assert_eq!(price("busy, 101 threads", &threads), 0);
+    let reads = "import threading as t; e = t.Event(); n = [t.Thread(target=e.wait) for _ in range(100)]
+for one in n: one.start()
+input('ready')";
+    let mut reads = Stage::on_terminal(&Play::new(["python3", "-c", reads]));
+    reads.wait_until_waiting();
+    assert_eq!(price("waiting, 101 threads", &reads), LOOKS as usize);
     let mut pipe = Stage::on_pipes(&Play::new(["cat"]));
     pipe.wait_until_waiting();
     assert_eq!(price("waiting on a pipe", &pipe), LOOKS as usize);

@@ -1,6 +1,7 @@
 // Waits for input in exactly the way its first argument names, after printing "ready". Descriptor 0 is the source unless
 // the second argument is a path to open. Exits after the first input.
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,10 +12,13 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 static int source = 0;
@@ -35,6 +39,64 @@ static void *read_source(void *unused) {
     if (read(source, byte, 1) < 0) _exit(3);
     _exit(0);
     return unused;
+}
+
+// An event loop that waits for the source and for another descriptor.
+static long loop_with(int other) {
+    int set = epoll_of(EPOLLIN);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(set, EPOLL_CTL_ADD, other, &event);
+    return syscall(SYS_epoll_pwait, set, &event, 1, -1, NULL, 0);
+}
+
+static int timer_of(int seconds) {
+    struct itimerspec time = {{seconds, 0}, {seconds, 0}};
+    int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    timerfd_settime(timer, 0, &time, NULL);
+    return timer;
+}
+
+static int listener(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(server, (struct sockaddr *)&address, sizeof address) || listen(server, 1)) _exit(3);
+    return server;
+}
+
+static int connection(void) {
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    int server = listener(), client = socket(AF_INET, SOCK_STREAM, 0);
+    getsockname(server, (struct sockaddr *)&address, &length);
+    if (connect(client, (struct sockaddr *)&address, length)) _exit(3);
+    return client;
+}
+
+static int end_of_pair(void) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) _exit(3);
+    return ends[0];
+}
+
+static void *sleep_long(void *unused) {
+    sleep(1000);
+    return unused;
+}
+
+static void *wait_for_work(void *unused) {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 1000;
+    pthread_mutex_lock(&lock);
+    pthread_cond_timedwait(&work, &lock, &end);
+    return unused;
+}
+
+static void start(void *(*work)(void *)) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
 }
 
 static void wait_as(const char *way) {
@@ -85,6 +147,29 @@ static void wait_as(const char *way) {
     } else if (!strcmp(way, "undumpable")) {
         prctl(PR_SET_DUMPABLE, 0);
         answer = read(source, byte, 1);
+    // Other things beside the reader.
+    } else if (!strcmp(way, "armed timer")) {
+        answer = loop_with(timer_of(1000));
+    } else if (!strcmp(way, "idle timer")) {
+        answer = loop_with(timer_of(0));
+    } else if (!strcmp(way, "listener")) {
+        answer = loop_with(listener());
+    } else if (!strcmp(way, "connection")) {
+        answer = loop_with(connection());
+    } else if (!strcmp(way, "pair of sockets")) {
+        answer = loop_with(end_of_pair());
+    } else if (!strcmp(way, "sleeping thread")) {
+        start(sleep_long);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "spare thread")) {
+        start(wait_for_work);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "sleeping main thread")) {
+        start(read_source);
+        sleep_long(NULL);
+    } else if (!strcmp(way, "main thread that gives up")) {
+        start(read_source);
+        wait_for_work(NULL);
     // From here on: not waiting for input.
     } else if (!strcmp(way, "poll for output")) {
         if (source == 0) source = 1;

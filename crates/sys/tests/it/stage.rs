@@ -3,13 +3,14 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
-use windlass_sys::evidence::{Reading, pipe_reading, terminal_reading};
+use windlass_sys::evidence::{Reading, Watch};
 use windlass_sys::mark::{Brand, Fate, Mark};
 use windlass_sys::process::{Pid, Process, reap_orphan};
 use windlass_sys::signal::Signal;
@@ -63,13 +64,14 @@ pub(crate) struct Stage {
     mark: Mark,
     /// Everything it printed that was read.
     printed: Vec<u8>,
+    watch: Mutex<Watch>,
 }
 
 impl Stage {
     pub(crate) fn on_terminal(play: &Play) -> Self {
         let pty = pty::open(pty::Size::default()).expect("a terminal can be opened");
         let (process, brand, mark) = start(play, Stdio::Terminal { slave: pty.slave.as_fd() });
-        Self { process, input: None, output: pty.master, brand, mark, printed: Vec::new() }
+        Self::new(process, None, pty.master, (brand, mark))
     }
 
     pub(crate) fn on_pipes(play: &Play) -> Self {
@@ -80,8 +82,12 @@ impl Stage {
             stderr: output.theirs.as_fd(),
         };
         let (process, brand, mark) = start(play, stdio);
-        let (input, output) = (Some(input.ours), output.ours);
-        Self { process, input, output, brand, mark, printed: Vec::new() }
+        Self::new(process, Some(input.ours), output.ours, (brand, mark))
+    }
+
+    fn new(process: Process, input: Option<OwnedFd>, output: OwnedFd, (brand, mark): (Brand, Mark)) -> Self {
+        let (printed, watch) = (Vec::new(), Mutex::new(Watch::default()));
+        Self { process, input, output, brand, mark, printed, watch }
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -100,8 +106,8 @@ impl Stage {
     /// One look.
     pub(crate) fn reading(&self) -> Reading {
         match &self.input {
-            Some(stdin) => pipe_reading(stdin.as_fd(), self.pid()),
-            None => terminal_reading(self.output.as_fd(), self.pid()),
+            Some(stdin) => self.watch.lock().unwrap().pipe(stdin.as_fd(), self.pid()),
+            None => self.watch.lock().unwrap().terminal(self.output.as_fd(), self.pid()),
         }
     }
 
@@ -118,7 +124,7 @@ impl Stage {
         let deadline = hang_deadline();
         loop {
             match self.reading() {
-                Reading::Waiting { pid } => return Ok(pid),
+                Reading::Waiting { pid } | Reading::Probably { pid, .. } => return Ok(pid),
                 last if Instant::now() > deadline => return Err(last),
                 // timer: a thread that blocks tells nobody, so all one can do is look again.
                 last => {

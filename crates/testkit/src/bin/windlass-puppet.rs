@@ -4,10 +4,11 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use windlass_testkit::bytes::{FLOOD_CHUNK, Noise};
+use windlass_testkit::bytes::{FLOOD_CHUNK, Noise, claimed_line};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +19,7 @@ fn main() {
         }
         ["flood-both", seed, length, piece] => flood_both(number(seed), size(length), size(piece)),
         ["fill", byte, length] => fill(byte, size(length)),
+        ["claim", file, token, lines] => claim(Path::new(file), token, number(lines)),
         ["swallow"] => swallow(),
         ["bomb", depth] => bomb(number(depth)),
         ["hog", mebibytes] => hog(size(mebibytes)),
@@ -56,6 +58,22 @@ fn fill(byte: &str, length: usize) {
         stdout.write_all(&chunk[..chunk.len().min(length - start)]).expect("the other side reads");
     }
     stdout.flush().expect("the other side reads");
+}
+
+/// Prints numbered lines that bear a token, a few in each write, and after each write notes in a file how many lines it has
+/// printed: what it claims there has left this process. Ends quietly when its output is closed.
+fn claim(file: &Path, token: &str, lines: u64) {
+    const TOGETHER: usize = 8;
+    let noted = File::create(file).expect("the file can be made");
+    let mut stdout = std::io::stdout();
+    for first in (0..lines).step_by(TOGETHER) {
+        let end = lines.min(first + TOGETHER as u64);
+        let piece: String = (first..end).map(|number| claimed_line(token, number) + "\n").collect();
+        if stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+            return;
+        }
+        noted.write_all_at(&end.to_le_bytes(), 0).expect("the file can be written");
+    }
 }
 
 /// Reads everything and says how much it was.
@@ -142,7 +160,7 @@ fn size(text: &str) -> usize {
 
 fn usage() -> ! {
     eprintln!(
-        "usage: windlass-puppet flood|flood-both SEED LENGTH PIECE | fill BYTE LENGTH | swallow | bomb DEPTH | \
+        "usage: windlass-puppet flood|flood-both SEED LENGTH PIECE | fill BYTE LENGTH | claim FILE TOKEN LINES | swallow | bomb DEPTH | \
          hog MEBIBYTES | burn SECONDS | files MOST | write DIRECTORY MEBIBYTES"
     );
     std::process::exit(2)

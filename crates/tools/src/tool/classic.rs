@@ -138,11 +138,12 @@ async fn run(visit: Visit<'_>, job: Job) -> Result<Reply, Refusal> {
     held.session.wait(&Until::exit().by(visit.began + visit.call.ceiling)).await;
     tied.loosen();
     if held.session.receipt().is_some() {
-        held.told(held.session.journal().end(), Some(Telling::Told));
+        let end = held.session.journal().end();
+        held.telling(&visit.call.delivery, |held| held.told(end, Some(Telling::Told)));
     }
     let mut notes = visit.remarks();
     notes.extend(login.remark().map(str::to_owned));
-    notes.extend(visit.toolbox.announcements(None));
+    notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
     Ok(reply(&visit, &held, (&place, &notes)))
 }
 
@@ -152,6 +153,10 @@ fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> 
     let most = visit.toolbox.classic_characters();
     let shown = |stream| Loaded::read(session.journal(), stream).fit(most);
     let (stdout, stderr) = (shown(Stream::Stdout), shown(Stream::Stderr));
+    // After the read: what could not be read is known by now.
+    let missing = session.journal().account().missing;
+    let lost = missing.iter().map(|missing| report::missing(missing, Some(held.number)));
+    let notes: Vec<String> = lost.chain(notes.iter().cloned()).collect();
     let mut text = format!("Working directory: {}\n", place.display());
     text += &outcome(receipt.as_deref(), held);
     for (name, output) in [("Stdout", &stdout), ("Stderr", &stderr)] {
@@ -162,8 +167,8 @@ fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> 
             }
         }
     }
-    text += &note_lines(notes);
-    let structured = json!({
+    text += &note_lines(&notes);
+    let mut structured = json!({
         "session": held.number.0,
         "exit_code": receipt.as_ref().map(|receipt| receipt.exit.code()),
         "timed_out": receipt.as_ref().is_some_and(|receipt| matches!(receipt.cause, Cause::Timeout(_))),
@@ -173,7 +178,10 @@ fn reply(visit: &Visit<'_>, held: &Held, (place, notes): (&Path, &[String])) -> 
         "receipt": receipt.as_deref().map(report::receipt),
         "wall_time_seconds": report::rounded(Instant::now().duration_since(visit.began)),
     });
-    Reply { text, structured, is_error: false }
+    if !missing.is_empty() {
+        structured["missing"] = report::missing_json(&missing);
+    }
+    Reply::new(text, structured)
 }
 
 fn outcome(receipt: Option<&Receipt>, held: &Held) -> String {
@@ -189,8 +197,7 @@ fn outcome(receipt: Option<&Receipt>, held: &Held) -> String {
     };
     if !receipt.left_running.is_empty() {
         let left = held.readable(receipt.left_running.clone());
-        let (count, names) = (left.len(), report::processes(&left));
-        text += &format!("Left running: {count} processes: {names} (session {number})\n");
+        text += &format!("Left running: {}\n", report::left_running(&left, held));
     }
     text
 }

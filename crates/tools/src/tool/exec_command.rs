@@ -183,8 +183,9 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
         held.session.end_call().await;
     }
     tied.loosen();
-    let (toolbox, began) = (visit.toolbox, visit.began);
-    let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input: None, notes };
+    let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
+    let (showing, input, missing) = (order.showing, None, Vec::new());
+    let answer = Answer { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 

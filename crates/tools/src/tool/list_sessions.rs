@@ -39,7 +39,7 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
         text += &if at_length { entry.line() } else { entry.short_line() };
         sessions.push(entry.json());
     }
-    for kept in visit.toolbox.kept_entries().await {
+    for kept in visit.toolbox.kept_entries(&visit.call.delivery).await {
         text += &kept.text;
         sessions.extend(kept.structured["sessions"].as_array().cloned().unwrap_or_default());
     }
@@ -51,6 +51,7 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
         text += &other.line();
         sessions.push(other.json());
     }
+    notes.extend(visit.toolbox.blind_spots());
     let unlisted = visit.toolbox.shelf().len();
     if unlisted > 0 {
         notes.push(format!(
@@ -60,12 +61,8 @@ pub(super) async fn call(visit: Visit<'_>) -> Result<Reply, Refusal> {
     if sessions.is_empty() {
         text += "No sessions yet\n";
     }
-    notes.extend(visit.toolbox.announcements(None));
-    Ok(Reply {
-        text: text + &note_lines(&notes),
-        structured: json!({ "sessions": sessions }),
-        is_error: false,
-    })
+    notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
+    Ok(Reply::new(text + &note_lines(&notes), json!({ "sessions": sessions })))
 }
 
 /// One session of the list.
@@ -119,7 +116,7 @@ impl<'a> Entry<'a> {
             line += &format!(" | {} unread tokens", self.unread);
         }
         if !self.left_running.is_empty() {
-            line += &format!(" | left running: {}", report::processes(&self.left_running));
+            line += &format!(" | left running: {}", report::left_in_list(&self.left_running, self.held));
         }
         line + &report::withheld(&self.held.removed) + "\n"
     }
@@ -140,7 +137,7 @@ impl<'a> Entry<'a> {
         let last = self.last_output.map(|ago| self.held.session.started().elapsed().saturating_sub(ago));
         put("last_output", last.map(|after| report::moment(facts.started + after)).into());
         put("unread_tokens", self.unread.into());
-        put("left_running", report::processes_json(&self.left_running));
+        put("left_running", report::left_running_json(&self.left_running));
         put("removed_variables", self.held.removed.clone().into());
         Value::Object(object)
     }

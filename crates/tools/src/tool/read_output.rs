@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{Fitted, Journal, Part, Reader, Wanted};
+use windlass_engine::{Fitted, Journal, Missing, Part, Reader, Wanted, find_raw};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LONGEST_SHOWN_LINE, LineNumber, LineRange, Offset, Pattern,
     RangeLines, Span, TailLines, Tokens, View,
@@ -93,16 +93,32 @@ impl Portion {
 
 impl Portion {
     /// Why there is nothing to show, where that is not plain.
-    fn nothing_there(&self, end: Offset) -> Option<String> {
+    fn nothing_there(&self, journal: &Journal, view: ViewKind, missing: &[Missing]) -> Option<String> {
+        let end = journal.end();
         match self {
+            // The missing output may contain a match.
+            Self::Grep(..) if !missing.is_empty() => Some("no line of what can be read matches".to_owned()),
+            Self::Lines(_) | Self::Tail(_) if !missing.is_empty() => None,
             Self::Span(span) if span.from() >= end && end > Offset::ZERO => {
                 Some(format!("the output has {end} bytes so far"))
             }
             Self::Lines(_) if end > Offset::ZERO => Some("the output has fewer lines so far".to_owned()),
-            Self::Grep(..) => Some("no line matches".to_owned()),
+            Self::Grep(pattern, _) => {
+                let raw = if view == ViewKind::Text { find_raw(journal, pattern) } else { None };
+                Some(raw.map_or_else(|| "no line matches".to_owned(), matches_raw))
+            }
             Self::Span(_) | Self::Lines(_) | Self::Tail(_) => None,
         }
     }
+}
+
+/// The note about a match in the raw bytes that no line of the text has.
+fn matches_raw(raw: Span) -> String {
+    let (from, to) = (raw.from(), raw.to());
+    format!(
+        "no line of the text matches; the raw output does at {raw}, where it was overwritten or is part of an escape code \
+         (from={from} to={to} view=raw)"
+    )
 }
 
 fn span(from: Option<u64>, to: Option<u64>) -> Result<Span, BadArgument> {
@@ -137,14 +153,14 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let read = move || read(&remembered, &part, showing);
     let excerpt = tokio::task::spawn_blocking(read).await.map_err(|error| Refusal(error.to_string()))??;
     notes.extend(excerpt.remarks.iter().cloned());
-    notes.extend(visit.toolbox.announcements(None));
+    notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
     Ok(reply(number, &excerpt, &notes))
 }
 
 /// What was read.
 struct Excerpt {
     fitted: Fitted,
-    lost: Vec<Span>,
+    missing: Vec<Missing>,
     remarks: Vec<String>,
 }
 
@@ -153,6 +169,8 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
     let number = remembered.number();
     let fitting = showing.fitting(&number);
     let all = Span::new(Offset::ZERO, journal.end());
+    // The span that was searched, where it is larger than the span that is shown.
+    let mut looked_at = None;
     let fitted = match (showing.view, part) {
         (ViewKind::Screen, _) => {
             let text = remembered.screen().ok_or_else(|| {
@@ -167,6 +185,7 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
                 lines.feed(text);
                 if lines.is_complete() { Wanted::NoMore } else { Wanted::More }
             });
+            looked_at = (!lines.is_complete()).then_some(all);
             fit_lines(&fitting, &lines.take())
         }
         (view, Portion::Tail(count)) => {
@@ -175,18 +194,29 @@ fn read(remembered: &Remembered, part: &Portion, showing: Showing) -> Result<Exc
                 tail.feed(text);
                 Wanted::More
             });
-            fit_lines(&fitting, &tail.finish())
+            let fitted = fit_lines(&fitting, &tail.finish());
+            let from = if fitted.text.is_empty() { Offset::ZERO } else { fitted.span.from() };
+            looked_at = Some(Span::new(from, all.to()));
+            fitted
         }
         (view, Portion::Grep(pattern, context)) => grep(journal, view, (pattern, *context), &fitting),
     };
-    let gaps = journal.account().gaps;
-    let lost = gaps.iter().map(|gap| gap.intersect(fitted.span)).filter(|gap| !gap.is_empty());
+    // After the read: what could not be read is known by now.
+    journal.check();
+    let account = journal.account();
+    let missing = account.missing_in(looked_at.unwrap_or(fitted.span));
     let by_line = matches!(part, Portion::Lines(_) | Portion::Grep(..)) && showing.view != ViewKind::Screen;
-    let miscounted = (by_line && !gaps.is_empty())
-        .then(|| "lines are counted without those that are gone; byte offsets are exact".to_owned());
-    let nothing = fitted.text.is_empty().then(|| part.nothing_there(journal.end()));
-    let remarks = miscounted.into_iter().chain(nothing.flatten()).collect();
-    Ok(Excerpt { lost: lost.collect(), fitted, remarks })
+    let mut remarks = Vec::new();
+    if by_line && !account.missing.is_empty() {
+        remarks.push("lines are counted without those that are gone; byte offsets are exact".to_owned());
+    }
+    if let Some(degraded) = account.degraded.filter(|_| matches!(remembered, Remembered::Held(_))) {
+        remarks.push(report::degraded(&degraded));
+    }
+    if fitted.text.is_empty() {
+        remarks.extend(part.nothing_there(journal, showing.view, &missing));
+    }
+    Ok(Excerpt { missing, fitted, remarks })
 }
 
 fn fit_lines(fitting: &windlass_engine::Fitting<'_>, view: &View) -> Fitted {
@@ -290,10 +320,9 @@ impl Found<'_> {
 }
 
 fn reply(number: Number, excerpt: &Excerpt, notes: &[String]) -> Reply {
-    let Excerpt { fitted, lost, .. } = excerpt;
-    let lost_note =
-        |gap: &Span| format!("bytes {gap} were more than is kept and are gone ({} bytes)", gap.len());
-    let notes: Vec<String> = lost.iter().map(lost_note).chain(notes.iter().cloned()).collect();
+    let Excerpt { fitted, missing, .. } = excerpt;
+    let lost = missing.iter().map(|missing| report::missing(missing, None));
+    let notes: Vec<String> = lost.chain(notes.iter().cloned()).collect();
     let mut text = format!("Session {number}, bytes {}\n", fitted.span);
     text += &note_lines(&notes);
     text += &format!("Original token count: {}\nOutput:\n", fitted.original);
@@ -301,6 +330,9 @@ fn reply(number: Number, excerpt: &Excerpt, notes: &[String]) -> Reply {
     let mut object = Map::new();
     object.insert("session".into(), number.into());
     object.insert("notes".into(), notes.into());
+    if !missing.is_empty() {
+        object.insert("missing".into(), report::missing_json(missing));
+    }
     report::put_excerpt(fitted, &mut object);
-    Reply { text, structured: Value::Object(object), is_error: false }
+    Reply::new(text, Value::Object(object))
 }

@@ -1,5 +1,7 @@
 //! `stop_session`: ends a session and everything it started, or sends it a signal.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use windlass_engine::{ProcessLine, Signal, TreeEnd};
 
@@ -7,6 +9,7 @@ use super::{Refusal, Visit, note_lines, shape};
 use crate::arguments::{BadArgument, Field, Kind, schema};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
+use crate::delivery::Delivery;
 use crate::held::Held;
 use crate::report;
 
@@ -36,11 +39,11 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let held = visit.toolbox.find(&session)?;
     let told = match signal {
         Some(signal) => send(&held, signal).await?,
-        None => stop(&held).await,
+        None => stop(&held, &visit.call.delivery).await,
     };
-    notes.extend(visit.toolbox.announcements(None));
+    notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
     let (text, structured) = told;
-    Ok(Reply { text: text + &note_lines(&notes), structured, is_error: false })
+    Ok(Reply::new(text + &note_lines(&notes), structured))
 }
 
 fn signal(text: &str) -> Result<Signal, BadArgument> {
@@ -61,14 +64,14 @@ async fn send(held: &Held, signal: Signal) -> Result<(String, Value), Refusal> {
 }
 
 /// Its end is what this answer tells, so it is announced no more.
-async fn stop(held: &Held) -> (String, Value) {
+async fn stop(held: &Arc<Held>, delivery: &Delivery) -> (String, Value) {
     let was_over = held.session.receipt().is_some();
     let root = (!was_over).then(|| root(held));
     let TreeEnd { ended, remaining } = held.session.stop().await;
     let root = root.filter(|_| held.session.receipt().is_some());
     let ended = root.into_iter().chain(held.readable(ended)).collect();
     let end = TreeEnd { ended, remaining: held.readable(remaining) };
-    held.dismiss();
+    held.telling(delivery, Held::dismiss);
     (text(held, &end, was_over), structured(held, &end))
 }
 

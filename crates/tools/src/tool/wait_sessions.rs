@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::{Refusal, Visit, note_lines, shape};
 use crate::arguments::{Field, Kind, SessionRef, schema};
-use crate::attend::{Ending, Wait};
+use crate::attend::{Ending, Wait, waiting};
 use crate::call::Reply;
 use crate::catalogue::{Hints, Tool};
 use crate::ended::Ended;
 use crate::held::{Attending, Held, Number};
+use crate::keepers::PassedOn;
 use crate::report;
 use crate::until::Conditions;
 
@@ -54,7 +55,7 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let waits: Vec<Option<Wait>> = sessions.iter().map(wait).collect();
     let met = first(&sessions, (&waits, until.exit), &visit).await;
     let results = results(&visit, &sessions).await;
-    notes.extend(visit.toolbox.announcements(None));
+    notes.extend(visit.toolbox.announcements(None, &visit.call.delivery));
     let in_time = Instant::now() < deadline;
     Ok(reply((&visit, in_time), met.as_ref(), &results, &notes))
 }
@@ -111,10 +112,17 @@ impl Waited {
                 Ending::Met(condition, how) => {
                     Some(Met { session: held.number, condition: condition.to_owned(), how })
                 }
+                Ending::Input(wanted) => {
+                    let how = waiting(wanted);
+                    Some(Met { session: held.number, condition: "input".to_owned(), how })
+                }
                 Ending::Time | Ending::Waits(_) | Ending::Unmet => None,
             },
             (Self::Kept(number), _) => {
-                let reply = visit.toolbox.wait_kept(*number, visit.call).await?;
+                // One that did not wait meets nothing; its outcome says why.
+                let PassedOn::Answered(reply) = visit.toolbox.wait_kept(*number, visit.call).await else {
+                    return None;
+                };
                 let condition = reply.structured["met"]["condition"].as_str()?.to_owned();
                 Some(Met { session: *number, how: condition.clone(), condition })
             }
@@ -167,7 +175,7 @@ async fn results(visit: &Visit<'_>, sessions: &[Waited]) -> Vec<Outcome> {
     results
 }
 
-async fn outcome(visit: &Visit<'_>, held: &Held) -> Outcome {
+async fn outcome(visit: &Visit<'_>, held: &Arc<Held>) -> Outcome {
     let state = visit.toolbox.state(held).await;
     let unread = held.unread_tokens(visit.toolbox.tokenizer());
     let mut object = Map::new();
@@ -176,7 +184,7 @@ async fn outcome(visit: &Visit<'_>, held: &Held) -> Outcome {
     if let Some(receipt) = held.session.receipt() {
         object.insert("exit_code".into(), receipt.exit.code().into());
         // This answer tells of it.
-        held.mention();
+        held.telling(&visit.call.delivery, Held::mention);
     }
     object.insert("unread_tokens".into(), unread.get().into());
     let line = format!("{}: {state}, {unread} unread tokens\n", held.number);
@@ -194,7 +202,17 @@ fn ended_outcome(ended: &Ended) -> Outcome {
 async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
     now.arguments.insert("timeout_ms".into(), 0.into());
-    let reply = visit.toolbox.wait_kept(number, &now).await?;
+    let reply = match visit.toolbox.wait_kept(number, &now).await {
+        PassedOn::Answered(reply) => reply,
+        // It ended meanwhile, and its keeper with it.
+        PassedOn::NotKept => {
+            return visit.toolbox.ended(&SessionRef::Number(number.0)).as_ref().map(ended_outcome);
+        }
+        PassedOn::Failed(failure) => {
+            let (line, json) = failure.outcome(number);
+            return Some(Outcome { line, json });
+        }
+    };
     let json = reply.structured["results"].get(0)?.clone();
     let line = format!("{}\n", reply.text.lines().nth(1).unwrap_or_default());
     Some(Outcome { line, json })
@@ -219,5 +237,5 @@ fn reply(
     let lines: String = results.iter().map(|outcome| outcome.line.as_str()).collect();
     let results: Vec<Value> = results.iter().map(|outcome| outcome.json.clone()).collect();
     let structured = json!({ "met": met_json, "timed_out": met.is_none() && !in_time, "results": results });
-    Reply { text: first + &lines + &note_lines(notes), structured, is_error: false }
+    Reply::new(first + &lines + &note_lines(notes), structured)
 }

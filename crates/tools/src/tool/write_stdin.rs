@@ -95,8 +95,9 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
         wait.silent_from = Instant::now();
     }
     let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
-    let (toolbox, began) = (visit.toolbox, visit.began);
-    let answer = Answer { toolbox, held: &held, began, showing: order.showing, ending, input, notes };
+    let (toolbox, began, delivery) = (visit.toolbox, visit.began, &visit.call.delivery);
+    let (showing, missing) = (order.showing, Vec::new());
+    let answer = Answer { delivery, toolbox, held: &held, began, showing, ending, input, notes, missing };
     Ok(answer.reply().await)
 }
 

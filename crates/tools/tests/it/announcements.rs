@@ -75,6 +75,7 @@ fn a_session_that_somebody_waits_for_is_left_to_them() {
         };
         assert_eq!(ended, (id.to_string(), format!("session {id} exited with code 5")));
         let reply = waiting.await.unwrap().unwrap();
+        reply.delivery.confirm();
         assert_eq!(reply.structured["exit_code"], 5);
         let list = bench.ask("list_sessions", json!({})).await;
         assert!(!list.text.contains("Note:"), "{}", list.text);

@@ -18,6 +18,7 @@ mod read_output;
 mod rules;
 mod schema;
 mod stop_session;
+mod unreadable;
 mod wait_sessions;
 mod waiting;
 mod workbench;

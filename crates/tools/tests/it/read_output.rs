@@ -260,3 +260,30 @@ fn lines_behind_what_is_gone_are_said_to_be_miscounted() {
         },
     );
 }
+
+#[test]
+fn a_line_that_a_person_still_sees_is_found_whatever_was_drawn_at_the_top_of_the_screen() {
+    bench(async |bench| {
+        let cmd = "for i in $(seq 100); do [ $i = 37 ] && echo FAILED || echo line $i; done; printf '\\033[Hredrawn'";
+        let reply = bench.run(json!({ "cmd": cmd, "tty": true })).await;
+        let lines: Vec<&str> = output(&reply).lines().collect();
+        assert_eq!((lines[36], lines[76], lines[77]), ("FAILED", "line 77", "redrawn"));
+        let id = reply.structured["session"].as_u64().unwrap();
+        assert_eq!(output(&bench.read(id, json!({ "grep": "FAILED" })).await), "37:FAILED\n");
+        assert_eq!(output(&bench.read(id, json!({ "grep": "redrawn" })).await), "78:redrawn\n");
+    });
+}
+
+#[test]
+fn a_match_that_was_overwritten_is_found_in_the_raw_output() {
+    bench(async |bench| {
+        let id =
+            bench.exec("printf 'one\\nFAILED 3\\rpassed  \\n'").await.structured["session"].as_u64().unwrap();
+        let reply = bench.read(id, json!({ "grep": "FAILED" })).await;
+        let said = "no line of the text matches; the raw output does at 4..10, where it was overwritten or is part of an escape \
+                    code (from=4 to=10 view=raw)";
+        assert_eq!((output(&reply), &reply.structured["notes"]), ("", &json!([said])));
+        let raw = bench.read(id, json!({ "grep": "FAILED", "view": "raw" })).await;
+        assert_eq!(output(&raw), "2:FAILED 3\rpassed  \n");
+    });
+}

@@ -142,6 +142,58 @@ fn reading_counts_by_read_select_poll_and_epoll() {
     });
 }
 
+/// One of its threads reads in each of them, and that was once enough.
+#[test]
+fn a_program_that_works_beside_its_reader_does_not_wait() {
+    bench(async |bench| {
+        let reader = "import threading, sys, time, subprocess as s; \
+                      threading.Thread(target=sys.stdin.read, daemon=True).start(); print(\"ready\", flush=True)";
+        for work in ["time.sleep(1000)", "[0 for _ in iter(int, 1)]", "s.run([\"sleep\", \"1000\"])"] {
+            let cmd = format!("python3 -c '{reader}; {work}'");
+            // Long enough for an answer that comes too early to be one.
+            let arguments = json!({ "cmd": cmd, "tty": true, "until": [{ "input": true }] });
+            let change = |call: &mut windlass_tools::Call| call.ceiling = Duration::from_millis(2500);
+            let reply = bench.call_with("exec_command", arguments, change).await;
+            assert_eq!(reply.structured["met"], json!(null), "{work}: {}", reply.text);
+            assert!(!state(&reply).contains("waiting"), "{work}: {}", reply.text);
+            assert_eq!(reply.structured.get("waiting"), None, "{work}");
+        }
+    });
+}
+
+#[test]
+fn where_the_kernel_cannot_tell_the_reply_says_probably_and_why() {
+    bench(async |bench| {
+        let cmd = "python3 -c 'import asyncio, threading, sys; \
+                   threading.Thread(target=sys.stdin.read, daemon=True).start(); asyncio.run(asyncio.sleep(1000))'";
+        let reason = "another thread of it sleeps with a timer";
+        let expected = format!("probably waiting for input ({reason})");
+        let waiting = json!({ "kind": "line", "probably": true, "reason": reason });
+        let reply = bench.run(json!({ "cmd": cmd, "tty": true, "yield_time_ms": LONG })).await;
+        assert!(state(&reply).starts_with(&expected), "{}", reply.text);
+        assert_eq!((&reply.structured["waiting"], &reply.structured["met"]), (&waiting, &json!(null)));
+        let arguments = json!({ "session_id": session(&reply), "until": { "input": true } });
+        let reply = bench.ask("write_stdin", arguments).await;
+        assert!(state(&reply).starts_with(&expected), "{}", reply.text);
+        assert_eq!((&reply.structured["waiting"], &reply.structured["met"]), (&waiting, &json!("input")));
+        let list = bench.ask("list_sessions", json!({})).await;
+        assert_eq!(list.structured["sessions"][0]["state"], format!("running, {expected}"));
+    });
+}
+
+#[test]
+fn a_reply_for_programs_says_what_kind_of_input_is_waited_for() {
+    bench(async |bench| {
+        for (cmd, kind) in
+            [("cat", "line"), ("stty -echo; cat", "hidden"), ("stty -echo -icanon; cat", "keys")]
+        {
+            let reply = bench.run(json!({ "cmd": cmd, "tty": true, "yield_time_ms": LONG })).await;
+            let expected = json!({ "kind": kind, "probably": false, "reason": null });
+            assert_eq!(reply.structured["waiting"], expected, "{cmd}: {}", reply.text);
+        }
+    });
+}
+
 #[test]
 fn hidden_means_echo_off_and_line_mode_on() {
     bench(async |bench| {

@@ -120,7 +120,9 @@ impl Workbench {
         let mut call = Call::new(tool, object(arguments));
         call.ceiling = windlass_testkit::HANG;
         change(&mut call);
-        self.toolbox.call(call).await.unwrap()
+        let reply = self.toolbox.call(call).await.unwrap();
+        reply.delivery.confirm();
+        reply
     }
 
     /// Calls a tool that is not expected to refuse.

@@ -284,7 +284,11 @@ fn two_polls_of_one_session_at_once_never_show_the_same_bytes_twice_nor_lose_any
             let toolbox = bench.clone();
             let arguments =
                 json!({ "session_id": id, "until": { "idle_ms": 1 }, "max_output_tokens": 900_000 });
-            async move { toolbox.call(Call::new("write_stdin", object(arguments))).await.unwrap() }
+            async move {
+                let reply = toolbox.call(Call::new("write_stdin", object(arguments))).await.unwrap();
+                reply.delivery.confirm();
+                reply
+            }
         };
         gate.open().await;
         let mut pieces: Vec<(u64, u64, String)> = Vec::new();
@@ -312,6 +316,71 @@ fn two_polls_of_one_session_at_once_never_show_the_same_bytes_twice_nor_lose_any
             position = to;
         }
         assert_eq!((position, exits), (whole.len() as u64, 1));
+    });
+}
+
+/// A call was cancelled just as its reply was made: the reply went nowhere, and no later one showed its output.
+#[test]
+fn a_reply_that_is_not_delivered_has_told_nothing() {
+    bench(async |bench| {
+        let gate = bench.gate("gate");
+        let id = bench.start("echo 1; read x < gate; echo 2; exit 3", "1").await;
+        gate.open().await;
+        bench.ended(id).await;
+        let poll =
+            || Call::new("write_stdin", object(json!({ "session_id": id, "until": { "exit": true } })));
+        let lost = bench.call(poll()).await.unwrap();
+        assert_eq!((output(&lost), &lost.structured["exit_code"]), ("2\n", &json!(3)));
+        drop(lost);
+        let told = bench.finish(id).await;
+        assert_eq!((output(&told), &told.structured["exit_code"]), ("2\n", &json!(3)));
+        let repeated = "bytes 2..4 are shown again: they were in an earlier reply that was not delivered";
+        assert!(told.text.contains(repeated), "{}", told.text);
+        let again = bench.finish(id).await;
+        assert_eq!(output(&again), "", "it was delivered");
+        assert!(!again.text.contains("shown again"), "{}", again.text);
+    });
+}
+
+#[test]
+fn a_reply_that_is_made_after_its_call_was_revoked_has_told_nothing() {
+    bench(async |bench| {
+        let gate = bench.gate("gate");
+        let next = bench.start("echo 3; read x < gate; exit 5", "3").await;
+        gate.open().await;
+        bench.ended(next).await;
+        let call = Call::new("list_sessions", object(json!({})));
+        call.delivery.revoke();
+        let lost = bench.call(call).await.unwrap();
+        let announcement = format!("session {next} exited with code 5");
+        assert!(lost.text.contains(&announcement), "{}", lost.text);
+        lost.delivery.confirm();
+        let told = bench.ask("list_sessions", json!({})).await;
+        assert!(told.text.contains(&announcement), "{}", told.text);
+        let told = bench.ask("list_sessions", json!({})).await;
+        assert!(!told.text.contains(&format!("Note: {announcement}")), "{}", told.text);
+    });
+}
+
+#[test]
+fn what_later_replies_showed_is_shown_again_with_what_was_lost_before_it() {
+    bench(async |bench| {
+        let gates = ["a", "b"].map(|name| bench.gate(name));
+        let id = bench.start("echo 1; read x < a; echo 2; read x < b; echo 3; sleep 60", "1").await;
+        let poll = |pattern: &str| {
+            let until = json!({ "pattern": pattern });
+            Call::new("write_stdin", object(json!({ "session_id": id, "until": until })))
+        };
+        gates[0].open().await;
+        let lost = bench.call(poll("2")).await.unwrap();
+        gates[1].open().await;
+        let later = bench.call(poll("3")).await.unwrap();
+        later.delivery.confirm();
+        assert_eq!((output(&lost), output(&later)), ("2\n", "3\n"));
+        drop(lost);
+        let told = bench.call(poll("3")).await.unwrap();
+        assert_eq!(output(&told), "2\n3\n");
+        assert!(told.text.contains("bytes 2..6 are shown again"), "{}", told.text);
     });
 }
 
@@ -390,17 +459,42 @@ fn a_stopped_session_is_told_when_it_is_polled() {
 }
 
 #[test]
-fn what_a_full_screen_program_draws_is_no_text_in_any_answer() {
+fn what_a_full_screen_program_draws_is_no_text_and_shown_where_an_answer_would_be_empty() {
     bench(async |bench| {
         let draw = "printf 'before\\n\\033[?1049h\\033[Htop\\n~\\n'; read -r x; printf '~\\n~\\n'; read -r x; \
                     printf '\\033[?1049lafter\\n'";
         let started = bench.run(json!({ "cmd": draw, "tty": true })).await;
         assert_eq!(output(&started), "before\n");
+        let hint = "a full-screen program has the alternate screen; view=screen shows it";
+        assert_eq!(started.structured["notes"], json!([hint]));
         let id = session(&started);
         let drawn = bench.ask("write_stdin", json!({ "session_id": id, "chars": "\n" })).await;
-        assert_eq!(output(&drawn), "");
+        assert_eq!(output(&drawn), "top\n~\n\n~\n~");
+        assert_eq!(
+            drawn.structured["notes"],
+            json!(["a full-screen program has the alternate screen, shown here; view=screen shows it again"])
+        );
+        let again = bench.ask("write_stdin", json!({ "session_id": id, "until": { "idle_ms": 1 } })).await;
+        assert_eq!((output(&again), &again.structured["notes"]), ("", &json!([hint])));
         let closed = bench.ask("write_stdin", json!({ "session_id": id, "chars": "\n" })).await;
-        assert_eq!(output(&closed), "after\n");
+        assert_eq!((output(&closed), &closed.structured["notes"]), ("after\n", &json!([])));
+    });
+}
+
+#[test]
+fn a_screen_that_was_never_left_is_at_the_end_of_the_text() {
+    bench(async |bench| {
+        let cmd = "printf 'before\\n\\033[?1049h\\033[Hpanicked at\\r\\nmain.rs'; kill -9 $$";
+        let reply = bench.run(json!({ "cmd": cmd, "tty": true })).await;
+        assert_eq!(output(&reply), "before\n…left on the alternate screen:…\npanicked at\nmain.rs\n");
+        assert_eq!(
+            reply.structured["notes"],
+            json!(["it ended on the alternate screen; what stood there is at the end of the output"])
+        );
+        let id = reply.structured["session"].as_u64().unwrap();
+        let found = bench.read(id, json!({ "grep": "panicked" })).await;
+        assert_eq!(output(&found), "3:panicked at\n");
+        assert_eq!(output(&bench.read(id, json!({ "tail_lines": 1 })).await), "main.rs\n");
     });
 }
 

@@ -23,9 +23,10 @@ use super::proxies::Proxies;
 use super::web::Web;
 use crate::args::LayersName;
 use crate::commands::guardian;
-use crate::commands::run::forget_the_oldest;
+use crate::commands::run::clean_up;
 use crate::config::Config;
 use crate::confinement::NamedFiles;
+use crate::remedies::Interface;
 use crate::{confinement, rules_files};
 
 /// How long a command has to end by itself when everything is to stop.
@@ -34,12 +35,12 @@ const GRACE: Duration = Duration::from_millis(200);
 /// The engine that all agents of a team share.
 pub(super) fn engine(configured: &Configured, config: &Config, layers: LayersName) -> Result<Engine> {
     let store = config.open_store();
-    forget_the_oldest(store.as_ref());
+    drop(clean_up(store.as_ref()));
     let named = NamedFiles { obeyed: programs::of(configured, config), ..NamedFiles::default() };
     Ok(Engine::new(EngineOptions {
         store,
         guard: Guard::Program(guardian::program),
-        grounds: Some(confinement::grounds_with(layers, config, named)),
+        grounds: Some(confinement::grounds_with(layers, config, named, Interface::Agent)),
         ahead: Ahead::OneHelper,
         patience: Patience { grace: GRACE, ..Patience::default() },
         ..EngineOptions::default()

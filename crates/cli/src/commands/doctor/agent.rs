@@ -35,7 +35,8 @@ pub(super) fn checks(order: &Doctor, config: &Config) -> Vec<Check> {
     };
     let settings = &configured.loaded.settings;
     let file = configured.places.user_file().filter(|file| file.is_file());
-    let source = file.map_or("as built in: there is no file".into(), |file| file.display().to_string());
+    let source =
+        file.map_or("defaults: there is no configuration file".into(), |file| file.display().to_string());
     let mut checks = vec![Check::ok(SETTINGS, source)];
     checks.extend(configured.loaded.notes.iter().map(|note| Check::note(SETTINGS, note.to_string())));
     checks.push(chosen(settings));

@@ -14,7 +14,10 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
     let found: Vec<Check> = clients.iter().filter_map(|client| check(*client, config)).collect();
     if found.is_empty() {
         let names: Vec<&str> = clients.iter().map(|client| title(*client)).collect();
-        return vec![Check::note("MCP clients", format!("none is here of {}", names.join(", ")))];
+        return vec![Check::note(
+            "MCP clients",
+            format!("none found; these are known: {}", names.join(", ")),
+        )];
     }
     found
 }

@@ -1,9 +1,13 @@
 //! The kernel: its version, and each of its means that finding, ending and watching processes stands on.
 
+use std::time::Duration;
+
+use windlass_sys::guardian::{self, wait_until_gone};
 use windlass_sys::mark::Brand;
-use windlass_sys::process::{Pid, Process};
+use windlass_sys::process::{Ended, How, Pid, Process};
 
 use super::{Check, kernel_file};
+use crate::commands::guardian::program;
 
 /// Since this version a child can be waited for by its pidfd.
 const OLDEST: (u32, u32) = (5, 4);
@@ -11,7 +15,7 @@ const OLDEST: (u32, u32) = (5, 4);
 const WHOLE: (u32, u32) = (5, 9);
 
 pub(super) fn checks() -> Vec<Check> {
-    vec![version(), pidfd(), marks(), subreaper(), evidence(), visibility()]
+    vec![version(), pidfd(), marks(), subreaper(), guardian(), evidence(), visibility()]
 }
 
 fn version() -> Check {
@@ -69,12 +73,30 @@ fn subreaper() -> Check {
     let asked = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
     let given_up = rustix::process::set_child_subreaper(None);
     match asked.and(given_up) {
-        Ok(()) => Check::ok("subreaper", "orphans of a command come to windlass"),
+        Ok(()) => Check::ok("subreaper", "orphaned processes of a command become children of windlass"),
         Err(errno) => Check::problem(
             "subreaper",
-            format!("orphans of a command do not come to windlass: {}", errno.kind()),
+            format!("orphaned processes of a command do not become children of windlass: {}", errno.kind()),
             "allow prctl(PR_SET_CHILD_SUBREAPER) in the container's seccomp profile",
         ),
+    }
+}
+
+/// Starts one that has nothing to guard, and so ends at once.
+fn guardian() -> Check {
+    const NAME: &str = "guardian";
+    const LIMIT: Duration = Duration::from_secs(30);
+    let advice = "without it, what commands started lives on when windlass is killed";
+    let started = match guardian::start(&program(Brand::forge().family())) {
+        Ok(guardian) => guardian.release(),
+        Err(errno) => return Check::problem(NAME, format!("cannot be started: {}", errno.kind()), advice),
+    };
+    wait_until_gone([&started], LIMIT);
+    match started.reap() {
+        Ok(Some(Ended { how: How::Exited(0), .. })) => {
+            Check::ok(NAME, "what commands started ends even if windlass is killed")
+        }
+        ended => Check::problem(NAME, format!("does not do its work: {ended:?}"), advice),
     }
 }
 
@@ -117,7 +139,7 @@ fn visibility() -> Check {
             NAME,
             format!("/proc is mounted with {option}: what a command starts as another user cannot be found"),
         ),
-        None => Check::ok(NAME, "every process can be seen"),
+        None => Check::ok(NAME, "/proc shows every process"),
     }
 }
 

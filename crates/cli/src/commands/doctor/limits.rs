@@ -20,12 +20,12 @@ fn judge(controller: Controller, version: Option<Version>, refused: Option<&Unus
         Controller::Memory => (
             "memory limits",
             "memory",
-            "the whole tree is looked at again and again, and RLIMIT_DATA backs that up",
+            "windlass measures the whole tree at intervals, and RLIMIT_DATA limits each process",
         ),
         Controller::Pids | Controller::Cpu => (
             "process limits",
             "processes",
-            "the tree is looked at again and again, and RLIMIT_NPROC protects the machine",
+            "windlass counts the tree at intervals, and RLIMIT_NPROC limits the user",
         ),
     };
     match version {
@@ -42,6 +42,6 @@ fn judge(controller: Controller, version: Option<Version>, refused: Option<&Unus
 fn others() -> Check {
     Check::ok(
         "other limits",
-        "CPU time, open files and bytes written are looked at again and again beside rlimits; output is counted as it is read",
+        "windlass measures CPU time, open files and bytes written at intervals, beside rlimits; it counts output as it reads it",
     )
 }

@@ -41,13 +41,13 @@ fn sandbox(config: &Config) -> Check {
             "use a kernel with CONFIG_SECCOMP_FILTER; without it only --sandbox full-access and external work",
         ),
         (Ok(()), landlock, true) => {
-            Check::ok(NAME, format!("namespaces, landlock {landlock}, seccomp{supervised}"))
+            Check::ok(NAME, format!("complete: namespaces, landlock {landlock}, seccomp{supervised}"))
         }
         (Err(why), 2.., true) => Check::note(
             NAME,
-            format!("landlock and seccomp{supervised} alone, because namespaces cannot be had: {why}"),
+            format!("weaker: landlock and seccomp{supervised}, without namespaces: {why}"),
         )
-        .advise("`windlass sandbox explain` says what is not enforced then"),
+        .advise("`windlass sandbox explain` lists what differs; the next line says how to allow namespaces"),
         (Err(why), _, true) => Check::problem(
             NAME,
             format!("cannot be enforced: no namespaces ({why}) and no Landlock"),
@@ -60,25 +60,25 @@ fn user_namespaces() -> Check {
     const NAME: &str = "user namespaces";
     let says = |path: &str, value: &str| kernel_file(path).as_deref() == Some(value);
     if says("/proc/sys/user/max_user_namespaces", "0") {
-        return Check::note(NAME, "none may be made").advise("raise user.max_user_namespaces");
+        return Check::note(NAME, "this machine allows none").advise("raise user.max_user_namespaces");
     }
     if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        return Check::note(NAME, "only root may make one")
+        return Check::note(NAME, "only root can create one")
             .advise("set kernel.unprivileged_userns_clone to 1");
     }
     if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        return Check::note(NAME, "AppArmor restricts those made without root")
+        return Check::note(NAME, "AppArmor restricts those that are created without root")
             .advise("set kernel.apparmor_restrict_unprivileged_userns to 0, or give windlass a profile");
     }
     if !PathBuf::from("/proc/self/ns/user").exists() {
         return Check::note(NAME, "the kernel has none");
     }
-    Check::ok(NAME, "may be made")
+    Check::ok(NAME, "can be created")
 }
 
 fn landlock() -> Check {
     match probe::landlock_version() {
-        Some(version) => Check::ok("landlock", format!("version {version} of its interface")),
+        Some(version) => Check::ok("landlock", format!("ABI version {version}")),
         None => Check::note("landlock", "the kernel has none, or it is switched off"),
     }
 }
@@ -87,7 +87,10 @@ fn landlock() -> Check {
 fn unix_sockets(are_listed: bool) -> Check {
     const NAME: &str = "unix sockets";
     match are_listed {
-        true => Check::ok(NAME, "confined commands connect to those of their own runtime"),
+        true => Check::ok(
+            NAME,
+            "the kernel lists them, so confined commands connect to those of their own runtime only",
+        ),
         false => Check::note(NAME, confinement::NO_UNIX_SOCKETS)
             .advise("load the module unix_diag, or use a kernel with CONFIG_UNIX_DIAG"),
     }
@@ -96,10 +99,10 @@ fn unix_sockets(are_listed: bool) -> Check {
 fn seccomp() -> Check {
     match kernel_file("/proc/sys/kernel/seccomp/actions_avail") {
         Some(actions) if actions.contains("user_notif") => {
-            Check::ok("seccomp", "filters, also with a supervisor")
+            Check::ok("seccomp", "filters and user notification, which the supervisor needs")
         }
-        Some(_) => Check::ok("seccomp", "filters, without a supervisor"),
-        None => Check::note("seccomp", "the kernel does not say that it has filters"),
+        Some(_) => Check::ok("seccomp", "filters, but no user notification, so there is no supervisor"),
+        None => Check::note("seccomp", "no filters found in /proc/sys/kernel/seccomp"),
     }
 }
 
@@ -116,14 +119,17 @@ fn cgroup() -> Check {
     let directory = mount.join(group);
     let controllers = std::fs::read_to_string(directory.join("cgroup.controllers")).unwrap_or_default();
     if !controllers.split_whitespace().any(|controller| controller == "memory") {
-        let said = format!("{} does not control memory; `memory limits` says what does", directory.display());
+        let said = format!(
+            "{} has no memory controller; the line `memory limits` says what is used",
+            directory.display()
+        );
         return Check::note(NAME, said);
     }
     if rustix::fs::access(&directory, Access::WRITE_OK).is_ok() {
-        return Check::ok(NAME, format!("{} can be divided", directory.display()));
+        return Check::ok(NAME, format!("{} is delegated to this user", directory.display()));
     }
     let said = format!(
-        "{} belongs to somebody else; `memory limits` says what is done instead",
+        "{} belongs to another user; the line `memory limits` says what is used instead",
         directory.display()
     );
     Check::note(NAME, said).advise("start windlass under `systemd-run --user --scope -p Delegate=yes`")

@@ -5,12 +5,13 @@ use serde_json::{Map, Value, json};
 use windlass_output::{GrepKind, GrepLine, LONGEST_SHOWN_LINE, Offset, Span, Tokenizer, Tokens, View};
 
 use super::choice::{Chosen, numbered};
+use super::missing::marker;
 use super::{Chooser, Reading};
 use crate::args::ViewKind;
 use crate::printing::print;
 use crate::report;
 use crate::sessions::State;
-use windlass_engine::{Fitted, Fitting, Form, Part, Reader, Wanted};
+use windlass_engine::{Fitted, Fitting, Part, Reader, Wanted};
 
 /// What was asked for, within a budget.
 enum Answer {
@@ -39,6 +40,10 @@ impl Matches {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.omitted == 0
+    }
+
     fn text(&self) -> String {
         let mut text: String = self.lines.iter().map(numbered).collect();
         if self.omitted > 0 {
@@ -49,53 +54,79 @@ impl Matches {
 }
 
 impl Reading<'_> {
-    pub(super) fn print_fitted(&self, budget: Tokens) -> Result<()> {
-        let mut text = match self.fit(budget)? {
+    /// Gives the part of the output that was looked at, as does the next.
+    pub(super) fn print_fitted(&self, budget: Tokens) -> Result<Span> {
+        let (answer, read) = self.fit(budget)?;
+        let mut text = match answer {
             Answer::Excerpt(fitted) => fitted.text,
             Answer::Matches(matches) => matches.text(),
         };
+        if text.is_empty() {
+            self.say_why_nothing_shows();
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        print(text)
+        // The excerpt has a marker of its own at every other gap.
+        let missing = self.journal.account().missing_in(read);
+        text.extend(missing.iter().filter(|missing| missing.span.to() == read.to()).map(marker));
+        print(text)?;
+        Ok(read)
     }
 
-    pub(super) fn print_json(&self, budget: Tokens) -> Result<()> {
+    pub(super) fn print_json(&self, budget: Tokens) -> Result<Span> {
         let start = &self.record.start;
         let mut object = Map::new();
         object.insert("session".to_owned(), start.id.get().into());
         object.insert("name".to_owned(), start.name.clone().into());
         object.insert("state".to_owned(), State::of(&self.record).word().into());
         report::receipt_fields(self.record.receipt.as_ref(), &mut object);
-        let journal = report::journal_fields(Some(self.store.root()), start.id, &self.journal.account());
+        let (answer, read) = self.fit(budget)?;
+        // After the read: what could not be read is known by now.
+        let account = self.journal.account();
+        let mut journal = report::journal_fields(Some(self.store.root()), start.id, &account);
+        // Without a receipt (the session runs, or its runtime died before it wrote one) this is unknown.
+        let is_complete = self.record.receipt.as_ref().map(|_| account.missing.is_empty());
+        journal["complete"] = is_complete.into();
         object.insert("journal".to_owned(), journal);
-        match self.fit(budget)? {
+        match answer {
             Answer::Excerpt(fitted) => report::excerpt_fields(&fitted, &mut object),
             Answer::Matches(matches) => {
                 object.insert("matches".to_owned(), matches.lines.iter().map(match_json).collect());
                 object.insert("matches_omitted".to_owned(), matches.omitted.into());
+                if let Some(raw) = matches.is_empty().then(|| self.overwritten_match()).flatten() {
+                    object.insert(
+                        "matches_raw".to_owned(),
+                        json!({ "from": raw.from().get(), "to": raw.to().get() }),
+                    );
+                }
             }
         }
-        print(Value::Object(object).to_string() + "\n")
+        print(Value::Object(object).to_string() + "\n")?;
+        Ok(read)
     }
 
-    fn fit(&self, budget: Tokens) -> Result<Answer> {
+    fn fit(&self, budget: Tokens) -> Result<(Answer, Span)> {
         let tokenizer = Tokenizer::from(self.order.shown.tokenizer);
-        let form = if self.view() == ViewKind::Raw { Form::Raw } else { Form::Settled };
+        let form = self.form();
         let marker = report::marker(tokenizer, &self.record.start.id);
         let fitting = Fitting { form, budget, tokenizer, marker };
         if self.view() == ViewKind::Screen {
-            let all = Span::new(Offset::ZERO, self.journal.end());
             let screen = View::verbatim(self.screen(), Offset::ZERO);
-            return Ok(Answer::Excerpt(fitting.fit_view(&screen, all)));
+            return Ok((Answer::Excerpt(fitting.fit_view(&screen, self.all())), self.all()));
         }
         match self.chooser() {
-            Chooser::Everything => Ok(Answer::Excerpt(fitting.fit(&self.journal, self.span()))),
+            Chooser::Everything => Ok(self.fit_span(&fitting)),
             chooser => self.choose(chooser, &fitting),
         }
     }
 
-    fn choose(&self, mut chooser: Chooser, fitting: &Fitting<'_>) -> Result<Answer> {
+    fn fit_span(&self, fitting: &Fitting<'_>) -> (Answer, Span) {
+        let read = self.span().intersect(self.all());
+        (Answer::Excerpt(fitting.fit(&self.journal, self.span())), read)
+    }
+
+    fn choose(&self, mut chooser: Chooser, fitting: &Fitting<'_>) -> Result<(Answer, Span)> {
         let (left, tokenizer) = (fitting.budget.get(), fitting.tokenizer);
         let mut matches = Matches { lines: Vec::new(), omitted: 0, left, tokenizer };
         let mut take = |part: Part<'_>| -> Result<Wanted> {
@@ -105,20 +136,27 @@ impl Reading<'_> {
             }
             Ok(if chooser.is_complete() { Wanted::NoMore } else { Wanted::More })
         };
-        let mut reader = Reader::new(&self.journal, Offset::ZERO, Form::Settled);
-        if reader.advance(self.journal.end(), &mut take)? == Wanted::More {
+        let mut reader = Reader::new(&self.journal, Offset::ZERO, fitting.form);
+        let wanted = reader.advance(self.journal.end(), &mut take)?;
+        if wanted == Wanted::More {
             reader.finish(&mut take)?;
         }
+        let is_tail = matches!(chooser, Chooser::Tail(_));
         Ok(match chooser.finish() {
             Chosen::Matches(last) => {
                 last.into_iter().for_each(|line| matches.add(line));
-                Answer::Matches(matches)
+                (Answer::Matches(matches), self.all())
             }
             Chosen::Text(view) => {
                 let span = view.raw_span(0..view.text().len());
-                Answer::Excerpt(fitting.fit_view(&view, span))
+                let read = match wanted {
+                    Wanted::NoMore => span,
+                    Wanted::More if is_tail && !span.is_empty() => Span::new(span.from(), self.all().to()),
+                    Wanted::More => self.all(),
+                };
+                (Answer::Excerpt(fitting.fit_view(&view, span)), read)
             }
-            Chosen::Everything => Answer::Excerpt(fitting.fit(&self.journal, self.span())),
+            Chosen::Everything => self.fit_span(fitting),
         })
     }
 }

@@ -66,12 +66,12 @@ impl Chooser {
     }
 
     /// A follower has reached the present: the last lines are known, and from here on everything is one of them.
-    pub(crate) fn catch_up(&mut self) -> String {
+    pub(crate) fn catch_up(&mut self) -> Option<View> {
         match std::mem::replace(self, Self::Everything) {
-            Self::Tail(tail) => tail.finish().into_text(),
+            Self::Tail(tail) => Some(tail.finish()),
             other => {
                 *self = other;
-                String::new()
+                None
             }
         }
     }

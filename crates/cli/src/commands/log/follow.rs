@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use rustix::io::Errno;
-use windlass_engine::{Journal, SessionRecord, Store};
+use windlass_engine::{Journal, LoadRecord, SessionRecord, Store};
 use windlass_output::Offset;
 use windlass_sys::process::{Pid, Process};
 
@@ -30,7 +30,13 @@ impl Follower {
         let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).with_context(doing)?;
         inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY | WatchFlags::CREATE)
             .with_context(doing)?;
-        let runtime = Process::open(Pid::new(record.start.runtime.pid)).ok();
+        let runtime = match Process::open(Pid::new(record.start.runtime.pid)) {
+            Ok(runtime) => Some(runtime),
+            // It has ended, and the next look at the record says so.
+            Err(Errno::SRCH) => None,
+            // Without hold of it, its death would not wake us.
+            Err(errno) => return Err(errno).context("cannot watch the session's windlass"),
+        };
         Ok(Self { changes, runtime, store: store.clone(), record, seen: Offset::ZERO, over: false })
     }
 
@@ -39,7 +45,7 @@ impl Follower {
     pub(crate) fn wait(&mut self, journal: &Journal) -> Result<bool> {
         loop {
             let was_over = self.over;
-            self.over = was_over || self.is_over();
+            self.over = was_over || self.is_over(journal)?;
             let end = journal.refresh();
             if end > self.seen {
                 self.seen = end;
@@ -52,9 +58,18 @@ impl Follower {
         }
     }
 
-    fn is_over(&self) -> bool {
-        let record = self.store.load(self.record.start.id);
-        record.map_or(true, |record| !may_print(&record))
+    /// A receipt that is there by now says how much there should be to read.
+    fn is_over(&self, journal: &Journal) -> Result<bool> {
+        let record = match self.store.load(self.record.start.id) {
+            Ok(record) => record,
+            // It was pruned.
+            Err(LoadRecord::NotFound { .. }) => return Ok(true),
+            Err(error) => return Err(error).context("cannot tell whether the session goes on"),
+        };
+        if let Some(receipt) = &record.receipt {
+            journal.expect(receipt);
+        }
+        Ok(!may_print(&record))
     }
 
     fn sleep_until_something_changes(&self) -> Result<()> {

@@ -12,12 +12,13 @@ use windlass_tools::{Sharing, Toolbox};
 use crate::args::McpServe;
 use crate::commands::guardian;
 use crate::commands::keeper::Detached;
-use crate::commands::run::forget_the_oldest;
+use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
 use crate::config::Config;
 use crate::confinement::NamedFiles;
 use crate::failure::{Exit, Usage};
 use crate::other_runtimes::OtherWindlasses;
+use crate::remedies::Interface;
 use crate::{confinement, listening, printing, rules_files, secret_file, toolbox};
 
 /// Serves until it is over, and leaves nothing running that should not be.
@@ -60,7 +61,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     let rules = rules_files::for_server(order, config)?;
     let named = named_files(order)?;
     let store = config.open_store();
-    forget_the_oldest(store.as_ref());
+    drop(clean_up(store.as_ref()));
     let mut options = toolbox::options(&order.tools, Config::working_directory()?, config)?;
     // Over HTTP there may be several clients, and none shall guess what another one runs.
     options.numbering = toolbox::numbering(order.http.is_some());
@@ -73,7 +74,7 @@ fn open_toolbox(order: &McpServe, config: &Config) -> Result<Toolbox> {
     }
     let guard = Guard::Program(guardian::program);
     let layers = order.tools.sandbox.sandbox_layers;
-    let grounds = Some(confinement::grounds_with(layers, config, named));
+    let grounds = Some(confinement::grounds_with(layers, config, named, Interface::Mcp));
     let ahead = Ahead::OneHelper;
     let (each, together) = (order.tools.limits.each(), order.tools.limits.together());
     let engine = Engine::new(EngineOptions {

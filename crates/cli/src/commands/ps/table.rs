@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use crate::config::Colour;
 
 /// One cell.
@@ -29,11 +31,20 @@ const COLUMNS: usize = 8;
 const HEADINGS: [&str; COLUMNS] = ["ID", "NAME", "STATE", "COMMAND", "CWD", "STARTED", "WALL", "OUTPUT"];
 const COMMAND: usize = 3;
 const CWD: usize = 4;
+const STARTED: usize = 5;
+const WALL: usize = 6;
+const OUTPUT: usize = 7;
 const GAP: usize = 2;
 /// A command cut shorter than this says nothing.
 const LEAST_COMMAND: usize = 12;
 /// A directory cut shorter than this says nothing.
 const LEAST_CWD: usize = 6;
+/// The columns that a narrow terminal does without, the first one first. The id, the name and the state are what a session is
+/// stopped and read by, so they are neither cut nor left out.
+const EXPENDABLE: [usize; 4] = [CWD, OUTPUT, WALL, STARTED];
+
+/// How wide each column is; `None`: it is left out.
+type Widths = [Option<usize>; COLUMNS];
 
 /// Renders the table; without a width nothing is cut.
 pub(crate) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> String {
@@ -49,35 +60,46 @@ pub(crate) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> Stri
     table
 }
 
-fn natural_widths(rows: &[Row]) -> [usize; COLUMNS] {
+fn natural_widths(rows: &[Row]) -> Widths {
     std::array::from_fn(|column| {
-        let cells = rows.iter().map(|row| row[column].text.chars().count());
-        cells.chain([HEADINGS[column].len()]).max().unwrap_or(0)
+        let cells = rows.iter().map(|row| row[column].text.width());
+        cells.chain([HEADINGS[column].len()]).max()
     })
 }
 
-/// The command and the directory give way, the directory first.
-fn squeeze(widths: &mut [usize; COLUMNS], width: usize) {
-    let total: usize = widths.iter().sum::<usize>() + GAP * (COLUMNS - 1);
-    let mut excess = total.saturating_sub(width);
-    for (column, least) in
-        [(CWD, widths[CWD].min(20)), (COMMAND, 24), (CWD, LEAST_CWD), (COMMAND, LEAST_COMMAND)]
-    {
-        let spare = widths[column].saturating_sub(least).min(excess);
-        widths[column] -= spare;
-        excess -= spare;
+/// How much wider than the terminal the table is.
+fn excess(widths: &Widths, width: usize) -> usize {
+    let shown = widths.iter().flatten();
+    let total = shown.clone().sum::<usize>() + GAP * shown.count().saturating_sub(1);
+    total.saturating_sub(width)
+}
+
+/// The command and the directory give way, the directory first; then columns are left out; then the command alone gives way.
+fn squeeze(widths: &mut Widths, width: usize) {
+    for (column, least) in [(CWD, 20), (COMMAND, 24), (CWD, LEAST_CWD), (COMMAND, LEAST_COMMAND)] {
+        shorten(widths, column, least, width);
+    }
+    for column in EXPENDABLE {
+        if excess(widths, width) > 0 {
+            widths[column] = None;
+        }
+    }
+    shorten(widths, COMMAND, 1, width);
+}
+
+fn shorten(widths: &mut Widths, column: usize, least: usize, width: usize) {
+    let excess = excess(widths, width);
+    if let Some(own) = &mut widths[column] {
+        *own -= own.saturating_sub(least).min(excess);
     }
 }
 
-fn write_row(row: &Row, widths: &[usize; COLUMNS], colour: Colour, table: &mut String) {
+fn write_row(row: &Row, widths: &Widths, colour: Colour, table: &mut String) {
     let mut line = String::new();
     for (column, cell) in row.iter().enumerate() {
-        let text = if column == CWD {
-            keep_end(&cell.text, widths[column])
-        } else {
-            keep_start(&cell.text, widths[column])
-        };
-        let padding = widths[column] - text.chars().count() + GAP;
+        let Some(width) = widths[column] else { continue };
+        let text = if column == CWD { keep_end(&cell.text, width) } else { keep_start(&cell.text, width) };
+        let padding = width.saturating_sub(text.width()) + GAP;
         paint(&text, cell.tint, colour, &mut line);
         line.extend(std::iter::repeat_n(' ', padding));
     }
@@ -86,18 +108,30 @@ fn write_row(row: &Row, widths: &[usize; COLUMNS], colour: Colour, table: &mut S
 }
 
 fn keep_start(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if text.width() <= width {
         return text.to_owned();
     }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    fitting(text.chars(), width.saturating_sub(1)).into_iter().chain(['…']).collect()
 }
 
 fn keep_end(text: &str, width: usize) -> String {
-    let length = text.chars().count();
-    if length <= width {
+    if text.width() <= width {
         return text.to_owned();
     }
-    std::iter::once('…').chain(text.chars().skip(length + 1 - width)).collect()
+    let kept = fitting(text.chars().rev(), width.saturating_sub(1));
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+}
+
+/// The first characters that take no more cells than this.
+fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
+    let cells = |character: &char| character.width().unwrap_or(0);
+    let mut left = width;
+    let fits = |character: &char| {
+        let rest = left.checked_sub(cells(character));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    characters.take_while(fits).collect()
 }
 
 fn paint(text: &str, tint: Tint, colour: Colour, line: &mut String) {
@@ -144,6 +178,21 @@ mod tests {
             let widest = table.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(width), "{width}\n{table}");
             assert!(table.contains('…'));
+        }
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_and_keeps_the_id_the_name_and_the_state_whole() {
+        let name = "nightly-integration-tests";
+        let mut long = row(&"测试 x".repeat(40), "/a/very/long/path/that/goes/on/and/on");
+        for (column, text) in [(0, "9000000001"), (1, name), (2, "running"), (5, "12 minutes ago")] {
+            text.clone_into(&mut long[column].text);
+        }
+        for width in [50, 60, 72, 80, 100] {
+            let table = render(std::slice::from_ref(&long), Some(width), Colour::Off);
+            assert!(table.lines().all(|line| line.width() <= width), "{width}\n{table}");
+            let session = table.lines().last().unwrap_or_default();
+            assert!(session.starts_with(&format!("9000000001  {name}  running  ")), "{width}\n{table}");
         }
     }
 

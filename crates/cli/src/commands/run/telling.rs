@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use windlass_engine::sandbox::Operation;
+use windlass_engine::sandbox::{Denial, Operation};
 use windlass_engine::{Cause, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
 use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
@@ -71,7 +71,12 @@ impl Telling<'_> {
         let mut take = |part: Part<'_>| -> Result<Wanted> {
             match part {
                 Part::Text(text) => print(text.text())?,
-                Part::Gone(span) => print(format!("…{} bytes are no longer kept…\n", span.len()))?,
+                Part::Gone(missing) if missing.is_expected() => {
+                    print(format!("…{} bytes are no longer kept…\n", missing.span.len()))?;
+                }
+                Part::Gone(missing) => {
+                    print(format!("…{} bytes at {} are missing…\n", missing.span.len(), missing.span))?;
+                }
             }
             Ok(Wanted::More)
         };
@@ -124,6 +129,9 @@ impl Telling<'_> {
                 say(&format!("the sandbox refused {more} more, which --json lists, and {unlisted} beside"));
             }
         }
+        if denials.iter().any(Denial::lacks_a_write_rule) {
+            say("--writable PATH lets the command change a path");
+        }
     }
 
     fn remark_on_exit(&self, receipt: &Receipt) {
@@ -147,7 +155,11 @@ impl Telling<'_> {
 
     fn remark_on_journal(&self) {
         let id = self.session.id();
-        if let Some(degraded) = self.session.journal().account().degraded {
+        let account = self.session.journal().account();
+        for missing in account.missing.iter().filter(|missing| !missing.is_expected()) {
+            say(&format!("{} bytes at {} are missing: {}", missing.span.len(), missing.span, missing.why));
+        }
+        if let Some(degraded) = account.degraded {
             say(&format!("the journal of session {id} ends at {}: {}", degraded.at, degraded.reason));
         }
         if let Some(trouble) = self.session.trouble() {

@@ -69,7 +69,8 @@ impl Seen {
         let root = Some(record.start.root).filter(|root| sessions::is_alive(*root));
         let mark = root.and_then(|root| mark::on_root(Pid::new(root.pid)));
         let members = mark.and_then(|mark| members.get(&mark)).map(Vec::as_slice).unwrap_or_default();
-        let output = store.open_journal(record.start.id).map_or(0, |journal| journal.end().get());
+        // Only the difference of two looks is shown: what cannot be read now has no rate.
+        let output = store.open_journal(&record).map_or(0, |journal| journal.end().get());
         let usage = usage::of(members, Wanted::default());
         Self { memory: usage::proportional_memory(members), usage, state, output, record }
     }

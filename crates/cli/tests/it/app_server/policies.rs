@@ -96,6 +96,17 @@ fn a_network_that_a_policy_does_not_allow_is_not_reached() {
     trial.end();
 }
 
+#[test]
+fn a_denied_address_names_the_field_of_the_policy_that_allows_it() {
+    let mut app = App::start_in_a_folder("policy-words", &[]);
+    let command = json!(["/bin/bash", "-c", "echo > /dev/tcp/127.0.0.1/9"]);
+    let params = json!({ "command": command, "sandboxPolicy": { "type": "readOnly" } });
+    let result = app.request("command/exec", &params).unwrap_or_else(|no| panic!("{no}"));
+    let rule = result["receipt"]["denials"][0]["rule"].as_str().unwrap_or_default();
+    assert!(rule.contains("`networkAccess: true` in the sandboxPolicy") && !rule.contains("--"), "{result}");
+    app.end();
+}
+
 /// There, such a program ends with 101 and the words of a panic.
 #[test]
 fn what_cannot_start_says_the_same_in_a_sandbox() {

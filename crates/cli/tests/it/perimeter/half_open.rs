@@ -1,4 +1,5 @@
-//! Connections that never finish their request: however many there are, clients that show the token are served.
+//! Connections that never finish their request, or never begin one: however many there are, clients that show the token are
+//! served.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,8 +24,10 @@ const REQUESTS: usize = 20;
 /// All of them together may take this long, on a machine that does other things as well.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// An attacker without a token, in a thread: keeps connections open that have sent half a request, and replaces each one
-/// that the server closes.
+/// The bytes that an attacker without a token sends on each connection.
+const HALF_A_REQUEST: &str = "GET / HTTP/1.1\r\nHost: localh";
+
+/// An attacker, in a thread: keeps connections open that have sent something, and replaces each one that the server closes.
 struct Attacker {
     renewing: Option<std::thread::JoinHandle<()>>,
     stop: Option<OwnedFd>,
@@ -32,10 +35,10 @@ struct Attacker {
 
 impl Attacker {
     /// Returns once all of its connections are open.
-    fn start(server: SocketAddr) -> Self {
-        let mut open: Vec<TcpStream> = (0..HALF_OPEN).map(|_| half_open(server)).collect();
+    fn start<S: AsFd + Send + 'static>(connect: impl Fn() -> S + Send + 'static) -> Self {
+        let mut open: Vec<S> = (0..HALF_OPEN).map(|_| connect()).collect();
         let (stop, stopped) = UnixStream::pair().expect("two sockets");
-        let renewing = std::thread::spawn(move || while renew(&mut open, server, &stopped) {});
+        let renewing = std::thread::spawn(move || while renew(&mut open, &connect, &stopped) {});
         Self { renewing: Some(renewing), stop: Some(stop.into()) }
     }
 }
@@ -49,22 +52,26 @@ impl Drop for Attacker {
 }
 
 /// Waits until the server closes some of them and replaces those; false once it is told to stop.
-fn renew(open: &mut [TcpStream], server: SocketAddr, stopped: &UnixStream) -> bool {
-    let mut watched: Vec<_> = open.iter().map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+fn renew<S: AsFd>(open: &mut [S], connect: &impl Fn() -> S, stopped: &UnixStream) -> bool {
+    let mut watched: Vec<_> = open.iter().map(|stream| PollFd::new(stream, PollFlags::RDHUP)).collect();
     watched.push(PollFd::from_borrowed_fd(stopped.as_fd(), PollFlags::IN));
     poll(&mut watched, None).expect("they can be watched");
     let mut closed: Vec<bool> = watched.iter().map(|one| !one.revents().is_empty()).collect();
     let told_to_stop = closed.pop().unwrap_or(true);
     for (stream, _) in open.iter_mut().zip(closed).filter(|(_, closed)| *closed) {
-        *stream = half_open(server);
+        *stream = connect();
     }
     !told_to_stop
 }
 
 fn half_open(server: SocketAddr) -> TcpStream {
-    let mut stream = TcpStream::connect(server).expect("the server listens");
+    opened(TcpStream::connect(server), HALF_A_REQUEST)
+}
+
+fn opened<S: Write>(stream: std::io::Result<S>, says: &str) -> S {
+    let mut stream = stream.expect("the server listens");
     // The server may close it before it takes this.
-    let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localh");
+    let _ = stream.write_all(says.as_bytes());
     stream
 }
 
@@ -72,14 +79,18 @@ fn half_open(server: SocketAddr) -> TcpStream {
 fn status(server: SocketAddr, request: &str, until: Instant) -> Result<String, std::io::Error> {
     let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     let mut stream = TcpStream::connect_timeout(&server, left())?;
-    stream.write_all(request.as_bytes())?;
     stream.set_read_timeout(Some(left()))?;
+    status_on(&mut stream, request)
+}
+
+fn status_on(stream: &mut (impl Read + Write), request: &str) -> Result<String, std::io::Error> {
+    stream.write_all(request.as_bytes())?;
     let mut status = [0; "HTTP/1.1 200".len()];
     stream.read_exact(&mut status)?;
     Ok(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-fn check(words: &[&str], (request, expected): (&str, &str)) {
+fn check(words: &[&str], says: &str, (request, expected): (&str, &str)) {
     let home = Home::new(&format!("half-open-{}", words[0]));
     let file = home.path().join("token");
     std::fs::write(&file, TOKEN).expect("a file");
@@ -87,7 +98,8 @@ fn check(words: &[&str], (request, expected): (&str, &str)) {
     let server = Server::start(&home, &[words, &[file.to_str().expect("UTF-8")]].concat());
     let address = server.url.split('/').nth(2).and_then(|address| address.parse().ok());
     let address: SocketAddr = address.expect("it says where it listens");
-    let _attacker = Attacker::start(address);
+    let says = says.to_owned();
+    let _attacker = Attacker::start(move || opened(TcpStream::connect(address), &says));
     let until = Instant::now() + PATIENCE;
     for number in 1..=REQUESTS {
         let answered = status(address, request, until);
@@ -104,26 +116,80 @@ fn upgrade() -> String {
 
 #[test]
 fn half_open_connections_lock_no_client_out_of_the_app_server() {
-    check(&["app-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"], (&upgrade(), "101"));
+    check(
+        &["app-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"],
+        HALF_A_REQUEST,
+        (&upgrade(), "101"),
+    );
 }
 
 #[test]
 fn half_open_connections_lock_no_client_out_of_the_exec_server() {
-    check(&["exec-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"], (&upgrade(), "101"));
+    check(
+        &["exec-server", "--listen", "ws://127.0.0.1:0", "--ws-token-file"],
+        HALF_A_REQUEST,
+        (&upgrade(), "101"),
+    );
+}
+
+/// The client has the token, and says nothing after the handshake.
+#[test]
+fn silent_websockets_lock_no_client_out() {
+    for dialect in ["app-server", "exec-server"] {
+        let words = [dialect, "--listen", "ws://127.0.0.1:0", "--ws-token-file"];
+        check(&words, &upgrade(), (&upgrade(), "101"));
+    }
 }
 
 #[test]
-fn half_open_connections_lock_no_client_out_of_the_mcp_server() {
+fn silent_connections_lock_no_client_out_of_a_unix_socket() {
+    for dialect in ["app-server", "exec-server"] {
+        for says in [HALF_A_REQUEST.to_owned(), upgrade()] {
+            let home = Home::new(&format!("half-open-unix-{dialect}"));
+            let path = home.path().join("socket");
+            let listen = format!("unix://{}", path.display());
+            let _server = Server::start(&home, &[dialect, "--listen", &listen]);
+            let attacked = path.clone();
+            let _attacker = Attacker::start(move || opened(UnixStream::connect(&attacked), &says));
+            for number in 1..=REQUESTS {
+                let mut stream = UnixStream::connect(&path).expect("the server listens");
+                stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+                let answered = status_on(&mut stream, &upgrade());
+                assert!(
+                    matches!(&answered, Ok(status) if status == "101"),
+                    "{dialect} {number}: {answered:?}"
+                );
+            }
+        }
+    }
+}
+
+/// A request to the server of the Model Context Protocol, which announces a body of this length.
+fn discover(length: Option<usize>) -> String {
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{"_meta":{meta}}}}}"#);
-    let request = format!(
+    format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
          Mcp-Method: server/discover\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    check(&["mcp", "--http", "127.0.0.1:0", "--token-file"], (&request, "200"));
+        length.unwrap_or(body.len())
+    )
+}
+
+const MCP: [&str; 4] = ["mcp", "--http", "127.0.0.1:0", "--token-file"];
+
+#[test]
+fn half_open_connections_lock_no_client_out_of_the_mcp_server() {
+    check(&MCP, HALF_A_REQUEST, (&discover(None), "200"));
+}
+
+/// The client has the token. It announces more than it sends, or sends nothing more after its first request.
+#[test]
+fn clients_that_send_no_more_lock_no_other_out_of_the_mcp_server() {
+    for says in [discover(Some(100_000)), discover(None)] {
+        check(&MCP, &says, (&discover(None), "200"));
+    }
 }
 
 /// Connections that have sent half a request and stay as they are. Returns once the server keeps as many as it ever does.

@@ -142,10 +142,8 @@ fn a_server_that_shares_lists_reads_and_stops_running_sessions_of_others() {
         assert_eq!(written["isError"], true, "{written}");
         assert!(written.to_string().contains("is run by another windlass"), "{written}");
     }
-    // The other server would end with its session.
-    let refused = shared.call("stop_session", &json!({ "session_id": mortal }));
-    assert!(refused["isError"] == true && refused.to_string().contains("belongs to a server"), "{refused}");
-    for name in ["web", "front"] {
+    // The other server goes on without its session.
+    for name in [json!(mortal), json!("web"), json!("front")] {
         let stopped = shared.call("stop_session", &json!({ "session_id": name }));
         assert_eq!(stopped["isError"], false, "{name}: {stopped}");
         assert!(stopped["structuredContent"]["receipt"].is_object(), "{name}: {stopped}");

@@ -1,9 +1,11 @@
 //! Traps: a confined command leaves something behind, and then the user does what users do, without a sandbox. Nothing that the
 //! command left may run then.
 
+mod indexes;
 mod repositories;
 mod scripts;
 mod settings;
+mod work_trees;
 
 use std::process::Output;
 
@@ -320,6 +322,26 @@ fn no_command_changes_scripts_that_the_configuration_of_git_names() {
 #[test]
 fn no_command_of_an_ordinary_user_changes_scripts_that_the_configuration_of_git_names() {
     check(&Stage::new("trap-scripts-user", Owner::ordinary()), scripts::TRAPS);
+}
+
+#[test]
+fn no_command_changes_files_that_git_obeys_in_other_work_trees() {
+    check(&Stage::new("trap-work-trees", Owner::Myself), work_trees::TRAPS);
+}
+
+#[test]
+fn no_command_of_an_ordinary_user_changes_files_that_git_obeys_in_other_work_trees() {
+    check(&Stage::new("trap-work-trees-user", Owner::ordinary()), work_trees::TRAPS);
+}
+
+#[test]
+fn no_index_that_a_command_writes_makes_git_write_elsewhere() {
+    check(&Stage::new("trap-indexes", Owner::Myself), indexes::TRAPS);
+}
+
+#[test]
+fn no_index_that_a_command_of_an_ordinary_user_writes_makes_git_write_elsewhere() {
+    check(&Stage::new("trap-indexes-user", Owner::ordinary()), indexes::TRAPS);
 }
 
 #[test]

@@ -162,7 +162,7 @@ const SHAPES: &[Shape] = &[
         workspace: "",
         rules: &["--writable", ".vscode"],
         command: "echo x > .vscode/settings.json; ! mkdir .idea 2>/dev/null",
-        remark: "programs of yours obey .idea",
+        remark: "settings of editors (.idea)",
         check: "test -e .vscode/settings.json",
     },
     Shape {
@@ -173,6 +173,28 @@ const SHAPES: &[Shape] = &[
         command: "mkdir .vscode; echo x > .vscode/settings.json; echo x > .mcp.json; ! mkdir .idea 2>/dev/null",
         remark: "",
         check: "test -e .vscode/settings.json; test -e .mcp.json",
+    },
+    Shape {
+        name: "branches that differ in a file that editors obey",
+        before: "git init -q -b main; mkdir .vscode; echo x > .vscode/settings.json; git add .; git commit -q -m x; \
+                 git switch -q -c other; echo y > .vscode/settings.json; git commit -q -a -m y; git switch -q main",
+        workspace: "",
+        rules: &[],
+        command: "git checkout -q other; test \"$(git status --porcelain)\" = ' M .vscode/settings.json'; \
+                  git worktree add -q tree main; cd tree; echo y > .vscode/settings.json; \
+                  git commit -q -a -m z; cd ..; git worktree remove tree",
+        remark: "settings of editors (.vscode), which can run tasks",
+        check: "test \"$(cat .vscode/settings.json)\" = x; test \"$(git show main:.vscode/settings.json)\" = y",
+    },
+    Shape {
+        name: "branches that differ in a file that editors obey, with a rule that names it",
+        before: "git init -q -b main; mkdir .vscode; echo x > .vscode/settings.json; git add .; git commit -q -m x; \
+                 git switch -q -c other; echo y > .vscode/settings.json; git commit -q -a -m y; git switch -q main",
+        workspace: "",
+        rules: &["--writable", ".vscode"],
+        command: "git checkout -q other",
+        remark: "",
+        check: "test \"$(cat .vscode/settings.json)\" = y",
     },
     Shape {
         name: "a writable root that is missing",
@@ -195,7 +217,7 @@ const SHAPES: &[Shape] = &[
     },
 ];
 
-struct Scene<'a> {
+pub(super) struct Scene<'a> {
     stage: &'a Stage,
     directory: String,
 }
@@ -209,24 +231,24 @@ impl Scene<'_> {
         command.current_dir(format!("{}/{below}", self.directory)).output().expect("it starts")
     }
 
-    fn plainly(&self, script: &str) {
+    pub(super) fn plainly(&self, script: &str) {
         let output = self.run("", &["sh", "-ec", script].map(str::to_owned));
         assert!(output.status.success(), "{script}: {output:?}");
     }
 
-    fn confined(&self, below: &str, words: &[&str], script: &str) -> Output {
+    pub(super) fn confined(&self, below: &str, words: &[&str], script: &str) -> Output {
         let policy = ["run", "--sandbox", "workspace-write"];
         let words = [&policy[..], words, &["--", "sh", "-ec", script]].concat();
         let words = words.into_iter().map(str::to_owned);
         self.run(below, &[self.stage.windlass()].into_iter().chain(words).collect::<Vec<_>>())
     }
 
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         self.plainly("chmod -R u+rwx .; find . -mindepth 1 -delete");
     }
 }
 
-fn both(name: &str, check: impl Fn(&Scene<'_>, &str)) {
+pub(super) fn both(name: &str, check: impl Fn(&Scene<'_>, &str)) {
     for (owner, whose) in [(Owner::Myself, ""), (Owner::ordinary(), "-user")] {
         let stage = Stage::new(&format!("{name}{whose}"), owner);
         let directory = stage.directory(&["shapes"]);
@@ -354,8 +376,98 @@ fn a_configuration_that_is_written_in_place_is_judged_by_its_content() {
     });
 }
 
+/// `git commit` copies files that `MERGE_RR` lists into `rr-cache`, where a command can read them.
+#[test]
+fn the_users_git_copies_no_file_that_a_command_must_not_read() {
+    both("resolutions", |scene, layers| {
+        let id = "1".repeat(40);
+        let list = |path: &str| {
+            format!(
+                "mkdir -p .git/rr-cache/{id}; echo x > .git/rr-cache/{id}/preimage; ln -sf $PWD/secret link; m=.git/MERGE_RR; \
+                 printf '{id}\\t{path}\\0' > m; ln m l; cat m > $m; cp m n; mv n $m; ln -f m $m; rm -f $m; ln -s $PWD/m $m; \
+                 rm -f $m; : > e; mv e $m; cp m $m; cp m n; mv n $m; true"
+            )
+        };
+        let commit = "echo y > f; git commit -q -a -m y";
+        for path in ["link", "$PWD/secret"] {
+            let list = list(path).replace("'", "\"");
+            let made = "git init -q; echo x > f; git add f; git commit -q -m x; echo key > secret";
+            scene.plainly(&format!(
+                "{made}; set +e; {list}; {commit}; grep -q key .git/rr-cache/{id}/postimage"
+            ));
+            scene.clear();
+            scene.plainly(made);
+            let words = ["--sandbox-layers", layers, "--deny-read", "secret"];
+            let output = scene.confined("", &words, &format!("set +e; {list}"));
+            assert!(output.status.success(), "{layers}: {output:?}");
+            scene.plainly(&format!("{commit}; ! test -e .git/rr-cache/{id}/postimage"));
+            let output = scene.confined(
+                "",
+                &words,
+                "git config rerere.enabled true; echo z > f; git commit -q -a -m z",
+            );
+            assert!(output.status.success(), "{layers}: {output:?}");
+            scene.clear();
+        }
+    });
+}
+
+/// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they stay empty.
+#[test]
+fn a_worktree_of_a_repository_with_hooks_in_its_work_tree_is_added() {
+    both("hooked", |scene, layers| {
+        scene.plainly(
+            "git init -q -b main; git config core.hooksPath .githooks; mkdir .githooks; echo true > .githooks/pre-commit; \
+             chmod +x .githooks/pre-commit; seq 100000 > .githooks/long; git add .; git commit -q -m first; \
+             git switch -q -c other; echo false > .githooks/pre-commit; git commit -q -a -m second --no-verify; git switch -q main",
+        );
+        let script = "git worktree add -q -b side wt; cd wt; git status --porcelain; echo x > x; git add x; git commit -q -m third; \
+                      mkdir ../plain; cp -r .githooks ../plain; echo y > ../plain/.githooks/pre-commit; git status --porcelain; \
+                      cd ..; git worktree move wt wt2; git worktree add -q wt3 other";
+        let output = scene.confined("", &["--sandbox-layers", layers], script);
+        assert!(output.status.success() && output.stdout.is_empty(), "{layers}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let (first, second) =
+            said.split_once("it can only be a copy of").unwrap_or_else(|| panic!("{layers}: {said}"));
+        assert!(
+            first.contains("wt3/.githooks/pre-commit") && !second.contains("refused"),
+            "{layers}: {said}"
+        );
+        scene.plainly(
+            "cmp .githooks/long wt2/.githooks/long; cmp .githooks/pre-commit wt2/.githooks/pre-commit; test -x wt2/.githooks/pre-commit; \
+             test -z \"$(git -C wt2 status --porcelain)\"; ! test -s wt3/.githooks/pre-commit; test -f wt3/.githooks/pre-commit",
+        );
+    });
+}
+
+/// Git makes the repository first and adds it to the index then. The first is refused already, so nothing is left that no command can
+/// remove.
+#[test]
+fn a_submodule_that_is_refused_leaves_nothing_behind() {
+    both("submodule", |scene, layers| {
+        scene.plainly("git init -q up; git -C up commit -q --allow-empty -m x; git init -q; git commit -q --allow-empty -m x");
+        for name in ["sub", "libs/sub"] {
+            let script = format!("git -c protocol.file.allow=always submodule add ./up {name}");
+            let output = scene.confined("", &["--sandbox-layers", layers], &script);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("submodules are added outside of the sandbox"), "{layers}: {said}");
+            let output = scene.confined("", &["--sandbox-layers", layers], "rm -rf sub libs .gitmodules");
+            assert!(output.status.success(), "{layers}: {output:?}");
+            scene.plainly("test \"$(git status --porcelain)\" = '?? up/'; ! test -e .git/modules; ! git config --get-regexp submodule");
+        }
+        // Work in one that is there goes on.
+        scene.plainly(
+            "git -c protocol.file.allow=always submodule --quiet add ./up sub; git commit -q -m sub",
+        );
+        let script = "cd sub; echo x > x; git add x; git commit -q -m inside; git worktree add -q ../tree; cd ..; git commit -q -a -m moved";
+        let output = scene.confined("", &["--sandbox-layers", layers], script);
+        assert!(output.status.success(), "{layers}: {output:?}");
+        scene.plainly("git submodule status | grep -q '^ '");
+    });
+}
+
 /// Windlass as an MCP server: its calls are commands of one runtime.
-fn served(scene: &Scene<'_>, layers: &str) -> Served {
+pub(super) fn served(scene: &Scene<'_>, layers: &str) -> Served {
     let words = [&scene.stage.windlass(), "mcp", "--sandbox", "workspace-write", "--sandbox-layers", layers];
     let mut command = scene.stage.command(&words.map(str::to_owned));
     for variable in IDENTITY {
@@ -367,7 +479,7 @@ fn served(scene: &Scene<'_>, layers: &str) -> Served {
 }
 
 /// The output of a call.
-fn called(served: &mut Served, script: &str) -> String {
+pub(super) fn called(served: &mut Served, script: &str) -> String {
     let arguments = json!({ "cmd": script, "shell": "bash", "yield_time_ms": 60_000 });
     let reply = served.ask("exec", "tools/call", &json!({ "name": "exec_command", "arguments": arguments }));
     reply.to_string()

@@ -5,7 +5,7 @@
 //! setting runs a program, and the rest is the command's own business.
 
 use super::folded::fold;
-use super::git_dirs::{Arrival, denial, is_git_dir};
+use super::git_dirs::{Arrival, denial, drafted_index, is_git_dir};
 use super::repositories::configuration_name;
 use super::{Answer, Judge};
 use crate::calls::WRITING;
@@ -13,7 +13,7 @@ use crate::denial::{Denial, Operation};
 use crate::git_config::{self, Setting};
 use crate::git_settings;
 use crate::helper::deed::{Change, Deed, Opening, TEMPORARY, What};
-use crate::helper::draft::DraftOpening;
+use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
 use crate::helper::place::{Entry, Seen};
 use crate::plan::ruling_at;
 use crate::policy::Access;
@@ -39,16 +39,6 @@ pub(in crate::helper) enum RepositoryOwner {
     Command,
 }
 
-/// A configuration that was judged.
-#[derive(Debug)]
-pub(in crate::helper) struct JudgedConfiguration {
-    pub(in crate::helper) bytes: Vec<u8>,
-    /// What mode and times the new file gets. A command does not choose the mode of the user's configuration.
-    pub(in crate::helper) like: Seen,
-    /// Whether the file that is there has these bytes already.
-    pub(in crate::helper) is_same: bool,
-}
-
 impl Judge<'_> {
     /// How the configuration of this name is judged; `None`: it is none, or the policy leaves it to the command.
     pub(super) fn owner_of_configuration(&self, directory: &Seen, name: &OsStr) -> Option<RepositoryOwner> {
@@ -70,8 +60,8 @@ impl Judge<'_> {
         is_users && !self.is_named_by_rule(path)
     }
 
-    /// Whether it is the configuration of a worktree of a repository that the user works in. Whoever made the worktree, its remotes
-    /// are those of the user's repository.
+    /// Whether it is the configuration of a worktree of a repository that the user works in. Its remotes are those
+    /// of the user's repository, also if a command added the worktree.
     fn is_configuration_of_worktree(&self, path: &Path) -> bool {
         let worktrees = path.ancestors().nth(2);
         let is_of = |repository: &Repository| worktrees == Some(&repository.git_dir.join("worktrees"));
@@ -83,9 +73,12 @@ impl Judge<'_> {
             .is_some_and(|ruling| ruling.path == path && ruling.access == Access::Write)
     }
 
-    /// An open of a configuration in place is answered with a draft of it.
+    /// An open of a configuration or an index in place is answered with a draft of it.
     pub(super) fn drafted(&self, entry: &Entry, deed: &Deed) -> Option<Answer> {
-        self.owner_of_configuration(&entry.directory, &entry.name)?.draft(entry, deed)
+        match self.owner_of_configuration(&entry.directory, &entry.name) {
+            Some(owner) => owner.draft(entry, deed),
+            None => drafted_index(entry, deed),
+        }
     }
 
     /// Mode, owner, times or attributes change. `git init` tries whether the file system keeps the mode of the configuration.
@@ -115,7 +108,7 @@ impl Judge<'_> {
 
 impl RepositoryOwner {
     /// The bytes of a file that is to become a configuration, or why it must not.
-    pub(in crate::helper) fn judge(self, seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+    pub(in crate::helper) fn judge(self, seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
         match self {
             Self::User => judge_users(seen, entry),
             Self::Command => judge_commands(seen, entry),
@@ -135,7 +128,7 @@ impl RepositoryOwner {
         };
         let Ok(seen) = from.look() else { return refused("a configuration that cannot be read") };
         match self.judge(&seen, &entry) {
-            Ok(JudgedConfiguration { bytes, like, .. }) => {
+            Ok(JudgedContent { bytes, like, .. }) => {
                 Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen: like, bytes })
             }
             Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
@@ -145,7 +138,8 @@ impl RepositoryOwner {
     /// An open of a configuration in place is answered with a draft of it.
     fn draft(self, entry: &Entry, deed: &Deed) -> Option<Answer> {
         let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
-        let opening = DraftOpening { entry: entry.clone(), owner: self, flags: *flags, mode: *mode };
+        let rule = ContentRule::Configuration(self);
+        let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
         Some(Answer::carry_out(Deed::Draft(opening)))
     }
 
@@ -165,7 +159,7 @@ impl RepositoryOwner {
 }
 
 /// In a repository that the user works in, settings that are not listed stay as they are.
-fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
     const WRITABLE_FOR_OTHERS: u32 = 0o022;
     let refused = |reason: &str| RepositoryOwner::User.denial(Operation::Write, &entry.path(), reason);
     let unreadable = || refused("a configuration that cannot be read");
@@ -178,11 +172,11 @@ fn judge_users(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial
         false => (Vec::new(), seen.clone().with_mode(seen.about.st_mode & !WRITABLE_FOR_OTHERS)),
     };
     git_settings::check_change(&before, &bytes).map_err(|change| refused(&change.to_string()))?;
-    Ok(JudgedConfiguration { is_same: before == bytes, bytes, like })
+    Ok(JudgedContent { is_same: before == bytes, bytes, like })
 }
 
 /// In a repository that a command made, no setting runs a program.
-fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Denial> {
+fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
     let refused = |reason: &str| denial(Operation::Write, &entry.path(), reason);
     let git_dir = &entry.directory.path;
     let known = entry.look().ok().and_then(|seen| text_of(&seen, git_dir)).map(|(_, orders)| orders);
@@ -190,7 +184,7 @@ fn judge_commands(seen: &Seen, entry: &Entry) -> Result<JudgedConfiguration, Den
         text_of(seen, git_dir).ok_or_else(|| refused("a configuration that cannot be read"))?;
     match new_order(&orders, &known.unwrap_or_default()) {
         Some(reason) => Err(refused(&reason)),
-        None => Ok(JudgedConfiguration { bytes, like: seen.clone(), is_same: false }),
+        None => Ok(JudgedContent { bytes, like: seen.clone(), is_same: false }),
     }
 }
 
@@ -245,7 +239,7 @@ pub(super) fn text_of(seen: &Seen, git_dir: &Path) -> Option<(Vec<u8>, Vec<Setti
 }
 
 /// The content of a regular file that is no larger than configurations are.
-fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
+pub(super) fn bytes_of(seen: &Seen) -> Option<Vec<u8>> {
     if !seen.is_regular() {
         return None;
     }

@@ -9,18 +9,19 @@
 //! copy that no process has open.
 
 use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touched_copy};
-use super::repositories::is_repository_name;
+use super::repositories::{is_index_name, is_repository_name, judge_index};
 use super::{Answer, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
 use crate::helper::deed::{Change, Deed, JudgedCopy, Made, Opening, What};
+use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
 use crate::helper::place::{Entry, Seen};
 use crate::plan::{Ruling, ruling_at};
 use crate::policy::Access;
 use crate::protect::CONFIGURATIONS;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, open, statat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -29,6 +30,7 @@ const OBJECTS: &str = "objects";
 const COMMON: &str = "commondir";
 const REFS: &str = "refs";
 const HOOKS: &str = "hooks";
+const UNJUDGED_INDEX: &str = "an index that cannot be judged";
 
 /// What a name would be in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ enum Part {
     Hooks,
     /// A file that git runs.
     Hook,
+    /// The list of files, or a part of it.
+    Index,
 }
 
 /// How something comes under a name.
@@ -61,6 +65,8 @@ impl Part {
             Some(Self::Configuration)
         } else if is(HOOKS) {
             Some(Self::Hooks)
+        } else if is_index_name(name) {
+            Some(Self::Index)
         } else {
             let is_in_hooks = directory.file_name().is_some_and(|above| above.eq_ignore_ascii_case(HOOKS));
             (is_in_hooks && is_hook_name(name)).then_some(Self::Hook)
@@ -74,8 +80,15 @@ impl Judge<'_> {
         if let Some(refused) = touched_copy(&deed) {
             return refused;
         }
+        if let Some(refused) = self.named_by_older_repository(&deed) {
+            return refused;
+        }
+        let deed = match self.begun_sequence(deed).and_then(|deed| self.in_linked_work_tree(deed)) {
+            Ok(deed) => deed,
+            Err(refused) => return refused,
+        };
         let refused = match &deed {
-            Deed::Make { entry, what: Made::Directory(_) } => {
+            Deed::Make { entry, what: Made::Directory(_) | Made::Marked { .. } } => {
                 return self.arrived(entry.clone(), Arrival::Directory, deed);
             }
             Deed::Make { entry, .. } => {
@@ -111,7 +124,9 @@ impl Judge<'_> {
                 self.changed_part(seen, Operation::Write)
             }
             Deed::Change { seen, how: Change::Length(_) } => self.changed_part(seen, Operation::Truncate),
-            Deed::Change { seen, how } => self.changed_status(seen, how),
+            Deed::Change { seen, how } => {
+                self.changed_mark(seen, how).or_else(|| self.changed_status(seen, how))
+            }
             _ => None,
         };
         refused.unwrap_or_else(|| Answer::carry_out(deed))
@@ -127,15 +142,24 @@ impl Judge<'_> {
         {
             return refused_repository(arrival.operation(), &entry);
         }
+        if let Some(judged) = self.new_resolutions(&entry, arrival) {
+            return judged.map_or_else(|refused| refused, Answer::carry_out);
+        }
+        if !matches!(arrival, Arrival::Unjudged(Operation::Create | Operation::Write))
+            && let Some(refused) = self.new_submodule(arrival.operation(), &entry)
+        {
+            return refused;
+        }
         let answer = match Part::of(&entry.directory.path, &entry.name) {
             Some(part) if !self.is_left_alone(&entry.directory.path) => match part {
                 Part::Mark => return self.completed(&entry, deed),
+                Part::Index if is_git_dir(&entry.directory) => return new_index(entry, arrival, deed),
                 Part::Hooks if is_git_dir(&entry.directory) => new_hooks(&entry, arrival),
                 Part::Hook if is_hooks_of_git_dir(&entry.directory) => match arrival {
                     Arrival::Directory => None,
                     Arrival::Unjudged(_) | Arrival::Moved(_) => Some("a hook".to_owned()),
                 },
-                Part::Configuration | Part::Hooks | Part::Hook => None,
+                Part::Configuration | Part::Hooks | Part::Hook | Part::Index => None,
             },
             _ => None,
         };
@@ -166,6 +190,9 @@ impl Judge<'_> {
         if is_git_dir(directory) || !is_complete {
             return Answer::carry_out(deed);
         }
+        if self.has_resolutions(directory) {
+            return refusal(Operation::Create, &entry.path(), "a list of files that it would copy");
+        }
         match judged_parts(directory) {
             Ok(copies) if copies.is_empty() => Answer::carry_out(deed),
             Ok(copies) => Answer::carry_out(Deed::AfterCopies { copies, deed: Box::new(deed) }),
@@ -179,6 +206,9 @@ impl Judge<'_> {
         if self.is_configuration_of_user(&seen.path) {
             return Some(RepositoryOwner::User.refusal(operation, &seen.path, UNJUDGED));
         }
+        if self.is_kept_list(name) && held(directory).is_none_or(|directory| is_git_dir(&directory)) {
+            return Some(refusal(operation, &seen.path, "a list of files that it would copy"));
+        }
         let part = Part::of(directory, name).filter(|_| seen.is_regular())?;
         if part == Part::Mark || part == Part::Hooks {
             return None;
@@ -190,6 +220,8 @@ impl Judge<'_> {
                 let owner = self.owner_of_configuration(&held, name)?;
                 Some(owner.refusal(operation, &seen.path, UNJUDGED))
             }
+            Part::Index if self.is_left_alone(directory) || !is_git_dir(&held) => None,
+            Part::Index => Some(refusal(operation, &seen.path, UNJUDGED_INDEX)),
             _ if self.is_left_alone(directory) || !is_hooks_of_git_dir(&held) => None,
             _ => Some(refusal(operation, &seen.path, "a hook")),
         }
@@ -209,7 +241,7 @@ impl Judge<'_> {
         let is_part = match part {
             Part::Mark => [HEAD, OBJECTS, COMMON, REFS].iter().any(|name| has(directory, name)),
             Part::Configuration => false,
-            Part::Hooks => is_git_dir(directory),
+            Part::Hooks | Part::Index => is_git_dir(directory),
             Part::Hook => is_hooks_of_git_dir(directory),
         };
         (is_part && !self.is_left_alone(&directory.path))
@@ -243,14 +275,19 @@ impl Judge<'_> {
             Some(above) if directory.ends_with(HOOKS) => above,
             _ => directory,
         };
+        self.is_left_to_command(git_dir)
+            || self.order.repositories.iter().any(|repository| repository.git_dir == git_dir)
+    }
+
+    /// Whether the policy leaves a git directory to the command.
+    pub(super) fn is_left_to_command(&self, git_dir: &Path) -> bool {
         let rulings = &self.order.rulings;
         let is_writable = |path: &Path| ruling_at(rulings, path).is_some_and(|it| it.access == Access::Write);
-        let is_named = ruling_at(rulings, git_dir).is_some_and(|ruling| {
+        ruling_at(rulings, git_dir).is_some_and(|ruling| {
             ruling.origin.starts_with("write ")
                 && ruling.access == Access::Write
                 && ruling.path.parent().is_some_and(is_writable)
-        });
-        is_named || self.order.repositories.iter().any(|repository| repository.git_dir == git_dir)
+        })
     }
 }
 
@@ -277,6 +314,30 @@ fn refusal(operation: Operation, path: &Path, reason: &str) -> Answer {
 pub(super) fn denial(operation: Operation, path: &Path, reason: &str) -> Denial {
     let rule = format!("protected: git would run programs of this repository: {reason}");
     Denial { operation, target: path.display().to_string(), rule, times: 1 }
+}
+
+/// Git writes an index to another file and renames it. Other programs, and `cp`, write it in place.
+fn new_index(entry: Entry, arrival: Arrival<'_>, deed: Deed) -> Answer {
+    let from = match (arrival, &deed) {
+        (Arrival::Directory, _) => return Answer::carry_out(deed),
+        (Arrival::Moved(from), _) => from,
+        (Arrival::Unjudged(_), Deed::Open(_)) => {
+            let refused = || refusal(arrival.operation(), &entry.path(), UNJUDGED_INDEX);
+            return drafted_index(&entry, &deed).unwrap_or_else(refused);
+        }
+        (Arrival::Unjudged(operation), _) => return refusal(operation, &entry.path(), UNJUDGED_INDEX),
+    };
+    let judged = match from.look() {
+        Ok(seen) if seen.is_directory() => return Answer::carry_out(deed),
+        Ok(seen) => judge_index(&seen, &entry),
+        Err(_) => return refusal(Operation::Rename, &entry.path(), UNJUDGED_INDEX),
+    };
+    match judged {
+        Ok(JudgedContent { bytes, like, .. }) => {
+            Answer::carry_out(Deed::Replace { from: from.clone(), to: entry, seen: like, bytes })
+        }
+        Err(denial) => Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }),
+    }
 }
 
 /// Why a directory must not become that of hooks.
@@ -307,6 +368,15 @@ fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
         }
         copies.push(JudgedCopy { entry, seen, bytes });
     }
+    for name in index_names(directory)? {
+        let entry = Entry { directory: directory.clone(), name: name.clone(), given: name };
+        let seen = entry.look().map_err(|_| UNJUDGED_INDEX.to_owned())?;
+        if seen.is_directory() {
+            continue;
+        }
+        let judged = judge_index(&seen, &entry).map_err(|denial| denial.rule)?;
+        copies.push(JudgedCopy { entry, seen, bytes: judged.bytes });
+    }
     let hooks = entry_in(directory, HOOKS);
     if !hooks.exists() {
         return Ok(copies);
@@ -315,6 +385,19 @@ fn judged_parts(directory: &Seen) -> Result<Vec<JudgedCopy>, String> {
         Ok(seen) => hook_in(&seen).map_or(Ok(copies), Err),
         Err(_) => Err("hooks that cannot be read".to_owned()),
     }
+}
+
+/// The names of an index and its parts in a directory.
+fn index_names(directory: &Seen) -> Result<Vec<OsString>, String> {
+    let names = std::fs::read_dir(directory.link()).map_err(|_| UNJUDGED_INDEX.to_owned())?;
+    Ok(names.flatten().map(|entry| entry.file_name()).filter(|name| is_index_name(name)).collect())
+}
+
+/// An open of an index in place is answered with a draft of it.
+pub(super) fn drafted_index(entry: &Entry, deed: &Deed) -> Option<Answer> {
+    let Deed::Open(Opening { flags, mode, .. }) = deed else { return None };
+    let opening = DraftOpening { entry: entry.clone(), rule: ContentRule::Index, flags: *flags, mode: *mode };
+    is_index_name(&entry.name).then(|| Answer::carry_out(Deed::Draft(opening)))
 }
 
 /// A hook in a directory, or why there may be some.
@@ -357,7 +440,7 @@ fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Whether there is such a name. What cannot be looked at may be there.
-fn has(directory: &Seen, name: &str) -> bool {
+pub(super) fn has(directory: &Seen, name: &str) -> bool {
     !matches!(statat(directory.hold(), name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
@@ -365,7 +448,7 @@ fn entry_in(directory: &Seen, name: &str) -> Entry {
     Entry { directory: directory.clone(), name: name.into(), given: name.into() }
 }
 
-fn held(directory: &Path) -> Option<Seen> {
+pub(super) fn held(directory: &Path) -> Option<Seen> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Seen::of(open(directory, flags, Mode::empty()).ok()?).ok()
 }

@@ -13,6 +13,7 @@ use crate::helper::place::{Located, Seen};
 use crate::helper::socket_owners::Owner;
 use crate::order::NetworkKind;
 use crate::policy::Access;
+use crate::remedies::Remedies;
 use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -127,7 +128,7 @@ impl Judge<'_> {
             NetworkKind::Loopback | NetworkKind::Hosts => address.is_none_or(|it| is_own(it.ip())),
         };
         let target = || address.map_or_else(|| "an internet address".to_owned(), |it| it.to_string());
-        let scope = address.map(|it| if is_own(it.ip()) { Scope::OwnMachine } else { Scope::Others });
+        let scope = address.map(Scope::of);
         (!allowed).then(|| self.no_network(operation, (target(), scope), Errno::NETUNREACH))
     }
 
@@ -205,7 +206,7 @@ impl Judge<'_> {
         (target, scope): (String, Option<Scope>),
         errno: Errno,
     ) -> Answer {
-        let rule = network_rule(self.order.network, scope, self.is_alone()).to_owned();
+        let rule = network_rule(self.order.network, scope, self.is_alone(), &self.order.remedies);
         Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
     }
 }
@@ -215,28 +216,52 @@ impl Judge<'_> {
 enum Scope {
     OwnMachine,
     Others,
+    /// A server that looks names up. Programs say nothing of it: they say that a name is not known.
+    NameServer,
+}
+
+impl Scope {
+    fn of(address: SocketAddr) -> Self {
+        const NAME_SERVICE: u16 = 53;
+        match is_own(address.ip()) {
+            _ if address.port() == NAME_SERVICE => Self::NameServer,
+            true => Self::OwnMachine,
+            false => Self::Others,
+        }
+    }
 }
 
 /// The rule that keeps a command from an address, and what would allow it.
-fn network_rule(network: NetworkKind, scope: Option<Scope>, is_alone: bool) -> &'static str {
+fn network_rule(
+    network: NetworkKind,
+    scope: Option<Scope>,
+    is_alone: bool,
+    Remedies { loopback, hosts, whole_network, .. }: &Remedies,
+) -> String {
+    const NAMES: &str = "network is off, so names cannot be looked up";
     match (network, scope) {
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::NameServer)) if is_alone => {
+            format!("{NAMES}; {whole_network}")
+        }
         (NetworkKind::Off | NetworkKind::On, _) if is_alone => {
-            "network off; without namespaces only --network on allows more"
+            format!("network off, and this machine cannot allow a part of it (no namespaces); {whole_network}")
         }
-        (NetworkKind::Off | NetworkKind::On, Some(Scope::OwnMachine)) => {
-            "network off; --network loopback allows servers that commands start"
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::NameServer)) => format!("{NAMES}; {hosts}"),
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::OwnMachine)) => format!("network off; {loopback}"),
+        (NetworkKind::Off | NetworkKind::On, Some(Scope::Others)) => format!("network off; {hosts}"),
+        (NetworkKind::Off | NetworkKind::On, None) if loopback == hosts => format!("network off; {hosts}"),
+        (NetworkKind::Off | NetworkKind::On, None) => format!("network off; {loopback}; {hosts}"),
+        (NetworkKind::Loopback, Some(Scope::NameServer)) => {
+            format!("network loopback, so names of hosts cannot be looked up; {hosts}")
         }
-        (NetworkKind::Off | NetworkKind::On, Some(Scope::Others)) => {
-            "network off; --network with a list of hosts allows those, such as --network example.com"
-        }
-        (NetworkKind::Off | NetworkKind::On, None) => {
-            "network off; --network loopback allows servers that commands start, a list of hosts allows those"
-        }
-        (NetworkKind::Loopback, _) => {
-            "network loopback; --network with a list of hosts allows those as well, such as --network example.com"
+        (NetworkKind::Loopback, _) => format!("network loopback; {hosts}"),
+        (NetworkKind::Hosts, Some(Scope::NameServer)) => {
+            "network hosts; the proxy looks up names of listed hosts (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY), programs cannot"
+                .to_owned()
         }
         (NetworkKind::Hosts, _) => {
             "network hosts; those that are listed are reached through the proxy only (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY)"
+                .to_owned()
         }
     }
 }
@@ -365,6 +390,22 @@ mod tests {
         let expected = Some("127.0.0.1:80".parse().unwrap());
         assert_eq!(internet_address(&address, Operation::Send), expected);
         assert_eq!(internet_address(&address, Operation::Connect), None);
+    }
+
+    #[test]
+    fn a_denied_address_names_what_the_callers_interface_can_change() {
+        let remedies = Remedies::with_one_network_switch("set networkAccess", "send no sandbox");
+        let check = |network, address: &str, is_alone, expected: &[&str]| {
+            let scope = Scope::of(address.parse().unwrap());
+            let rule = network_rule(network, Some(scope), is_alone, &remedies);
+            assert!(expected.iter().all(|part| rule.contains(part)), "{rule}");
+            assert!(!rule.contains("--"), "no option of a command line: {rule}");
+        };
+        check(NetworkKind::Off, "127.0.0.1:80", false, &["network off", "set networkAccess"]);
+        check(NetworkKind::Off, "192.0.2.1:80", true, &["network off", "no namespaces", "set networkAccess"]);
+        check(NetworkKind::Off, "192.0.2.1:53", false, &["network is off", "looked up", "set networkAccess"]);
+        check(NetworkKind::Loopback, "192.0.2.1:80", false, &["network loopback", "set networkAccess"]);
+        check(NetworkKind::Hosts, "127.0.0.53:53", false, &["the proxy looks up names"]);
     }
 
     proptest! {

@@ -5,11 +5,13 @@
 //! that a command wrote. An index is only ever replaced, never written in place, so each one is looked at before it counts;
 //! and what comes into its place is a copy that no process has open.
 
+use super::git_dirs::{held, is_git_dir};
 use super::{Answer, Judge, Judged};
 use crate::denial::{Denial, Operation};
-use crate::disk::made_at;
+use crate::disk::{made_at, was_there_before};
 use crate::git_index::Index;
 use crate::helper::deed::Deed;
+use crate::helper::draft::JudgedContent;
 use crate::helper::place::{Entry, Seen};
 use crate::protect::{self, CONFIGURATIONS, INNER, ORDERS, Repository};
 use rustix::fs::{Mode, OFlags, RenameFlags, fstat, open};
@@ -24,6 +26,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 const REPOSITORY: &str = ".git";
+const ODD_PATHS: &str = "protected: an index with a path that git never writes, such as `..` or `.git`";
+const MODULES: &str = "modules";
 const INDEX: &str = "index";
 const SHARED_INDEX: &str = "sharedindex.";
 /// More than any index has: a million files take about a hundred bytes each.
@@ -113,7 +117,9 @@ impl Judge<'_> {
     /// a directory in which other programs obey such a name. Those that commands made are theirs: clones and packages bring
     /// settings of editors with them. So are those that commands removed before they made them again.
     pub(super) fn obeyed_in_older(&self, path: &Path) -> Option<String> {
-        self.order_in_older_repository(path).or_else(|| self.name_in_older_directory(path))
+        self.step_of_users_sequence(path)
+            .or_else(|| self.order_in_older_repository(path))
+            .or_else(|| self.name_in_older_directory(path))
     }
 
     fn name_in_older_directory(&self, path: &Path) -> Option<String> {
@@ -124,7 +130,7 @@ impl Judge<'_> {
     /// What git obeys in a repository below the workspace. In one that commands made since, and in the repositories within it, they
     /// change what runs no program; a configuration is judged by its content in both (`git_dirs`).
     fn order_in_older_repository(&self, path: &Path) -> Option<String> {
-        let Some(git_dir) = self.nested_order(path) else { return self.step_of_older_sequence(path) };
+        let git_dir = self.nested_order(path)?;
         if configuration_name(path).is_some() && path.parent() == Some(git_dir) {
             return None;
         }
@@ -135,17 +141,6 @@ impl Judge<'_> {
         self.is_older(git_dir)?.then(|| format!("protected: git obeys it in {}", git_dir.display()))
     }
 
-    /// A rebase or a cherry-pick that was under way before the runtime: its list of steps can run programs.
-    fn step_of_older_sequence(&self, path: &Path) -> Option<String> {
-        const SEQUENCES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
-        let repositories = self.order.repositories.iter();
-        let mut sequences =
-            repositories.flat_map(|repository| SEQUENCES.map(|name| repository.git_dir.join(name)));
-        let sequence = sequences.find(|sequence| path.starts_with(sequence))?;
-        let advice = "what was begun before Windlass was started is continued outside of the sandbox";
-        self.is_older(&sequence)?.then(|| format!("protected: git obeys {}; {advice}", sequence.display()))
-    }
-
     /// Whether a path is that of the configuration of a repository below the workspace that was there before the runtime.
     pub(super) fn is_configuration_of_older(&self, path: &Path) -> bool {
         let git_dir = path.parent().filter(|git_dir| is_repository_name(git_dir.file_name()));
@@ -154,9 +149,8 @@ impl Judge<'_> {
     }
 
     /// Whether something was there before the runtime; nothing: the file system does not know when a file was made.
-    fn is_older(&self, path: &Path) -> Option<bool> {
-        // The clock of file systems stands still between two ticks: what was made in the same one was there before.
-        Some(made_at(path)? <= self.order.runtime_began)
+    pub(super) fn is_older(&self, path: &Path) -> Option<bool> {
+        Some(was_there_before(made_at(path)?, self.order.runtime_began))
     }
 
     /// The repository that a path is in, if the plan has none such and git obeys what is at the path.
@@ -169,6 +163,27 @@ impl Judge<'_> {
             .is_none_or(|first| ORDERS.iter().chain(&INNER).any(|order| first.eq_ignore_ascii_case(order)));
         let is_of_plan = self.order.repositories.iter().any(|repository| repository.git_dir == git_dir);
         (is_order && !is_of_plan).then_some(git_dir)
+    }
+
+    /// Why a directory must not come: it would be the repository of a new submodule of the user's. It is refused here although nothing
+    /// in it would run: git makes the repository first, and the index and the settings that follow are refused. The
+    /// repository would be left behind, and later plans would keep it like every submodule.
+    pub(super) fn new_submodule(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+        let path = entry.path();
+        let mut folders = self.order.repositories.iter().map(|repository| repository.git_dir.join(MODULES));
+        let folder = folders.find(|folder| path.starts_with(folder))?;
+        let mut above = entry
+            .directory
+            .path
+            .ancestors()
+            .take_while(|above| above.starts_with(&folder) && *above != folder);
+        if above.any(|above| held(above).is_none_or(|above| is_git_dir(&above))) {
+            return None;
+        }
+        let rule = "protected: submodules are added outside of the sandbox (`git submodule add`, `git submodule update --init`)";
+        let denial =
+            Denial { operation, target: path.display().to_string(), rule: rule.to_owned(), times: 1 };
+        Some(Answer::Refuse(Errno::PERM, denial))
     }
 
     /// Whether a directory stands for another repository in the index of the one around it. Where that cannot be read, it may.
@@ -233,10 +248,8 @@ impl Judge<'_> {
 
     /// The bytes of a new index, or the rule that refuses it.
     fn checked_index(&self, seen: &Seen, repository: &Repository, target: &Path) -> Result<Vec<u8>, String> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let bytes = open(seen.link(), flags, Mode::empty()).ok().and_then(|file| bytes_of(file.into()));
-        let unclear = || "protected: this is no index that can be read".to_owned();
-        let bytes = bytes.ok_or_else(unclear)?;
+        let unclear = || UNCLEAR.to_owned();
+        let bytes = index_bytes(seen).ok_or_else(unclear)?;
         let new = Index::read(&bytes).ok_or_else(unclear)?;
         let old = self.indexes.at(&repository.git_dir.join(INDEX));
         let old = old.as_ref().as_ref();
@@ -244,8 +257,8 @@ impl Judge<'_> {
             return Err("protected: a split index hides what is in it; `git update-index --no-split-index`"
                 .to_owned());
         }
-        if new.has_odd_gitlinks {
-            return Err("protected: a submodule with a path that git never writes".to_owned());
+        if new.has_odd_paths {
+            return Err(ODD_PATHS.to_owned());
         }
         if new.trees.iter().any(|tree| old.is_none_or(|old| !old.trees.contains(tree))) {
             return Err(
@@ -266,6 +279,41 @@ impl Judge<'_> {
             None => Ok(bytes),
         }
     }
+}
+
+const UNCLEAR: &str = "protected: this is no index that can be read";
+
+fn index_bytes(seen: &Seen) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open(seen.link(), flags, Mode::empty()).ok().and_then(|file| bytes_of(file.into()))
+}
+
+/// The index of a repository that is not one of the plan's. Git obeys the paths in it there, too.
+pub(super) fn judge_index(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+    let refused = |rule: &str| {
+        let target = entry.path().display().to_string();
+        Denial { operation: Operation::Write, target, rule: rule.to_owned(), times: 1 }
+    };
+    let bytes = index_bytes(seen).ok_or_else(|| refused(UNCLEAR))?;
+    match Index::read(&bytes) {
+        Some(index) if index.has_odd_paths => Err(refused(ODD_PATHS)),
+        Some(_) => Ok(JudgedContent { bytes, like: seen.clone(), is_same: false }),
+        None => Err(refused(UNCLEAR)),
+    }
+}
+
+/// The same while a program may still be writing it. Content that is not an index yet does not replace the file.
+pub(in crate::helper) fn judge_unfinished_index(seen: &Seen, entry: &Entry) -> Result<JudgedContent, Denial> {
+    let is_index = index_bytes(seen).is_some_and(|bytes| Index::read(&bytes).is_some());
+    match is_index {
+        true => judge_index(seen, entry),
+        false => Ok(JudgedContent { bytes: Vec::new(), like: seen.clone(), is_same: true }),
+    }
+}
+
+pub(super) fn is_index_name(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(INDEX)
+        || name.as_bytes().to_ascii_lowercase().starts_with(SHARED_INDEX.as_bytes())
 }
 
 /// The name of a configuration, if the path ends with one.

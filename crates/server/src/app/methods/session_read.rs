@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Form, Journal, Offset, Part, Piece, Reader, Span, Wanted};
+use windlass_engine::{Form, Journal, Missing, Offset, Part, Piece, Reader, Span, Wanted};
 use windlass_output::{
     Context, Grep, GrepKind, GrepLine, LineNumber, LineRange, Pattern, RangeLines, View, ViewLine,
 };
 use windlass_protocol::app::{
     LineChoice, OutputChunk, OutputLine, OutputSpan, SessionReadParams, SessionReadResult, SpanChoice,
+    UnreadableOutput,
 };
 use windlass_protocol::envelope::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 
@@ -39,6 +40,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     let choice = Choice::of(&params)?;
     let process = target::find(connection, params.target)?;
     let (peer, turn) = (connection.peer.clone(), Arc::clone(&connection.reading));
+    let id = request.id.clone();
     let reading = async move {
         // Answers are large: they are made one at a time, and not before the client has taken the earlier ones. Nobody
         // closes the semaphore.
@@ -52,7 +54,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
             Err(error) => peer.refuse(&request.id, &Refusal::new(INTERNAL_ERROR, error.to_string())),
         }
     };
-    connection.run_errand(reading).map(drop)
+    connection.run_answering(id, reading)
 }
 
 /// What is to be read.
@@ -130,7 +132,12 @@ fn read_span(journal: &Journal, span: SpanChoice, (limit, result): (usize, &mut 
                 at_us: microseconds(at),
                 delta_base64: STANDARD.encode(bytes),
             }),
-            Piece::Dropped { span } | Piece::Unreadable { span, .. } => result.dropped.push(span_of(span)),
+            Piece::Dropped { span } => result.dropped.push(span_of(span)),
+            Piece::Unreadable { span, reason } => {
+                result.dropped.push(span_of(span));
+                let (from, to) = (span.from().get(), span.to().get());
+                result.unreadable.push(UnreadableOutput { from, to, reason });
+            }
         }
     }
     result.truncated = reading.next < to;
@@ -148,7 +155,7 @@ fn microseconds(at: Duration) -> u64 {
 
 fn read_lines(journal: &Journal, range: LineRange, (limit, result): (usize, &mut SessionReadResult)) {
     let (mut wanted, mut lines) = (RangeLines::new(range), Lines::up_to(limit));
-    scan(journal, &mut result.dropped, |view| {
+    scan(journal, result, |view| {
         let Some(view) = view else {
             lines.tear();
             return Wanted::More;
@@ -173,7 +180,7 @@ fn read_matches(
         });
         if lines.full { Wanted::NoMore } else { Wanted::More }
     };
-    let wanted = scan(journal, &mut result.dropped, |view| {
+    let wanted = scan(journal, result, |view| {
         let Some(view) = view else { return Wanted::More };
         grep.feed(view, &mut found);
         add(&mut found)
@@ -274,18 +281,25 @@ impl Lines {
     }
 }
 
+/// That output is missing for another reason than that retention dropped it.
+fn unreadable(missing: &Missing) -> Option<UnreadableOutput> {
+    let (from, to) = (missing.span.from().get(), missing.span.to().get());
+    (!missing.is_expected()).then(|| UnreadableOutput { from, to, reason: missing.why.to_string() })
+}
+
 /// Shows everything that was printed, as a terminal would finally show it, and notes what is gone: nothing is shown for that.
 fn scan(
     journal: &Journal,
-    dropped: &mut Vec<OutputSpan>,
+    result: &mut SessionReadResult,
     mut take: impl FnMut(Option<&View>) -> Wanted,
 ) -> Wanted {
     let mut reader = Reader::new(journal, Offset::ZERO, Form::Settled);
     let mut take = |part: Part<'_>| -> Result<Wanted, Infallible> {
         Ok(match part {
             Part::Text(view) => take(Some(view)),
-            Part::Gone(span) => {
-                dropped.push(span_of(span));
+            Part::Gone(missing) => {
+                result.dropped.push(span_of(missing.span));
+                result.unreadable.extend(unreadable(missing));
                 take(None)
             }
         })

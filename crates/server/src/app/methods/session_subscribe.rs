@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use windlass_engine::{Delivery, Offset, Piece, Subscription, SubscriptionLimits};
+use windlass_engine::{Delivery, Offset, Piece, Span, Subscription, SubscriptionLimits};
 use windlass_protocol::app::{
     Done, SessionClosed, SessionDropped, SessionExited, SessionOutput, SessionSubscribeParams,
     SessionSubscribeResult, SessionUnsubscribeParams, notification,
@@ -79,10 +79,8 @@ impl Follower {
                 let output = SessionOutput { session_id, stream, offset: span.from().get(), delta_base64 };
                 self.notify(notification::SESSION_OUTPUT, &output);
             }
-            Delivery::Piece(Piece::Dropped { span } | Piece::Unreadable { span, .. }) => {
-                let (from, to) = (span.from().get(), span.to().get());
-                self.notify(notification::SESSION_DROPPED, &SessionDropped { session_id, from, to });
-            }
+            Delivery::Piece(Piece::Dropped { span }) => self.tell_dropped(span, None),
+            Delivery::Piece(Piece::Unreadable { span, reason }) => self.tell_dropped(span, Some(reason)),
             // There is no cap.
             Delivery::Capped { .. } => {}
             Delivery::Exited(receipt) => {
@@ -94,6 +92,11 @@ impl Follower {
                 self.notify(notification::SESSION_CLOSED, &SessionClosed { session_id, end: end.get() });
             }
         }
+    }
+
+    fn tell_dropped(&self, span: Span, reason: Option<String>) {
+        let (session_id, from, to) = (self.process.session.id().get(), span.from().get(), span.to().get());
+        self.notify(notification::SESSION_DROPPED, &SessionDropped { session_id, from, to, reason });
     }
 
     fn notify(&self, method: &str, params: &impl serde::Serialize) {

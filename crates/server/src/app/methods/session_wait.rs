@@ -18,12 +18,12 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
     connection.client()?;
     let until = until(&params.until, params.timeout_ms)?;
     let process = target::find(connection, params.target)?;
-    let peer = connection.peer.clone();
+    let (peer, id) = (connection.peer.clone(), request.id.clone());
     let waiting = async move {
         let met = process.session.wait(&until).await;
         peer.answer(&request.id, &result(&process, met).await);
     };
-    connection.run_errand(waiting).map(drop)
+    connection.run_answering(id, waiting)
 }
 
 fn until(wanted: &WaitUntil, timeout_ms: Option<u64>) -> Result<Until, Refusal> {

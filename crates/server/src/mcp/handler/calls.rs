@@ -11,11 +11,14 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::{mpsc, watch};
-use windlass_tools::{Call, Progress, Reply, Toolbox, UnknownTool};
+use windlass_tools::{Call, Delivery, Progress, Reply, Toolbox, UnknownTool};
 
 use crate::mcp::handler::Desk;
 use crate::mcp::handler::asking::{self, Asked, Go};
+use crate::mcp::handler::delivery::{self, Link};
+use crate::mcp::handler::extension;
 use crate::mcp::handler::manners::Manners;
+use crate::mcp::repair::Repaired;
 
 /// A call under way, and what it says before it is answered.
 pub(super) struct Running {
@@ -23,6 +26,8 @@ pub(super) struct Running {
     progress: watch::Receiver<Option<Progress>>,
     questions: mpsc::Receiver<Asked>,
     manners: Manners,
+    /// Settled with the response that carries the reply.
+    pub(super) delivery: Delivery,
 }
 
 /// What happened next.
@@ -41,6 +46,7 @@ struct Means {
     /// It is asked by answering its request with a question, not by a request of ours.
     rounds: bool,
     manners: Manners,
+    repaired: Option<Repaired>,
 }
 
 impl Means {
@@ -54,6 +60,7 @@ impl Means {
             person: fills_in_forms(&capabilities),
             rounds: version.is_some_and(|version| !version.has_initialize()),
             manners: Manners::of(context),
+            repaired: extension(context).copied(),
         }
     }
 
@@ -83,12 +90,13 @@ impl Desk {
             },
             None => Running::start(&self.toolbox, request, &means),
         };
-        self.attend(running, context, &means).await
+        let link = Link::new(&delivery::of_response(context), &running.delivery);
+        self.attend((running, link), context, &means).await
     }
 
     async fn attend(
         &self,
-        mut running: Running,
+        (mut running, link): (Running, Link),
         context: &RequestContext<RoleServer>,
         means: &Means,
     ) -> Result<CallToolResponse, ErrorData> {
@@ -100,13 +108,17 @@ impl Desk {
                 biased;
                 turn = running.turn() => turn,
                 () = &mut patience, if means.tasks && self.has_room_for_a_task() => {
+                    link.cut();
                     return Ok(self.hand_over(running).into());
                 }
             };
             match turn {
                 Turn::Answered(answer) => return answer.map(Into::into),
                 Turn::Progressed(progress) => reporter.tell(&progress).await,
-                Turn::Asked(asked) if means.rounds => return Ok(self.parked.park(running, asked)?.into()),
+                Turn::Asked(asked) if means.rounds => {
+                    link.cut();
+                    return Ok(self.parked.park(running, asked)?.into());
+                }
                 Turn::Asked(asked) => {
                     let (matter, answer) = asked.split();
                     if let Some(done) = running.beside(asking::directly(&context.peer, &matter), answer).await
@@ -128,11 +140,12 @@ impl Running {
             progress: (means.progress.is_some() || means.tasks)
                 .then(|| Arc::new(move |progress| drop(told.send_replace(Some(progress)))) as _),
             person: means.person.then_some(person),
+            remarks: means.repaired.map(Repaired::remark).into_iter().collect(),
             ..Call::new(request.name, request.arguments.unwrap_or_default())
         };
-        let toolbox = toolbox.clone();
+        let (toolbox, delivery) = (toolbox.clone(), call.delivery.clone());
         let reply = Box::pin(async move { toolbox.call(call).await });
-        Self { reply, progress, questions, manners: means.manners }
+        Self { reply, progress, questions, manners: means.manners, delivery }
     }
 
     /// Waits for whatever comes next.

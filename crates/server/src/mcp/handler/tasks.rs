@@ -7,6 +7,7 @@ use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
 use crate::mcp::handler::Desk;
 use crate::mcp::handler::asking;
 use crate::mcp::handler::calls::{Running, Turn, in_words};
+use crate::panics::survived;
 
 /// The most tasks at a time. What would be one more is waited for in its request.
 const TASK_LIMIT: usize = 32;
@@ -25,7 +26,14 @@ impl Desk {
     /// Makes a call a task.
     pub(super) fn hand_over(&self, running: Running) -> CreateTaskResult {
         let options = TaskOptions::new().with_ttl_ms(TASK_LASTS_MS).with_poll_interval_ms(ASK_EVERY_MS);
-        let task = self.tasks.spawn(options, |task| Box::pin(carry_on(running, task)));
+        let delivery = running.delivery.clone();
+        let carried_on = |task| async {
+            survived(carry_on(running, task))
+                .await
+                .unwrap_or_else(|panicked| Err(TaskExit::Error(panicked.into())))
+        };
+        let task = self.tasks.spawn(options, |task| Box::pin(carried_on(task)));
+        self.unclaimed.add(&task, delivery, &self.tasks);
         CreateTaskResult::new(task)
     }
 }

@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde_json::{Value, json};
+use windlass_protocol::envelope::{self, Salvaged};
 
 use crate::lines::LINE_LIMIT;
+use crate::mcp::repair::{self, Repaired};
 use crate::mcp::wire::IN_FLIGHT_LIMIT;
 
 /// Why something the client sent was not taken, for the client.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     id: Value,
-    code: ErrorCode,
-    message: String,
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
 }
 
 /// The messages in a line, and what must be said of the rest. An empty line is nothing at all.
@@ -28,11 +30,18 @@ pub(crate) fn read(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>
     {
         return (VecDeque::from([message]), Vec::new());
     }
+    let Some((repaired, count)) = repair::without_lone_surrogates(line) else { return read_any(line) };
+    let (mut messages, refusals) = read_any(&repaired);
+    messages.iter_mut().for_each(|message| Repaired(count).mark(message));
+    (messages, refusals)
+}
+
+fn read_any(line: &[u8]) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusal>) {
     match serde_json::from_slice(line) {
-        Err(error) => (VecDeque::new(), vec![Refusal::not_json(&error)]),
+        Err(error) => (VecDeque::new(), Refusal::not_json(line, &error).into_iter().collect()),
         // The protocol of 2025-03-26 knows lines with several messages. Each is answered by itself.
         Ok(Value::Array(several)) if !several.is_empty() => read_each(several),
-        Ok(other) => (VecDeque::new(), vec![Refusal::no_message(&other)]),
+        Ok(other) => read_each(vec![other]),
     }
 }
 
@@ -50,8 +59,14 @@ fn read_each(several: Vec<Value>) -> (VecDeque<ClientJsonRpcMessage>, Vec<Refusa
 }
 
 impl Refusal {
-    fn not_json(error: &serde_json::Error) -> Self {
-        Self { id: Value::Null, code: ErrorCode::PARSE_ERROR, message: format!("not JSON: {error}") }
+    /// Under the id of the request, if that can be found; nothing, if no answer is expected.
+    pub(crate) fn not_json(line: &[u8], error: &serde_json::Error) -> Option<Self> {
+        let id = match envelope::salvage(line) {
+            Salvaged::Request(id) => serde_json::to_value(id).unwrap_or_default(),
+            Salvaged::Unanswerable => return None,
+            Salvaged::Unknown => Value::Null,
+        };
+        Some(Self { id, code: ErrorCode::PARSE_ERROR, message: format!("not JSON: {error}") })
     }
 
     fn no_message(value: &Value) -> Self {
@@ -63,11 +78,9 @@ impl Refusal {
         }
     }
 
-    /// The line was cut off unread, so nobody knows whose it was.
     /// Under the id that the message begins with, if it does.
     pub(crate) fn too_long(beginning: &[u8]) -> Self {
-        let id = windlass_protocol::envelope::id_at_the_beginning(beginning)
-            .and_then(|id| serde_json::to_value(id).ok());
+        let id = envelope::id_at_the_beginning(beginning).and_then(|id| serde_json::to_value(id).ok());
         Self {
             id: id.unwrap_or(Value::Null),
             code: ErrorCode::INVALID_REQUEST,

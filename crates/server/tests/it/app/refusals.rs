@@ -335,7 +335,7 @@ async fn an_unknown_method_is_answered_with_those_there_are() {
 async fn what_is_no_request_is_passed_over_and_the_connection_goes_on() {
     let bench = Bench::new("app-noise");
     let mut client = bench.client().await;
-    let noise: [&[u8]; 10] = [
+    let noise: [&[u8]; 9] = [
         b"",
         b"not json",
         b"[]",
@@ -344,11 +344,23 @@ async fn what_is_no_request_is_passed_over_and_the_connection_goes_on() {
         b"{\"id\":null,\"method\":\"command/exec\",\"params\":{\"command\":[\"touch\",\"ran\"]}}",
         b"{\"id\":1.5,\"method\":\"command/exec\",\"params\":{\"command\":[\"touch\",\"ran\"]}}",
         b"{\"method\":\"command/exec\",\"params\":{\"command\":[\"touch\",\"ran\"]}}",
-        b"{\"id\":7,\"method\":\"\xff\xfe\",\"params\":{}}",
         b"\"\\ud800\"",
     ];
     for line in noise {
         client.say_bytes(&[line, b"\r\n"].concat()).await;
+    }
+    // Their senders wait for an answer, and half of a character has no place in a command.
+    let deep = format!(r#"{{"params":{}{},"id":7,"method":"m"}}"#, "[".repeat(500), "]".repeat(500));
+    let unreadable: [&[u8]; 4] = [
+        b"{\"id\":7,\"method\":\"\xff\xfe\",\"params\":{}}",
+        b"{\"id\":7,\"method\":\"command/exec\",\"params\":{\"command\":[\"touch\",\"ran\\ud83d\"]}}",
+        b"{\"id\":7,\"method\":\"command/exec\",\"params\":{\"command\":[\"touch\"",
+        deep.as_bytes(),
+    ];
+    for line in unreadable {
+        client.say_bytes(&[line, b"\n"].concat()).await;
+        let answer = client.hear().await.expect("an answer");
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
     }
     let params = json!({ "command": ["ls"] });
     for id in [json!("12"), json!(12), json!(-3)] {

@@ -59,6 +59,13 @@ async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
         let answer = client.hear().await.expect("the server is there");
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(-1), &json!(-32600)), "{answer}");
     }
+    let deep = format!("{{\"params\":{}{},\"id\":7,\"method\":\"m\"}}\n", "[".repeat(500), "]".repeat(500));
+    let surrogate = b"{\"id\":7,\"method\":\"fs/getMetadata\",\"params\":{\"path\":\"\\ud83d\"}}\n";
+    for unreadable in [deep.as_bytes(), surrogate] {
+        client.say_bytes(unreadable).await;
+        let answer = client.hear().await.expect("the server is there");
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
+    }
     let unknown = (-32601, "exec-server stub does not implement `process/dance` yet");
     client.refused("process/dance", json!({}), unknown).await;
     client.vanish().await;

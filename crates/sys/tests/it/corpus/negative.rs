@@ -1,4 +1,4 @@
-//! Programs that do not wait for whoever sits at the terminal, however much they look like it.
+//! Programs that do not wait for input, however much they look like it.
 
 use super::{Case, Expected};
 
@@ -120,6 +120,182 @@ pub(super) const CASES: &[Case] = &[
         "a stopped job's shell",
         &[],
         "exec bash -c 'sleep 1000 & kill -STOP $!; echo ready; wait'",
+        "ready",
+    ),
+    // A part of it reads, and another part works.
+    busy("a thread reads: main computes", &["python3"], "exec python3 beside.py compute", "ready"),
+    busy("a thread reads: main sleeps", &["python3"], "exec python3 beside.py sleep", "ready"),
+    busy(
+        "a thread reads: main sleeps and works",
+        &["python3"],
+        "exec python3 beside.py 'sleep, work'",
+        "ready",
+    ),
+    busy(
+        "a thread reads: main's child sleeps",
+        &["python3"],
+        "exec python3 beside.py 'child sleeps'",
+        "ready",
+    ),
+    busy(
+        "a thread reads: main's child computes",
+        &["python3"],
+        "exec python3 beside.py 'child computes'",
+        "ready",
+    ),
+    busy(
+        "a thread reads: a child's output",
+        &["python3"],
+        "exec python3 beside.py 'output of a child'",
+        "ready",
+    ),
+    busy("polls every 10 ms, works", &["python3"], "exec python3 beside.py poll 0.01 0.005", "ready"),
+    busy("polls every 50 ms, works", &["python3"], "exec python3 beside.py poll 0.05 0.02", "ready"),
+    busy("polls every ms, works", &["python3"], "exec python3 beside.py poll 0.001 0.1", "ready"),
+    busy(
+        "node: resume(), work by the clock",
+        &["node"],
+        "exec node -e 'process.stdin.resume(); console.log(\"ready\"); \
+         setInterval(() => { const end = Date.now() + 5; while (Date.now() < end); }, 20)'",
+        "ready",
+    ),
+    busy(
+        "node: resume(), a worker",
+        &["node"],
+        "exec node -e 'process.stdin.resume(); console.log(\"ready\"); \
+         new (require(\"worker_threads\").Worker)(\"for (;;);\", { eval: true })'",
+        "ready",
+    ),
+    busy(
+        "node: resume(), a child computes",
+        &["node"],
+        "exec node -e 'process.stdin.resume(); console.log(\"ready\"); \
+         require(\"child_process\").spawn(\"sh\", [\"-c\", \"while :; do :; done\"])'",
+        "ready",
+    ),
+    busy(
+        "node: resume(), a long timer",
+        &["node"],
+        "exec node -e 'process.stdin.resume(); console.log(\"ready\"); setTimeout(() => {}, 30000)'",
+        "ready",
+    ),
+    busy("cat, a busy loop in its group", &[], "while :; do :; done & echo ready; exec cat", "ready"),
+    busy(
+        "cat, bursts of work in its group",
+        &["python3"],
+        "python3 -c 'import time\nwhile True: time.sleep(0.01); sum(range(200000))' & echo ready; exec cat",
+        "ready",
+    ),
+    busy("cat, a clock in its group", &[], "(while :; do echo ready; sleep 1; done) & exec cat", "ready"),
+    busy("cat, a late word in its group", &[], "(sleep 1000; echo done) & echo ready; cat; :", "ready"),
+    busy("cat in the background, sleep", &[], "cat </dev/tty & echo ready; sleep 1000; :", "ready"),
+    busy("cat in the background, exec sleep", &[], "cat </dev/tty & echo ready; exec sleep 1000", "ready"),
+    busy("cat in the background, work", &[], "cat </dev/tty & echo ready; while :; do :; done", "ready"),
+    busy(
+        "ssh: sleep on the far side",
+        &["ssh", "ssh_server"],
+        "$PEERS/python ssh_server.py port & until [ -s port ]; do :; done; \
+         exec ssh -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
+         -p \"$(cat port)\" someone@127.0.0.1 'sleep 30'",
+        "ready",
+    ),
+    busy(
+        "script: work behind it",
+        &["script"],
+        "exec script -qec 'echo ready; while :; do :; done' /dev/null",
+        "ready",
+    ),
+    busy(
+        "script: a thread reads behind it",
+        &["script", "python3"],
+        "exec script -qec 'python3 beside.py sleep' /dev/null",
+        "ready",
+    ),
+    busy(
+        "tmux, attached: sleep",
+        &["tmux"],
+        "SHELL=/bin/sh TMUX_TMPDIR=$PWD exec tmux -f /dev/null new-session 'echo inside; sleep 1000; :'",
+        "inside",
+    ),
+    // More work.
+    busy("sha256sum", &[], "echo ready; exec sha256sum /dev/zero", "ready"),
+    busy("a pipeline that works", &[], "echo ready; cat /dev/zero | gzip >/dev/null", "ready"),
+    busy("find", &[], "echo ready; while :; do find /usr /etc >found 2>&1; done", "ready"),
+    busy("openssl speed", &["openssl"], "exec openssl speed -seconds 1000 sha256", "Doing"),
+    busy(
+        "sqlite3: a long query",
+        &["sqlite3"],
+        "echo ready; exec sqlite3 :memory: \
+         'with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c'",
+        "ready",
+    ),
+    busy("node: a busy loop", &["node"], "exec node -e 'console.log(\"ready\"); for (;;);'", "ready"),
+    busy("watch", &["watch"], "exec watch -n 1000 echo ready", "ready"),
+    busy("perl: sleep()", &["perl"], "exec perl -e '$| = 1; print \"ready\"; sleep 1000'", "ready"),
+    busy("tclsh: after", &["tclsh"], "echo 'puts ready; after 1000000' >x.tcl; exec tclsh x.tcl", "ready"),
+    busy("fish: sleep", &["fish"], "exec fish --no-config -c 'echo ready; sleep 1000'", "ready"),
+    busy("zsh: sleep", &["zsh"], "exec zsh -f -c 'echo ready; sleep 1000; :'", "ready"),
+    busy("expect: sleep", &["expect"], "exec expect -c 'puts ready; sleep 1000'", "ready"),
+    busy("strace", &["strace"], "exec strace -o trace sh -c 'echo ready; sleep 1000; :'", "ready"),
+    busy(
+        "gdb, running sleep",
+        &["gdb"],
+        "exec gdb -q -nx -batch -ex run --args sh -c 'echo ready; sleep 1000; :'",
+        "ready\r",
+    ),
+    busy(
+        "python3: subprocess.run()",
+        &["python3"],
+        "exec python3 -c 'import subprocess; print(\"ready\", flush=True); subprocess.run([\"sleep\", \"1000\"])'",
+        "ready",
+    ),
+    busy(
+        "node: execSync()",
+        &["node"],
+        "exec node -e 'console.log(\"ready\"); require(\"child_process\").execSync(\"sleep 1000\")'",
+        "ready",
+    ),
+    busy(
+        "redis-cli, blocked",
+        &["redis-cli", "redis-server"],
+        "redis-server --port 0 --unixsocket s --save '' >log & until redis-cli -s s ping >pong 2>&1; do :; done; \
+         echo ready; exec redis-cli -s s blpop list 0",
+        "ready",
+    ),
+    // Servers that never answer.
+    busy(
+        "git clone",
+        &["git", "python3"],
+        "python3 silent.py serve port & until [ -s port ]; do :; done; \
+         exec git clone git://127.0.0.1:$(cat port)/x",
+        "Cloning into",
+    ),
+    busy(
+        "psql, connecting",
+        &["psql", "python3"],
+        "python3 silent.py serve port & until [ -s port ]; do :; done; echo ready; \
+         exec psql -X -w -h 127.0.0.1 -p $(cat port) -U someone some",
+        "ready",
+    ),
+    busy(
+        "rsync",
+        &["rsync", "python3"],
+        "python3 silent.py serve port & until [ -s port ]; do :; done; echo ready; \
+         exec rsync rsync://127.0.0.1:$(cat port)/x",
+        "ready",
+    ),
+    busy(
+        "npm view",
+        &["npm", "python3"],
+        "python3 silent.py serve port & until [ -s port ]; do :; done; echo ready; \
+         exec npm view --registry http://127.0.0.1:$(cat port)/ some",
+        "ready",
+    ),
+    busy(
+        "ssh, connecting",
+        &["ssh", "python3"],
+        "python3 silent.py serve port & until [ -s port ]; do :; done; echo ready; \
+         exec ssh -F none -p $(cat port) someone@127.0.0.1",
         "ready",
     ),
 ];

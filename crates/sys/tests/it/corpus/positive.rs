@@ -1,4 +1,4 @@
-//! Programs that wait for whoever sits at the terminal.
+//! Programs that wait for input at the terminal.
 
 use super::{Case, Expected};
 
@@ -287,7 +287,7 @@ pub(super) const CASES: &[Case] = &[
         needs: &["tmux"],
         script: "SHELL=/bin/sh TMUX_TMPDIR=$PWD exec tmux -f /dev/null new-session 'echo inside; cat'",
         marker: "inside",
-        expected: Expected::Elsewhere,
+        expected: Expected::Screen,
     },
     // Plain questions.
     Case {
@@ -340,5 +340,137 @@ pub(super) const CASES: &[Case] = &[
         script: "exec script -qec 'printf \"Name: \"; read name' /dev/null",
         marker: "Name: ",
         expected: Expected::Keys,
+    },
+    // Others beside the reader, none of which works towards output.
+    Case {
+        name: "bash -i, sleep &",
+        needs: &[],
+        script: "echo 'sleep 1000 & PS1=\"prompt> \"' >rc; exec bash --rcfile rc -i",
+        marker: "prompt> ",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "bash -i, work &",
+        needs: &[],
+        script: "echo 'set -m; while :; do :; done & PS1=\"prompt> \"' >rc; exec bash --rcfile rc -i",
+        marker: "prompt> ",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "bash: read beside sleep &",
+        needs: &[],
+        script: "exec bash -c 'sleep 1000 & read -p \"Name: \" name'",
+        marker: "Name: ",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "bash: read -t",
+        needs: &[],
+        script: "exec bash -c 'read -t 1000 -p \"Name: \" name'",
+        marker: "Name: ",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "timeout --foreground",
+        needs: &[],
+        script: "echo begin; exec timeout --foreground 1000 cat",
+        marker: "begin",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "python3: select() with a time",
+        needs: &["python3"],
+        script: "exec python3 -c 'import select, sys; print(\"Name: \", end=\"\", flush=True); \
+                 select.select([sys.stdin], [], [], 1000)'",
+        marker: "Name: ",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "python3: input() beside a child",
+        needs: &["python3"],
+        script: "exec python3 -c 'import subprocess; subprocess.Popen([\"sleep\", \"1000\"]); input(\"Stop? \")'",
+        marker: "Stop? ",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "python3: run(), with a time",
+        needs: &["python3"],
+        script: "exec python3 -c 'import subprocess; subprocess.run([\"bash\", \"-c\", \"read -p Name: x\"], timeout=1000)'",
+        marker: "Name:",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "python3: a spare thread",
+        needs: &["python3"],
+        script: "exec python3 -c 'import threading as t; t.Thread(target=t.Event().wait, args=[1000]).start(); input(\"Name: \")'",
+        marker: "Name: ",
+        expected: Expected::Line,
+    },
+    Case {
+        name: "python3 -m asyncio",
+        needs: &["python3"],
+        script: "exec python3 -m asyncio",
+        marker: ">>> ",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "python3: curses, polling",
+        needs: &["python3"],
+        script: "exec python3 -c 'import curses\ndef main(w):\n w.timeout(50); w.addstr(\"drawn\"); w.refresh()\n while w.getch() < 0: pass\ncurses.wrapper(main)'",
+        marker: "drawn",
+        expected: Expected::Screen,
+    },
+    Case {
+        name: "ipython",
+        needs: &["ipython"],
+        script: "exec $PEERS/ipython --no-banner --no-confirm-exit",
+        marker: "In [",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "node, an interval",
+        needs: &["node"],
+        script: "exec node -i -e 'setInterval(() => {}, 50)'",
+        marker: "> ",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "node: question() beside a server",
+        needs: &["node"],
+        script: "exec node -e 'require(\"http\").createServer().listen(0, \"127.0.0.1\"); \
+                 require(\"readline\").createInterface({input: process.stdin, \
+                 output: process.stdout}).question(\"Which? \", console.log)'",
+        marker: "Which? ",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "vim, a timer",
+        needs: &["vim"],
+        script: "exec vim -u NONE -c \"call timer_start(100, {-> 0}, {'repeat': -1})\" new",
+        marker: "[New",
+        expected: Expected::Screen,
+    },
+    Case {
+        name: "top, twice a second",
+        needs: &["top"],
+        script: "exec top -d 0.5",
+        marker: "COMMAND",
+        expected: Expected::Keys,
+    },
+    Case {
+        name: "less, at a pipe",
+        needs: &["less"],
+        script: "yes | less",
+        marker: "y\r\n",
+        expected: Expected::Screen,
+    },
+    Case {
+        name: "gpg with pinentry-curses",
+        needs: &["gpg", "gpg-agent", "pinentry-curses"],
+        // Its reader is the child of a daemon, which opens the terminal by its name.
+        script: "mkdir -m 700 g && echo pinentry-program /usr/bin/pinentry-curses >g/gpg-agent.conf && echo text >text; \
+                 GNUPGHOME=$PWD/g GPG_TTY=$(tty) exec gpg --no-symkey-cache --symmetric text",
+        marker: "assphrase",
+        expected: Expected::Screen,
     },
 ];

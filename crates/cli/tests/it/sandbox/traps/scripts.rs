@@ -21,7 +21,56 @@ const fn script(name: &'static str, before: &'static str, after: &'static str) -
     Trap { name, before, rules: &[], command: REPLACED, after }
 }
 
+/// A repository `below` with a script `tools/x`, and a setting that names it.
+macro_rules! below {
+    ($($setting:literal),+) => {
+        concat!(
+            "git init -q -b main below; cd below; mkdir tools; printf '#!/bin/sh\\ntrue\\n' > tools/x; chmod +x tools/x; \
+             echo x > file; git add .; git commit -q -m x; ",
+            $($setting, "; "),+,
+            "cd .."
+        )
+    };
+}
+
+/// The same as [`REPLACED`] in `below`, also while that is elsewhere, and with a directory that comes as a whole.
+const REPLACED_BELOW: &str = "e() { printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > $1; chmod +x $1; }; mkdir -p t d/x; e y; e t/x; e d/x/pre-commit; \
+     for b in below wt; do test -d $b || continue; cat y > $b/tools/x; cp y $b/tools/x; cp -a y z; mv z $b/tools/x; ln -f y $b/tools/x; \
+     ln $b/tools/x l && cat t/x > l; mv $b other; cp y other/tools/x; cp -a y z; mv z other/tools/x; mv other $b; \
+     mv $b/.git g; cp y $b/tools/x; mv g $b/.git; \
+     mkdir -p $b/made/x; cp d/x/pre-commit $b/made/x; ln -s $PWD/d $b/made; cp -r d d2; mv d2 $b/made; \
+     mv $b/tools gone; cp -r t t2; mv t2 $b/tools; done; \
+     git config -f below/team core.fsmonitor \"$EVIL\"; git config -f c core.fsmonitor \"$EVIL\"; mv c below/team";
+
 pub(super) const TRAPS: &[Trap] = &[
+    Trap {
+        name: "a script that the configuration of a repository below the workspace names",
+        before: below!("git config core.fsmonitor ./tools/x"),
+        rules: &[],
+        command: REPLACED_BELOW,
+        after: "git -C below status",
+    },
+    Trap {
+        name: "hooks in the work tree of a repository below the workspace",
+        before: below!("git config core.hooksPath made/x"),
+        rules: &[],
+        command: REPLACED_BELOW,
+        after: "git -C below commit --allow-empty -m y",
+    },
+    Trap {
+        name: "a configuration that one of a repository below the workspace includes",
+        before: below!("git config include.path ../team", "touch team"),
+        rules: &[],
+        command: REPLACED_BELOW,
+        after: "git -C below status",
+    },
+    Trap {
+        name: "a script in a linked worktree of a repository below the workspace",
+        before: below!("git config core.fsmonitor ./tools/x", "git worktree add -q ../wt"),
+        rules: &[],
+        command: REPLACED_BELOW,
+        after: "git -C wt status",
+    },
     script(
         "a filter that is named through the working directory",
         with_setting!("filter.x.clean '\"$PWD\"/tools/x'"),

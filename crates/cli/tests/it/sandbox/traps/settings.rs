@@ -206,6 +206,17 @@ pub(super) const TRAPS: &[Trap] = &[
         after: "git -C wt status",
     },
     Trap {
+        name: "an address that a worktree of the command's pushes to",
+        before: followed!("git config extensions.worktreeConfig true"),
+        rules: &[],
+        command: concat!(
+            "git worktree add -q wt; git -C wt config --worktree remote.origin.pushurl \"ext::$EVIL\"; \
+             git config -f c remote.origin.pushurl \"ext::$EVIL\"; ",
+            written!(".git/worktrees/wt/config.worktree")
+        ),
+        after: "GIT_ALLOW_PROTOCOL=ext git -C wt push origin HEAD",
+    },
+    Trap {
         name: "settings of a submodule",
         before: super::WITH_SUBMODULE,
         rules: &[],

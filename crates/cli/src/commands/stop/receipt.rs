@@ -1,0 +1,69 @@
+//! Waiting for another windlass to write down how a session of its ended. The kernel tells when a file of the state directory
+//! changes and when a process dies, so nothing is asked twice.
+
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use windlass_engine::{SessionRecord, Store};
+use windlass_sys::ladder::wait_until_gone;
+use windlass_sys::process::Process;
+use windlass_sys::signal::Signal;
+
+/// How long a runtime may take to write the receipt, and to end if the session was all it had to do.
+const RUNTIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// The session's record once it has a receipt, or as it is when its runtime is dead or takes too long.
+pub(super) fn await_receipt(
+    store: &Store,
+    record: &SessionRecord,
+    runtime: &Process,
+) -> Result<SessionRecord> {
+    let doing = || format!("cannot watch {}", store.root().display());
+    let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).with_context(doing)?;
+    inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY).with_context(doing)?;
+    let deadline = Instant::now() + RUNTIME_LIMIT;
+    loop {
+        let was_alive = runtime.is_alive();
+        let record = store.load(record.start.id)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if record.receipt.is_some() || !was_alive || left.is_zero() {
+            return Ok(record);
+        }
+        let mut events = [PollFd::new(&changes, PollFlags::IN), PollFd::new(runtime, PollFlags::IN)];
+        // An interrupted wait is only a look too many.
+        let _ = poll(&mut events, Timespec::try_from(left).ok().as_ref());
+        forget_changes(&changes);
+    }
+}
+
+/// Waits for a windlass that was started for one session alone; a server goes on. The keeper of a detached session stays for a
+/// while to tell its callers of the end, and is asked not to: the state directory tells them.
+pub(super) fn await_end(runtime: &Process) {
+    match verb_of(runtime).as_deref() {
+        Some(b"keeper") => {
+            let _ = runtime.signal(Signal::TERM);
+        }
+        Some(b"run" | b"keep") => {}
+        _ => return,
+    }
+    wait_until_gone([runtime], RUNTIME_LIMIT);
+}
+
+/// The verb of a windlass; `None` for any other program. A record alone does not make a process one of ours.
+fn verb_of(runtime: &Process) -> Option<Vec<u8>> {
+    let name = std::fs::read(format!("/proc/{}/comm", runtime.pid())).ok()?;
+    let words = std::fs::read(format!("/proc/{}/cmdline", runtime.pid())).ok()?;
+    let verb = words.split(|byte| *byte == 0).nth(1)?.to_vec();
+    (name == b"windlass\n" && runtime.is_alive()).then_some(verb)
+}
+
+/// Discards the pending inotify events: the caller reads the whole record again.
+fn forget_changes(changes: &OwnedFd) {
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut reader = Reader::new(changes, &mut buffer);
+    while reader.next().is_ok() {}
+}

@@ -1,0 +1,70 @@
+//! Receipts that could not be written when their session ended: without one, the session would be taken for a running one as long
+//! as its runtime lives. A thread tries again until the disk takes them. It begins with the first failure, and ends when all are
+//! written, or with the process.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Ledger, Store};
+use crate::SessionId;
+
+/// The first pause between two tries. Each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Of more receipts than this, the oldest are given up: a server whose disk stays full must not fill its memory.
+const MOST: usize = 4096;
+
+/// Receipts that are still to be written. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LateReceipts {
+    waiting: Arc<Mutex<Waiting>>,
+    /// Only waited on with a limit: it paces the tries.
+    pause: Arc<Condvar>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    blocks: Vec<(SessionId, Vec<u8>)>,
+    has_thread: bool,
+}
+
+impl LateReceipts {
+    /// Takes over a receipt that could not be written.
+    pub(super) fn add(&self, store: &Store, id: SessionId, block: Vec<u8>) {
+        let mut waiting = self.lock();
+        if waiting.blocks.len() == MOST {
+            waiting.blocks.remove(0);
+        }
+        waiting.blocks.push((id, block));
+        if !waiting.has_thread {
+            let (late, store) = (self.clone(), store.clone());
+            let thread = std::thread::Builder::new().name("late receipts".to_owned());
+            // Where no thread can be had, the next receipt that fails tries again.
+            waiting.has_thread = thread.spawn(move || late.write_all(&store)).is_ok();
+        }
+    }
+
+    fn write_all(&self, store: &Store) {
+        let mut pause = FIRST_PAUSE;
+        let mut waiting = self.lock();
+        while !waiting.blocks.is_empty() {
+            // timer: nothing tells when a disk has room again.
+            waiting = self.pause.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner).0;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            let blocks = std::mem::take(&mut waiting.blocks);
+            // Without the lock: a slow disk must not hold up the sessions that end meanwhile.
+            drop(waiting);
+            let failed =
+                blocks.into_iter().filter(|(id, block)| store.append(*id, Ledger::finish, block).is_err());
+            let failed: Vec<_> = failed.collect();
+            waiting = self.lock();
+            waiting.blocks.splice(0..0, failed);
+        }
+        waiting.has_thread = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

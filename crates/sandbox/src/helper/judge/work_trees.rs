@@ -1,0 +1,249 @@
+//! Files that git's configuration names by relative paths, such as `core.hooksPath = .githooks`. Such a path means another file in every
+//! work tree of the repository. In those that the plan knows, rules protect the file. This is about the others: linked worktrees
+//! that a command adds, and every other directory whose `.git` leads to another repository.
+//!
+//! Where a `.git` file leads can be changed later, by exchanging what is there. So this does not ask whether it leads to a repository of the
+//! user's: in a directory with such a `.git`, each named file is empty or a copy of the one in the work tree that the plan
+//! knows, which no command can change. A checkout of the same content therefore works. And such a `.git` does not come into a directory
+//! that has files of these names already.
+
+use super::configurations::bytes_of;
+use super::git_dirs::has;
+use super::repositories::is_repository_name;
+use super::{Answer, Judge};
+use crate::calls::WRITING;
+use crate::denial::{Denial, Operation};
+use crate::helper::deed::{Change, Deed, Made, Opening, What};
+use crate::helper::draft::{ContentRule, DraftOpening, JudgedContent};
+use crate::helper::place::{Entry, Seen};
+use crate::protect::NamedFile;
+use rustix::fs::{Mode, OFlags, RenameFlags, open};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+const COMMON: &str = "commondir";
+
+/// How a path lies to a file that git obeys in the work tree that it is in.
+#[derive(Debug, PartialEq, Eq)]
+enum Relation {
+    /// It is the file, or below it if that is a directory. The path of its original.
+    Inside(PathBuf),
+    /// It is a directory above the file. The rest of the way from it.
+    Above(PathBuf),
+}
+
+impl Judge<'_> {
+    /// Judges a deed in a directory whose `.git` leads to another repository.
+    pub(super) fn in_linked_work_tree(&self, deed: Deed) -> Result<Deed, Answer> {
+        if self.order.named_files.is_empty() {
+            return Ok(deed);
+        }
+        match &deed {
+            Deed::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => Ok(deed),
+            Deed::Make { entry, .. } => self.unjudged_file(Operation::Create, entry).map_or(Ok(deed), Err),
+            Deed::Link { from, to } => {
+                let refused = self.refused_inside(Operation::Link, &from.path);
+                refused.or_else(|| self.unjudged_file(Operation::Link, to)).map_or(Ok(deed), Err)
+            }
+            Deed::Move { from, to, flags } if flags.contains(RenameFlags::EXCHANGE) => {
+                let refused =
+                    [from, to].into_iter().find_map(|entry| self.unjudged_file(Operation::Rename, entry));
+                refused.map_or(Ok(deed), Err)
+            }
+            Deed::Move { from, to, .. } => self.moved_into_work_tree(from, to).unwrap_or(Ok(deed)),
+            Deed::Open(Opening { what: What::Named(entry), flags, mode }) if flags.bits() & WRITING != 0 => {
+                if let Some(refused) =
+                    self.new_leading_name(Operation::Create, entry).filter(|_| !entry.exists())
+                {
+                    return Err(refused);
+                }
+                match self.relation(&entry.path()) {
+                    Some(Relation::Inside(original)) => {
+                        let rule = ContentRule::CopyOf(original);
+                        let opening = DraftOpening { entry: entry.clone(), rule, flags: *flags, mode: *mode };
+                        Ok(Deed::Draft(opening))
+                    }
+                    _ => Ok(deed),
+                }
+            }
+            Deed::Open(Opening { what: What::Held(seen), flags, .. }) if flags.bits() & WRITING != 0 => {
+                self.refused_inside(Operation::Write, &seen.path).map_or(Ok(deed), Err)
+            }
+            Deed::Change { seen, how: Change::Length(_) } => {
+                self.refused_inside(Operation::Truncate, &seen.path).map_or(Ok(deed), Err)
+            }
+            _ => Ok(deed),
+        }
+    }
+
+    /// Something comes by renaming: a file whose content is known, or a directory with what is in it.
+    fn moved_into_work_tree(&self, from: &Entry, to: &Entry) -> Option<Result<Deed, Answer>> {
+        let seen = from.look().ok()?;
+        let leads = !seen.is_directory() || has(&seen, COMMON);
+        if let Some(refused) = self.new_leading_name(Operation::Rename, to).filter(|_| leads) {
+            return Some(Err(refused));
+        }
+        let path = to.path();
+        match self.relation(&path)? {
+            Relation::Inside(original) if seen.is_regular() => {
+                Some(match ContentRule::CopyOf(original).judge(&seen, to) {
+                    Ok(JudgedContent { bytes, like, .. }) => {
+                        Ok(Deed::Replace { from: from.clone(), to: to.clone(), seen: like, bytes })
+                    }
+                    Err(denial) => {
+                        Err(Answer::Refuse(Errno::PERM, Denial { operation: Operation::Rename, ..denial }))
+                    }
+                })
+            }
+            Relation::Inside(original) => Some(Err(refusal(Operation::Rename, &path, &original))),
+            Relation::Above(rest) if seen.is_directory() => {
+                first_in_the_way(&from.path(), &rest).map(|_| Err(refusal(Operation::Rename, &path, &rest)))
+            }
+            Relation::Above(rest) => Some(Err(refusal(Operation::Rename, &path, &rest))),
+        }
+    }
+
+    /// A link, a node or a second name of a file comes: nothing says what it will have in it.
+    fn unjudged_file(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+        let path = entry.path();
+        self.new_leading_name(operation, entry).or_else(|| match self.relation(&path)? {
+            Relation::Inside(original) => Some(refusal(operation, &path, &original)),
+            Relation::Above(rest) => Some(refusal(operation, &path, &rest)),
+        })
+    }
+
+    fn refused_inside(&self, operation: Operation, path: &Path) -> Option<Answer> {
+        match self.relation(path)? {
+            Relation::Inside(original) => Some(refusal(operation, path, &original)),
+            Relation::Above(_) => None,
+        }
+    }
+
+    /// A name comes by which a directory can lead to another repository: it must not have what that one obeys.
+    fn new_leading_name(&self, operation: Operation, entry: &Entry) -> Option<Answer> {
+        let directory = &entry.directory.path;
+        let is_common = entry.name.eq_ignore_ascii_case(COMMON) && is_repository_name(directory.file_name());
+        let work_tree = match is_repository_name(Some(&entry.name)) {
+            true => directory,
+            false => directory.parent().filter(|_| is_common)?,
+        };
+        let obeyed =
+            self.order.named_files.iter().find_map(|file| first_in_the_way(work_tree, &file.name))?;
+        let rule = format!(
+            "protected: git would obey {} here, if this led to a repository of yours; remove it first",
+            obeyed.display()
+        );
+        let target = entry.path().display().to_string();
+        Some(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
+    }
+
+    /// How a path lies to what git obeys in the directory around it, if `.git` of that directory leads elsewhere.
+    fn relation(&self, path: &Path) -> Option<Relation> {
+        let relations = self.order.named_files.iter().flat_map(|file| relations_to(file, path));
+        let is_linked = |work_tree: &Path| {
+            let is_of_plan = self.order.repositories.iter().any(|it| it.work_tree == work_tree);
+            !is_of_plan && leads_elsewhere(work_tree)
+        };
+        relations.filter(|(work_tree, _)| is_linked(work_tree)).map(|(_, relation)| relation).next()
+    }
+}
+
+/// The ways in which a path can be, or be above, a file of this name, with the directory that would be the work tree.
+fn relations_to<'a>(
+    file: &'a NamedFile,
+    path: &'a Path,
+) -> impl Iterator<Item = (PathBuf, Relation)> + use<'a> {
+    let names: Vec<&OsStr> = file.name.iter().collect();
+    let work_trees = path.ancestors().skip(1);
+    work_trees.filter_map(move |work_tree| {
+        let below = path.strip_prefix(work_tree).ok()?;
+        let is_same = below.iter().zip(&names).all(|(one, other)| one.eq_ignore_ascii_case(other));
+        let relation = match below.iter().count() < names.len() {
+            true => Relation::Above(names[below.iter().count()..].iter().collect()),
+            false => Relation::Inside(file.work_tree.join(below)),
+        };
+        is_same.then(|| (work_tree.to_owned(), relation))
+    })
+}
+
+/// Whether git takes files of a directory for those of a repository that may be elsewhere; true if `.git` cannot be inspected.
+fn leads_elsewhere(work_tree: &Path) -> bool {
+    let git = work_tree.join(".git");
+    match git.symlink_metadata() {
+        Ok(about) if about.is_dir() => git.join(COMMON).symlink_metadata().is_ok(),
+        Ok(_) => true,
+        Err(error) => {
+            !matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+        }
+    }
+}
+
+/// The file at a name below a directory, or the first link on the path to it, which may lead to such a file later.
+pub(super) fn first_in_the_way(directory: &Path, name: &Path) -> Option<PathBuf> {
+    let mut at = directory.to_owned();
+    for part in name {
+        at.push(part);
+        let is_link = at.symlink_metadata().ok()?.is_symlink();
+        if is_link {
+            return Some(at);
+        }
+    }
+    Some(at)
+}
+
+fn refusal(operation: Operation, path: &Path, original: &Path) -> Answer {
+    Answer::Refuse(Errno::PERM, denial(operation, path, original))
+}
+
+fn denial(operation: Operation, path: &Path, original: &Path) -> Denial {
+    let rule = format!(
+        "protected: your git configuration names it, in every worktree; it can only be a copy of {}",
+        original.display()
+    );
+    Denial { operation, target: path.display().to_string(), rule, times: 1 }
+}
+
+/// A file that is a copy of another one, or the beginning of it. The beginning is not put into its place: more may follow.
+pub(in crate::helper) fn judge_copy(
+    seen: &Seen,
+    entry: &Entry,
+    original: &Path,
+) -> Result<JudgedContent, Denial> {
+    let refused = || denial(Operation::Write, &entry.path(), original);
+    let bytes = bytes_of(seen).ok_or_else(refused)?;
+    let there = entry.look().ok().and_then(|there| bytes_of(&there)).unwrap_or_default();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let expected = open(original, flags, Mode::empty()).ok().and_then(|file| Seen::of(file).ok());
+    let expected = expected.and_then(|seen| bytes_of(&seen)).unwrap_or_default();
+    if !expected.starts_with(&bytes) {
+        return Err(refused());
+    }
+    let is_beginning = !bytes.is_empty() && bytes.len() < expected.len();
+    Ok(JudgedContent { is_same: is_beginning || there == bytes, bytes, like: seen.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_in_every_directory_that_could_be_a_work_tree() {
+        let file = NamedFile { name: "tools/hooks".into(), work_tree: "/w".into() };
+        let check = |path: &str, expected: &[(&str, Relation)]| {
+            let found: Vec<_> = relations_to(&file, Path::new(path)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(at, relation)| (PathBuf::from(at), relation)).collect();
+            assert!(
+                found.iter().map(|(at, relation)| (at.clone(), relation)).eq(expected),
+                "{path}: {found:?}"
+            );
+        };
+        let inside = |original: &str| Relation::Inside(original.into());
+        check("/w/wt/tools/hooks", &[("/w/wt", inside("/w/tools/hooks"))]);
+        check("/w/wt/Tools/hooks/pre-commit", &[("/w/wt", inside("/w/Tools/hooks/pre-commit"))]);
+        check("/w/wt/tools", &[("/w/wt", Relation::Above("hooks".into()))]);
+        check("/w/wt/tools/hook", &[]);
+        check("/w/wt/src/x", &[]);
+    }
+}

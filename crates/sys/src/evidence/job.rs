@@ -1,0 +1,337 @@
+//! The job around a reader: whether anything in it works towards output while one of its threads reads the terminal.
+//!
+//! A thread can print without input if it runs, waits for the disk, sleeps until a time, or waits for a peer outside of
+//! the job. A thread that waits for a lock, a child, a pipe or a socket within the job can not: the thread at the other
+//! end of that wait is looked at itself.
+
+use super::activity::Sample;
+use super::call::Call;
+use super::family::{Facts, for_each_thread};
+use super::inspect::{Inspected, Reader, Wanted};
+use super::source::Source;
+use super::{Doubt, InputKind};
+use crate::process::Pid;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// A reader that gives up this soon may be a program that looks at its terminal between two bursts of work.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(200);
+/// The shortest window in which a job must be quiet to be called idle.
+const SHORTEST_WINDOW: Duration = Duration::from_millis(30);
+/// The window in which a job must be quiet before a doubt is all that speaks against waiting.
+const DOUBTFUL_WINDOW: Duration = Duration::from_millis(100);
+
+/// A reader with everything that could print beside it.
+pub(super) struct Job<'a> {
+    pub(super) source: &'a Source,
+    pub(super) reader: &'a Reader,
+    /// The processes of the job, the reader's among them.
+    pub(super) members: Vec<(Pid, Facts)>,
+    /// Waits for a server are explained: the reader is that server's.
+    pub(super) asks_reader: bool,
+}
+
+/// The verdict on a job, from the least to the most that speaks against waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// It waits.
+    Idle,
+    /// It waits if it uses no processor time for this long, and then perhaps with a doubt.
+    Doubtful(Duration, Option<Doubt>),
+    /// It works.
+    Works,
+}
+
+impl Finding {
+    fn quiet_for(window: Duration) -> Self {
+        Self::Doubtful(window, None)
+    }
+
+    fn doubt(doubt: Doubt) -> Self {
+        Self::Doubtful(DOUBTFUL_WINDOW, Some(doubt))
+    }
+
+    /// Both together, with the first doubt.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Works, _) | (_, Self::Works) => Self::Works,
+            (Self::Idle, finding) | (finding, Self::Idle) => finding,
+            (Self::Doubtful(one, doubt), Self::Doubtful(two, other)) => {
+                Self::Doubtful(one.max(two), doubt.or(other))
+            }
+        }
+    }
+}
+
+impl Job<'_> {
+    pub(super) fn finding(&self) -> Finding {
+        let own = self.of_reader();
+        if self.is_alone() {
+            return own;
+        }
+        let before = Sample::of(&self.members);
+        let mut finding = own;
+        for (pid, facts) in &self.members {
+            finding = finding.and(self.of_process(*pid, *facts));
+            if finding == Finding::Works {
+                return finding;
+            }
+        }
+        // Threads that hand work to each other may each have been asleep when they were looked at. If none of them had
+        // a turn meanwhile, all slept at the same time.
+        if Sample::of(&self.members).differs_from(&before) { Finding::Works } else { finding }
+    }
+
+    /// The threads that wake up every few milliseconds.
+    pub(super) fn ticking(&self) -> Vec<(Pid, u32)> {
+        let mut ticking = Vec::new();
+        for (pid, _) in &self.members {
+            let process = self.inspected(*pid);
+            for_each_thread(*pid, |thread| {
+                let time = match process.blocked(thread) {
+                    Ok(Some((Call::Sleep(timeout), _))) => process.time_of(timeout),
+                    Ok(Some((_, wanted))) => process.timer_of(&wanted),
+                    Ok(None) | Err(_) => None,
+                };
+                ticking.extend(time.filter(|time| *time <= SHORT_TIMEOUT).map(|_| (*pid, thread)));
+                ControlFlow::Continue(())
+            });
+        }
+        ticking
+    }
+
+    fn is_alone(&self) -> bool {
+        matches!(&self.members[..], [(pid, facts)] if *pid == self.reader.pid && facts.threads == 1)
+    }
+
+    /// The reader's own call may wait for more than the terminal.
+    fn of_reader(&self) -> Finding {
+        let (process, wanted) = (self.inspected(self.reader.pid), &self.reader.wanted);
+        // A relay waits for whatever the program behind it does, and that was looked at.
+        if !wanted.masters.is_empty() {
+            return Finding::Idle;
+        }
+        let timer = process.timer_of(wanted).map_or(Finding::Idle, |time| self.of_timer(time));
+        if self.waits_for_peer(&process, wanted) {
+            timer.and(Finding::doubt(Doubt::Connection))
+        } else {
+            timer
+        }
+    }
+
+    /// Programs that draw wake up by the clock to draw again; one that reads plain lines has no reason to, except that
+    /// it asks for an answer within a time, which an event loop would not be needed for.
+    fn of_timer(&self, time: Duration) -> Finding {
+        let is_loop = self.reader.wanted.is_event_loop && self.source.kind == InputKind::Line;
+        match (time <= SHORT_TIMEOUT, is_loop) {
+            (true, false) => Finding::quiet_for(SHORTEST_WINDOW.max(time * 5 / 2)),
+            (_, true) => {
+                Finding::Doubtful(DOUBTFUL_WINDOW.max(time.min(SHORT_TIMEOUT) * 5 / 2), Some(Doubt::Timer))
+            }
+            (false, false) => Finding::Idle,
+        }
+    }
+
+    fn of_process(&self, pid: Pid, facts: Facts) -> Finding {
+        if facts.threads == 1 {
+            return self.of_thread(pid, pid.get(), facts);
+        }
+        let mut finding = Finding::Idle;
+        for_each_thread(pid, |thread| {
+            finding = finding.and(self.of_thread(pid, thread, facts));
+            if finding == Finding::Works { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        finding
+    }
+
+    fn of_thread(&self, pid: Pid, thread: u32, facts: Facts) -> Finding {
+        if (pid, thread) == (self.reader.pid, self.reader.thread) {
+            return Finding::Idle;
+        }
+        match Facts::of_thread(pid, thread).map(|facts| facts.state) {
+            Some(b'R' | b'D') => return Finding::Works,
+            Some(b'S') => {}
+            _ => return Finding::Idle,
+        }
+        let process = self.inspected(pid);
+        let (call, wanted) = match process.blocked(thread) {
+            Ok(Some(blocked)) => blocked,
+            // It was woken in this moment.
+            Ok(None) => return Finding::Works,
+            // Its calls are hidden from us, but not its processor time.
+            Err(_) => return Finding::quiet_for(SHORTEST_WINDOW),
+        };
+        if wanted.source {
+            return Finding::Idle;
+        }
+        match self.role(pid, facts) {
+            Role::Reader => self.of_sibling_thread(&process, thread, (call, &wanted)),
+            Role::Ancestor => self.of_ancestor(&process, call),
+            Role::Descendant => self.of_descendant(&process, call, &wanted),
+            Role::Older if wakes_soon(&process, call, &wanted) => Finding::quiet_for(SHORTEST_WINDOW),
+            Role::Older => Finding::Idle,
+            Role::Foreground => self.of_other_process(&process, call, &wanted),
+        }
+    }
+
+    /// Another thread of the process that reads.
+    fn of_sibling_thread(
+        &self,
+        process: &Inspected<'_>,
+        thread: u32,
+        (call, wanted): (Call, &Wanted),
+    ) -> Finding {
+        let is_main = thread == process.pid().get();
+        match call {
+            // The program itself sleeps, and a helper reads plain lines beside it.
+            Call::Sleep(_) if is_main && self.source.kind == InputKind::Line => Finding::Works,
+            Call::Sleep(_) => Finding::doubt(Doubt::ThreadTimer),
+            // Runtimes (Go, Java, tokio) keep spare threads that give up waiting for work after a time.
+            Call::TimedLock if is_main => Finding::doubt(Doubt::ThreadTimer),
+            Call::TimedLock => Finding::quiet_for(SHORTEST_WINDOW),
+            Call::Connect => Finding::doubt(Doubt::Connection),
+            _ if self.waits_for_peer(process, wanted) => Finding::doubt(Doubt::Connection),
+            _ if process.timer_of(wanted).is_none() => Finding::Idle,
+            // A line editor's helper, such as the one by which fish watches files.
+            _ if self.reader.is_main() && self.source.kind != InputKind::Line => {
+                Finding::quiet_for(SHORTEST_WINDOW)
+            }
+            _ => Finding::doubt(Doubt::ThreadTimer),
+        }
+    }
+
+    fn of_other_process(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+        match call {
+            Call::Sleep(_) if self.source.kind == InputKind::Line => Finding::Works,
+            Call::Sleep(_) => Finding::doubt(Doubt::ProcessTimer),
+            Call::Connect => Finding::doubt(Doubt::Connection),
+            _ if self.waits_for_peer(process, wanted) => Finding::doubt(Doubt::Connection),
+            _ if sleeps(process, call, wanted) => Finding::doubt(Doubt::ProcessTimer),
+            _ => Finding::Idle,
+        }
+    }
+
+    /// A process that started the reader and then sleeps for long has left it in the background. One that looks for the
+    /// end of a child every few milliseconds waits for the reader.
+    fn of_ancestor(&self, process: &Inspected<'_>, call: Call) -> Finding {
+        match call {
+            Call::Sleep(time) if process.time_of(time).is_some_and(|time| time > SHORT_TIMEOUT) => {
+                if self.source.kind == InputKind::Line {
+                    Finding::Works
+                } else {
+                    Finding::doubt(Doubt::ProcessTimer)
+                }
+            }
+            Call::Sleep(_) => Finding::quiet_for(SHORTEST_WINDOW),
+            _ => Finding::Idle,
+        }
+    }
+
+    /// A reader that is the main thread reads instead of waiting for its children, and they are in its background. If the
+    /// main thread waits for them, by a call or at the end of a pipe, a helper thread reads beside.
+    fn of_descendant(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+        let reader = self.reader;
+        if !sleeps(process, call, wanted) {
+            return Finding::Idle;
+        }
+        if reader.is_main() {
+            let is_loop = reader.wanted.is_event_loop && self.source.kind == InputKind::Line;
+            return match (is_loop, wakes_soon(process, call, wanted)) {
+                (true, _) => Finding::doubt(Doubt::ProcessTimer),
+                (false, true) => Finding::quiet_for(SHORTEST_WINDOW),
+                (false, false) => Finding::Idle,
+            };
+        }
+        match self.inspected(reader.pid).blocked(reader.pid.get()) {
+            Ok(Some((Call::Child | Call::Read { .. } | Call::Select { .. } | Call::Poll { .. }, _))) => {
+                Finding::Works
+            }
+            _ => Finding::doubt(Doubt::ProcessTimer),
+        }
+    }
+
+    /// A shell without job control puts background processes into its own group. It starts the one that it waits for
+    /// last, so a process that is older than the reader is in the background. A child of such a process is not alone:
+    /// `(sleep 9; echo) &` prints after its sleep, and `sleep 9 &` does not.
+    fn role(&self, pid: Pid, facts: Facts) -> Role {
+        let started = |pid: Pid, facts: &Facts| (facts.started, pid.get());
+        let Some(reader) = self.facts(self.reader.pid) else { return Role::Older };
+        if pid == self.reader.pid {
+            Role::Reader
+        } else if self.descends(reader, pid) {
+            Role::Ancestor
+        } else if facts.parent == self.reader.pid.get() {
+            Role::Descendant
+        } else if self.descends(facts, self.reader.pid) {
+            // A reader of keys starts shells of its own, and goes on reading.
+            if self.source.kind == InputKind::Line { Role::Foreground } else { Role::Descendant }
+        } else if started(pid, &facts) < started(self.reader.pid, &reader) && self.is_started_by_shell(facts)
+        {
+            Role::Older
+        } else {
+            Role::Foreground
+        }
+    }
+
+    /// Whether its parent started the reader too, or is none of the job.
+    fn is_started_by_shell(&self, facts: Facts) -> bool {
+        let (parent, reader) = (Pid::new(facts.parent), self.facts(self.reader.pid));
+        self.facts(parent).is_none() || reader.is_some_and(|reader| self.descends(reader, parent))
+    }
+
+    fn descends(&self, mut facts: Facts, ancestor: Pid) -> bool {
+        // As many steps as there are members: numbers that are used again could make a ring.
+        for _ in 0..self.members.len() {
+            if facts.parent == ancestor.get() {
+                return true;
+            }
+            match self.facts(Pid::new(facts.parent)) {
+                Some(parent) => facts = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    fn facts(&self, pid: Pid) -> Option<Facts> {
+        self.members.iter().find(|(member, _)| *member == pid).map(|(_, facts)| *facts)
+    }
+
+    fn waits_for_peer(&self, process: &Inspected<'_>, wanted: &Wanted) -> bool {
+        let is_member = |pid: Pid| self.members.iter().any(|(member, _)| *member == pid);
+        let mut peers = wanted.sockets.iter().filter_map(|socket| process.peer(*socket));
+        peers.any(|peer| peer.is_outside(is_member) && !(self.asks_reader && peer.is_local()))
+    }
+
+    fn inspected(&self, pid: Pid) -> Inspected<'_> {
+        Inspected::new(self.source, pid, self.facts(pid).map_or(0, |facts| facts.terminal))
+    }
+}
+
+/// The part that a process plays beside a reader.
+enum Role {
+    /// It is the reader's process.
+    Reader,
+    /// It started the reader.
+    Ancestor,
+    /// The reader started it.
+    Descendant,
+    /// A shell started it before the reader: a background process.
+    Older,
+    /// The shell waits for it, or a part of the shell in the background does.
+    Foreground,
+}
+
+fn sleeps(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
+    matches!(call, Call::Sleep(_) | Call::TimedLock) || process.timer_of(wanted).is_some()
+}
+
+/// Whether it may be asleep between two bursts of work. The time of a lock is not known.
+fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
+    let time = match call {
+        Call::Sleep(timeout) => process.time_of(timeout),
+        Call::TimedLock => return true,
+        _ => process.timer_of(wanted),
+    };
+    time.is_some_and(|time| time <= SHORT_TIMEOUT)
+}
