@@ -9,11 +9,13 @@ mod disk;
 mod faults;
 mod file;
 mod format;
+mod lost;
 mod memory;
 mod missing;
 mod opened;
 mod read;
 mod retention;
+mod runtime_files;
 mod scan;
 mod segments;
 mod sizes;
@@ -28,15 +30,16 @@ use windlass_output::{Offset, Span};
 use windlass_sys::pty::Size;
 
 use self::disk::{Disk, RealDisk};
-use self::file::{FileLog, Refused, Unlinked};
+use self::file::{FileLog, Refused};
 use self::format::Part;
+use self::lost::Lost;
 use self::memory::MemoryLog;
 use self::missing::{Gaps, advice};
 use self::opened::Opened;
 use self::read::{Collect, Pieces, Stretch};
 use self::scan::SegmentView;
-use self::segments::{Found, Place, Segment, Segments};
-use crate::{Receipt, SessionId, StreamBytes};
+use self::segments::{Found, Place, Segment};
+use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
 pub(crate) use self::format::SegmentFile;
 pub use self::missing::{Missing, Why};
@@ -79,7 +82,7 @@ pub struct Account {
     pub head_end: Offset,
     /// Everything from here to the end is still there.
     pub tail_start: Offset,
-    /// The spans that are gone, in order: at most one, and at most one more after a disk refused.
+    /// The spans that are gone, in order: one where retention dropped output, and one for each loss.
     pub gaps: Vec<Span>,
     /// How many bytes that is, exactly.
     pub dropped: u64,
@@ -98,7 +101,7 @@ impl Account {
     }
 }
 
-/// From here on the bytes are not on the disk: it refused them, or their file was removed.
+/// From here on, bytes are not on the disk: it refused them, or their file was removed or truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Degraded {
     /// The first byte that is not on the disk.
@@ -143,9 +146,7 @@ enum Storage {
 
 /// Files up to `note.at`, memory from there on.
 struct DegradedStorage {
-    place: Place,
-    segments: Segments,
-    unlinked: Vec<Unlinked>,
+    files: FileLog,
     memory: MemoryLog,
     note: Degraded,
 }
@@ -189,7 +190,17 @@ impl Journal {
     /// Opens a journal to read it, whether its writer has ended or is still at work; see [`Journal::refresh`].
     /// A session that printed nothing has no files: its journal is empty, not an error.
     pub fn open(dir: &Path, id: SessionId) -> Result<Self, OpenJournal> {
-        let opened = Opened::new(Place { dir: dir.into(), id, home: None })?;
+        Self::open_from(dir, id, None)
+    }
+
+    /// The same, with a look at the files that its runtime has open: they say how much it wrote, and lead to files that were
+    /// removed.
+    pub(crate) fn open_from(
+        dir: &Path,
+        id: SessionId,
+        runtime: Option<ProcessKey>,
+    ) -> Result<Self, OpenJournal> {
+        let opened = Opened::new(Place { dir: dir.into(), id, home: None }, runtime)?;
         let journal = Self::with(Storage::Opened(opened), Retention::default());
         journal.adopt_end(&mut journal.lock());
         Ok(journal)
@@ -262,11 +273,11 @@ impl Journal {
         }
     }
 
-    /// Looks whether the file being written was removed; the account says so from then on. One `fstat`, and none for a
-    /// journal that is not being written to a file.
+    /// Looks whether the file being written was removed or truncated; the account says so from then on. One `fstat`, and none for
+    /// a journal that is not being written to a file.
     pub fn check(&self) {
         if let Storage::Files(files) = &mut self.lock().storage {
-            files.check();
+            let _ = files.check();
         }
     }
 
@@ -305,7 +316,7 @@ impl Journal {
             head_end: gaps.first().map_or(state.end, |gap| gap.from()),
             tail_start: gaps.last().map_or(Offset::ZERO, |gap| gap.to()),
             dropped: gaps.iter().map(|gap| gap.len()).sum(),
-            missing: state.missing(&gaps, degraded.as_ref()),
+            missing: state.missing(&gaps),
             gaps,
             degraded,
             bytes: state.bytes(),
@@ -364,6 +375,10 @@ impl Journal {
             Ok(()) => self.lock().note_readable(view.segment),
             Err(error) => {
                 let mut state = self.lock();
+                if view.data_len().is_ok_and(|len| state.shorten(view.segment.start, len)) {
+                    // The next step finds what is left of it, and a gap.
+                    return;
+                }
                 if state.is_lost(view, &error) {
                     let path = view.place.path(view.segment.start, Part::Data);
                     let reason = format!("reading {}: {error}{}", path.display(), advice(&error));
@@ -410,33 +425,82 @@ impl State {
         let mut memory = MemoryLog::new(self.retention.degraded(), at);
         memory.append(at, Chunk { bytes: &chunk.bytes[refused.written..], ..chunk });
         let placeholder = Storage::Memory(MemoryLog::new(self.retention, at));
-        let (place, (segments, unlinked)) = match std::mem::replace(&mut self.storage, placeholder) {
-            Storage::Files(files) => (files.place().clone(), files.into_parts()),
-            Storage::Opened(opened) => (opened.place().clone(), (opened.into_segments(), Vec::new())),
+        let files = match std::mem::replace(&mut self.storage, placeholder) {
+            Storage::Files(mut files) => {
+                files.seal();
+                files
+            }
+            Storage::Opened(opened) => opened.into_files(self.retention),
             already @ (Storage::Memory(_) | Storage::Degraded(_)) => return self.storage = already,
         };
         let note = Degraded { at, reason: refused.reason };
-        self.storage =
-            Storage::Degraded(Box::new(DegradedStorage { place, segments, unlinked, memory, note }));
+        self.storage = Storage::Degraded(Box::new(DegradedStorage { files, memory, note }));
     }
 
     /// Moves the collector past whatever is at `span.from()`: a hole, or bytes in memory. Files are left to the caller.
     fn step(&self, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
         match &self.storage {
-            Storage::Memory(memory) => copy(memory, span, left, collector),
-            Storage::Files(files) => match files.segments().find(span.from()) {
-                Found::Gap { next } => hole(span, next, collector),
-                Found::In(segment) => {
-                    let open = files.open_files(segment.start, span.from());
-                    NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
-                }
+            Storage::Memory(memory) => self.copy(memory, span, left, collector),
+            Storage::Files(files) => self.in_files(files, span, collector),
+            Storage::Opened(opened) => match opened.segments().find(span.from()) {
+                Found::Gap { next } => self.hole(span, next, collector),
+                Found::In(segment) => NextStep::ReadSegment(opened.view(segment)),
             },
-            Storage::Opened(opened) => in_files(opened.place(), (opened.segments(), &[]), span, collector),
             Storage::Degraded(degraded) if span.from() < degraded.note.at => {
                 let on_disk = Span::new(span.from(), span.to().min(degraded.note.at));
-                in_files(&degraded.place, (&degraded.segments, &degraded.unlinked), on_disk, collector)
+                self.in_files(&degraded.files, on_disk, collector)
             }
-            Storage::Degraded(degraded) => copy(&degraded.memory, span, left, collector),
+            Storage::Degraded(degraded) => self.copy(&degraded.memory, span, left, collector),
+        }
+    }
+
+    fn in_files(&self, files: &FileLog, span: Span, collector: &mut dyn Collect) -> NextStep {
+        match files.segments().find(span.from()) {
+            Found::Gap { next } => self.hole(span, next, collector),
+            Found::In(segment) => {
+                let open = files.open_files(segment.start, span.from());
+                NextStep::ReadSegment(SegmentView { place: files.place().clone(), segment, open })
+            }
+        }
+    }
+
+    fn copy(&self, memory: &MemoryLog, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
+        let Some(mut run) = memory.run(span.from()) else {
+            return self.hole(span, memory.next_start(span.from()), collector);
+        };
+        let most = left.min(COPIED_AT_ONCE).min(span.len());
+        run.bytes = &run.bytes[..run.bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
+        collector.run(run);
+        NextStep::Done
+    }
+
+    /// Hands out the reason of what is missing up to the next that is kept, or up to where the reason changes.
+    fn hole(&self, span: Span, next: Option<Offset>, collector: &mut dyn Collect) -> NextStep {
+        let hole = Span::new(span.from(), next.unwrap_or(span.to()).min(span.to()));
+        match self.lost().and_then(|lost| lost.split(hole).into_iter().next()) {
+            Some((part, Some(why))) => collector.unreadable(part, why.reason()),
+            Some((part, None)) => collector.dropped(part),
+            None => collector.dropped(hole),
+        }
+        NextStep::Done
+    }
+
+    fn lost(&self) -> Option<&Lost> {
+        match &self.storage {
+            Storage::Memory(_) => None,
+            Storage::Files(files) => Some(files.lost()),
+            Storage::Degraded(degraded) => Some(degraded.files.lost()),
+            Storage::Opened(opened) => Some(opened.lost()),
+        }
+    }
+
+    /// Notes that the file of a segment is shorter than what was written to it.
+    fn shorten(&mut self, start: Offset, len: u64) -> bool {
+        match &mut self.storage {
+            Storage::Memory(_) => false,
+            Storage::Files(files) => files.shorten(start, len),
+            Storage::Degraded(degraded) => degraded.files.shorten(start, len),
+            Storage::Opened(opened) => opened.shorten(start, len),
         }
     }
 
@@ -446,7 +510,7 @@ impl State {
         match &mut self.storage {
             Storage::Memory(_) => false,
             Storage::Files(files) => files.segments().contains(start),
-            Storage::Degraded(degraded) => degraded.segments.contains(start),
+            Storage::Degraded(degraded) => degraded.files.segments().contains(start),
             Storage::Opened(opened) => {
                 // The writer is another process; that its retention removed the file is the one way to learn of it.
                 let is_gone = error.kind() == io::ErrorKind::NotFound;
@@ -465,7 +529,7 @@ impl State {
             Storage::Files(files) => files.segments().iter().for_each(|segment| gaps.keep(segment.span())),
             Storage::Opened(opened) => opened.segments().iter().for_each(|segment| gaps.keep(segment.span())),
             Storage::Degraded(degraded) => {
-                degraded.segments.iter().for_each(|segment| gaps.keep(segment.span()));
+                degraded.files.segments().iter().for_each(|segment| gaps.keep(segment.span()));
                 degraded.memory.spans().for_each(|span| gaps.keep(span));
             }
         }
@@ -476,20 +540,24 @@ impl State {
     fn degraded(&self) -> Option<Degraded> {
         match &self.storage {
             Storage::Degraded(degraded) => Some(degraded.note.clone()),
-            Storage::Files(files) => files.removal().cloned(),
-            Storage::Opened(opened) => opened.shortfall(),
+            Storage::Files(files) => files.degraded(),
+            Storage::Opened(opened) => opened.degraded(),
             Storage::Memory(_) => None,
         }
     }
 
-    fn missing(&self, gaps: &[Span], degraded: Option<&Degraded>) -> Vec<Missing> {
-        let why = |gap: &Span| match (&self.storage, degraded) {
-            (_, Some(degraded)) if gap.from() >= degraded.at => Why::Unsaved(degraded.reason.clone()),
-            // Retention drops what is behind the head, never the head.
-            (Storage::Opened(opened), _) if gap.from() == Offset::ZERO => Why::Unsaved(opened.beheaded()),
+    fn missing(&self, gaps: &[Span]) -> Vec<Missing> {
+        let why = |gap: Span| match &self.storage {
+            // Of the files of this process, each loss is listed: the rest is what retention dropped.
+            Storage::Degraded(storage) if gap.from() >= storage.note.at => {
+                Why::Unsaved(storage.note.reason.clone())
+            }
+            Storage::Opened(opened) => opened.why(gap),
             _ => Why::Dropped,
         };
-        let gone = gaps.iter().map(|gap| Missing { span: *gap, why: why(gap) });
+        let parts = |gap: &Span| self.lost().map_or_else(|| vec![(*gap, None)], |lost| lost.split(*gap));
+        let gone = gaps.iter().flat_map(parts);
+        let gone = gone.map(|(span, known)| Missing { span, why: known.unwrap_or_else(|| why(span)) });
         // An unreadable segment that retention has dropped since is among the gaps already.
         let still = |missing: &&Missing| gaps.iter().all(|gap| gap.intersect(missing.span).is_empty());
         gone.chain(self.unreadable.iter().filter(still).cloned()).collect()
@@ -515,33 +583,3 @@ impl State {
 
 /// How much is copied out of memory while the appender may have to wait: a few microseconds' worth.
 const COPIED_AT_ONCE: u64 = 64 << 10;
-
-fn copy(memory: &MemoryLog, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
-    let Some(mut run) = memory.run(span.from()) else {
-        return hole(span, memory.next_start(span.from()), collector);
-    };
-    let most = left.min(COPIED_AT_ONCE).min(span.len());
-    run.bytes = &run.bytes[..run.bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
-    collector.run(run);
-    NextStep::Done
-}
-
-fn in_files(
-    place: &Place,
-    (segments, unlinked): (&Segments, &[Unlinked]),
-    span: Span,
-    collector: &mut dyn Collect,
-) -> NextStep {
-    match segments.find(span.from()) {
-        Found::Gap { next } => hole(span, next, collector),
-        Found::In(segment) => {
-            let open = Unlinked::find(unlinked, segment.start);
-            NextStep::ReadSegment(SegmentView { place: place.clone(), segment, open })
-        }
-    }
-}
-
-fn hole(span: Span, next: Option<Offset>, collector: &mut dyn Collect) -> NextStep {
-    collector.dropped(Span::new(span.from(), next.unwrap_or(span.to()).min(span.to())));
-    NextStep::Done
-}

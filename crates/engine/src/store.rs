@@ -228,7 +228,7 @@ impl Store {
     /// The journal of a session of any process, to read. Bytes that its receipt counts and no file has are missing from it; its
     /// text is that of a terminal of the recorded sizes, if it had one.
     pub fn open_journal(&self, record: &SessionRecord) -> Result<Journal, OpenJournal> {
-        let journal = Journal::open(&self.root, record.start.id)?;
+        let journal = Journal::open_from(&self.root, record.start.id, Some(record.start.runtime))?;
         if record.start.terminal {
             journal.set_terminal(record.sizes.clone());
         }
@@ -237,6 +237,12 @@ impl Store {
             journal.set_over();
         }
         Ok(journal)
+    }
+
+    /// How much a session has printed, as far as its files tell. Unlike [`Store::open_journal`], it does not look at the files that
+    /// the runtime has open: for each of many sessions of one runtime that would be all of them.
+    pub fn output_len(&self, record: &SessionRecord) -> Result<u64, OpenJournal> {
+        Ok(Journal::open(&self.root, record.start.id)?.end().get())
     }
 
     /// Records that a session started: one write, and now and then a new file.
@@ -337,12 +343,6 @@ impl Store {
                 None => LoadRecord::NotFound { id },
             }),
         }
-    }
-
-    /// The newest session of that name.
-    pub fn find_name(&self, name: &str) -> Result<Option<SessionRecord>, ListSessions> {
-        let mut newest_first = self.list()?.sessions.into_iter().rev();
-        Ok(newest_first.find(|session| session.start.name.as_deref() == Some(name)))
     }
 
     fn writing(&self) -> MutexGuard<'_, Writing> {

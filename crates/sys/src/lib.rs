@@ -13,6 +13,7 @@ pub mod descriptor;
 pub mod directory;
 pub mod evidence;
 pub mod guardian;
+pub mod held_files;
 pub mod identity;
 pub mod ladder;
 pub mod limits;

@@ -226,7 +226,7 @@ pub(crate) fn missing_json(missing: &[Missing]) -> Value {
 
 /// That later readers will not find all of the output, as a note.
 pub(crate) fn degraded(degraded: &Degraded) -> String {
-    format!("output from byte {} on is kept by this runtime only: {}", degraded.at, degraded.reason)
+    format!("not all of the output from byte {} on is on disk: {}", degraded.at, degraded.reason)
 }
 
 /// A span for programs.

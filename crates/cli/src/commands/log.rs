@@ -185,6 +185,11 @@ impl Reading<'_> {
         for missing in unexpected.take(TOLD).filter(|_| !self.prints_bytes()) {
             say!("windlass: {}", missing_line(missing));
         }
+        // Output of removed files that the session's windlass still has open is there, for as long as that runs.
+        let degraded = self.journal.account().degraded.filter(|_| missing.is_empty());
+        if let Some(degraded) = degraded.filter(|degraded| degraded.at <= read.to()) {
+            say!("windlass: {}", degraded.reason);
+        }
         // A session that is followed may have ended meanwhile.
         let record = self.store.load(self.record.start.id);
         if record.is_ok_and(|record| State::of(&record) == State::Lost) {

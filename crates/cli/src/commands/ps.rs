@@ -90,7 +90,7 @@ impl Listed {
     fn new(record: SessionRecord, store: &Store) -> Self {
         let state = State::of(&record);
         let counted = record.receipt.as_ref().map(|receipt| receipt.bytes.total());
-        let output = counted.or_else(|| store.open_journal(&record).ok().map(|journal| journal.end().get()));
+        let output = counted.or_else(|| store.output_len(&record).ok());
         let so_far = state.is_live().then(|| since(record.start.started));
         let wall = record.receipt.as_ref().map(|receipt| receipt.wall).or(so_far);
         Self { record, state, output, wall }

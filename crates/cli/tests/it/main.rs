@@ -10,6 +10,7 @@ mod chaos;
 mod clients;
 mod confined;
 mod conformance;
+mod damaged;
 mod demo;
 mod detached;
 mod doctor;

@@ -28,14 +28,14 @@ impl Disk for FullDisk {
         RealDisk.create(path)
     }
 
-    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
         let left = self.left.load(Ordering::Relaxed);
         let taken = bytes.len().min(usize::try_from(left).unwrap());
         if taken == 0 {
             return Err(io::Error::from_raw_os_error(NO_SPACE));
         }
         self.left.store(left - taken as u64, Ordering::Relaxed);
-        RealDisk.write_at(file, &bytes[..taken], at)
+        RealDisk.append(file, &bytes[..taken])
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -57,8 +57,8 @@ impl Disk for NoMoreFiles {
         }
     }
 
-    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
-        RealDisk.write_at(file, bytes, at)
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        RealDisk.append(file, bytes)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -76,11 +76,11 @@ impl Disk for Annoying {
         RealDisk.create(path)
     }
 
-    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
         if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        RealDisk.write_at(file, &bytes[..1], at)
+        RealDisk.append(file, &bytes[..1])
     }
 
     fn remove(&self, _path: &Path) -> io::Result<()> {
@@ -96,8 +96,31 @@ impl Disk for Stubborn {
         RealDisk.create(path)
     }
 
-    fn write_at(&self, _file: &File, _bytes: &[u8], _at: u64) -> io::Result<usize> {
+    fn append(&self, _file: &File, _bytes: &[u8]) -> io::Result<usize> {
         Ok(0)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+}
+
+/// Truncates the data once, in the moment between the look at a file and the write.
+struct Truncating {
+    to: u64,
+    left: AtomicU64,
+}
+
+impl Disk for Truncating {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        RealDisk.create(path)
+    }
+
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.starts_with(b"four") && self.left.swap(0, Ordering::Relaxed) > 0 {
+            file.set_len(self.to)?;
+        }
+        RealDisk.append(file, bytes)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -232,6 +255,32 @@ fn a_write_that_takes_nothing_is_a_refusal_not_an_endless_loop() {
     append_text(&journal);
     assert!(journal.account().degraded.is_some());
     assert_eq!(bytes(&journal), TEXT.concat());
+}
+
+#[test]
+fn a_file_that_is_truncated_in_the_moment_of_a_write_loses_what_was_in_it_and_nothing_else() {
+    let all = Journal::in_memory(Retention::default());
+    append_text(&all);
+    let (all, former) = (bytes(&all), TEXT[..3].concat().len() as u64);
+    for to in 0..former {
+        let scratch = Scratch::new(&format!("truncating-{to}"));
+        let journal = scratch.journal(Truncating { to, left: AtomicU64::new(1) }, Retention::default());
+        append_text(&journal);
+        let later = Journal::open(&scratch.0, ID).unwrap();
+        for journal in [&journal, &later] {
+            let account = journal.account();
+            let [missing] = &account.missing[..] else { panic!("{to}: {account:?}") };
+            assert_eq!(missing.span, Span::new(Offset::new(to), Offset::new(former)));
+            assert!(missing.why.to_string().contains("7-0000000000000000.out was truncated"), "{missing:?}");
+            let reading = journal.read(Span::new(Offset::ZERO, account.end), usize::MAX);
+            for piece in reading.pieces {
+                let Piece::Bytes { span, bytes, .. } = piece else { continue };
+                let (from, to) = (span.from().get() as usize, span.to().get() as usize);
+                assert_eq!(bytes, all[from..to]);
+            }
+            assert_eq!(account.end.get(), all.len() as u64);
+        }
+    }
 }
 
 #[test]

@@ -1,17 +1,22 @@
-//! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops for
-//! good at the first error: what is on disk stays, and the caller keeps later bytes in memory.
+//! Writes a journal into files. It holds at most two descriptors, creates nothing before the first byte, and stops at the first
+//! error: what is on disk stays, and the caller keeps later bytes in memory.
+//!
+//! Other processes may truncate or remove the files meanwhile. Each append looks at its file before, and at its own position
+//! after, and begins another segment if the file is not the one that it left: the bytes that are gone are a gap between two
+//! segments, for every reader, and never zeros in the middle of one.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_output::Offset;
+use windlass_output::{Offset, Span};
 
-use super::disk::Disk;
+use super::disk::{Disk, RealDisk};
 use super::format::{HEADER_LEN, Header, Part, RECORD_LEN, Record};
+use super::lost::Lost;
 use super::retention::{Budget, Fill, Retention, Step};
 use super::scan::OpenFiles;
 use super::segments::{Place, Segment, Segments};
@@ -29,7 +34,12 @@ pub(crate) struct FileLog {
     unlinked: Vec<Unlinked>,
     /// Since when, and which file that was.
     removal: Option<Degraded>,
+    /// Output that other processes took from the files.
+    lost: Lost,
 }
+
+/// Each removed segment holds two descriptors. With more of them, the newest is written on although it has no name.
+const MOST_UNLINKED: usize = 16;
 
 /// The open files of a segment that no name leads to any more: only these descriptors do, so they stay open.
 pub(crate) struct Unlinked {
@@ -39,6 +49,18 @@ pub(crate) struct Unlinked {
 }
 
 impl Unlinked {
+    pub(crate) fn new(start: Offset, data: Arc<File>, index: Arc<File>) -> Self {
+        Self { start, data, index }
+    }
+
+    pub(crate) fn start(&self) -> Offset {
+        self.start
+    }
+
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        Ok(self.data.metadata()?.len())
+    }
+
     pub(crate) fn find(among: &[Self], start: Offset) -> Option<OpenFiles> {
         let found = among.iter().find(|unlinked| unlinked.start == start)?;
         let (data, index) = (Arc::clone(&found.data), Arc::clone(&found.index));
@@ -50,6 +72,8 @@ impl Unlinked {
 struct Current {
     data: Arc<File>,
     index: Arc<File>,
+    /// The bytes that were written to each: what the files must be long, unless another process changed them.
+    data_len: u64,
     index_len: u64,
     fill: Fill,
     /// The newest records, the last of which is the one being filled: whoever follows closely needs no index.
@@ -89,7 +113,12 @@ impl FileLog {
     pub(crate) fn new(place: Place, disk: Arc<dyn Disk>, retention: Retention) -> Self {
         let budget = Budget::new(retention, Offset::ZERO);
         let (segments, unlinked) = (Segments::default(), Vec::new());
-        Self { place, disk, budget, segments, current: None, unlinked, removal: None }
+        Self { place, disk, budget, segments, current: None, unlinked, removal: None, lost: Lost::default() }
+    }
+
+    /// The segments of a journal that another process writes.
+    pub(crate) fn adopt(place: Place, segments: Segments, retention: Retention) -> Self {
+        Self { segments, ..Self::new(place, Arc::new(RealDisk), retention) }
     }
 
     /// Appends at `from`, which is where the last append ended; `before` is what each stream had printed until then.
@@ -116,31 +145,64 @@ impl FileLog {
         self.close_current();
     }
 
-    /// Looks whether the file being written still has its name.
-    pub(crate) fn check(&mut self) {
-        let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return };
-        if self.removal.is_none() && is_unlinked(&current.data) {
-            let path = self.place.path(segment.start, Part::Data);
+    /// Looks whether the file being written still has its name and its length: one `fstat`. `false` if it must not be written on.
+    pub(crate) fn check(&mut self) -> bool {
+        let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return true };
+        let (start, written) = (segment.start, current.data_len);
+        // The look cannot fail on a descriptor that is open.
+        let Ok(found) = current.data.metadata() else { return true };
+        self.shorten(start, found.len());
+        if found.nlink() > 0 {
+            return found.len() == written;
+        }
+        if self.removal.is_none() {
+            let path = self.place.path(start, Part::Data);
             let reason = format!(
                 "{} was removed while the session ran; this runtime still reads it, no other process can",
                 path.display()
             );
-            self.removal = Some(Degraded { at: segment.start, reason });
+            self.removal = Some(Degraded { at: start, reason });
         }
+        // Where no other file can be begun, the one without a name takes more than memory would.
+        let is_last_resort = self.unlinked.len() >= MOST_UNLINKED || !self.place.is_there();
+        found.len() == written && is_last_resort
     }
 
-    /// The removal of a file that was being written, if that was noticed.
-    pub(crate) fn removal(&self) -> Option<&Degraded> {
-        self.removal.as_ref()
+    /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was written to it.
+    pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
+        let path = self.place.path(start, Part::Data);
+        let Some(segment) = self.segments.get_mut(start).filter(|segment| len < segment.len) else {
+            return false;
+        };
+        self.lost.add(Span::new(start + len, segment.end()), truncated(&path, len));
+        segment.len = len;
+        true
     }
 
-    /// One `fstat` for each segment: a removed file that is closed is lost.
+    /// Where the first output begins that is on no disk, or that no name leads to, and why.
+    pub(crate) fn degraded(&self) -> Option<Degraded> {
+        let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
+        self.removal.clone().into_iter().chain(lost).min_by_key(|degraded| degraded.at)
+    }
+
+    pub(crate) fn lost(&self) -> &Lost {
+        &self.lost
+    }
+
+    /// Closes the segment being written. Its last record says where it ends: a reader of a file that is shorter knows that it was
+    /// truncated. A removed file that is closed is lost.
     fn close_current(&mut self) {
         self.check();
-        let start = self.segments.last().map(|segment| segment.start);
-        if let (Some(Current { data, index, .. }), Some(start)) = (self.current.take(), start)
-            && is_unlinked(&data)
-        {
+        let Some(start) = self.segments.last().map(|segment| segment.start) else { return };
+        let Some(current) = self.current.take() else { return };
+        let end = Record { offset: start + current.data_len, ..current.fill.record };
+        // Without it readers find the same output, and know less of what became of the rest.
+        let _ = self.disk.append(&current.index, &end.encode());
+        if let Some(segment) = self.segments.last_mut() {
+            segment.cost += RECORD_LEN as u64;
+        }
+        let Current { data, index, .. } = current;
+        if data.metadata().is_ok_and(|found| found.nlink() == 0) {
             self.unlinked.push(Unlinked { start, data, index });
         }
     }
@@ -151,11 +213,6 @@ impl FileLog {
 
     pub(crate) fn segments(&self) -> &Segments {
         &self.segments
-    }
-
-    pub(crate) fn into_parts(mut self) -> (Segments, Vec<Unlinked>) {
-        self.close_current();
-        (self.segments, self.unlinked)
     }
 
     /// The open files of a segment that is being written, or whose files were removed.
@@ -169,18 +226,24 @@ impl FileLog {
         current.or_else(|| Unlinked::find(&self.unlinked, start))
     }
 
-    /// Appends what fits into one segment, at least one byte.
+    /// Appends what fits into one segment; nothing, if the file was truncated meanwhile and another segment must begin.
     fn append_some(&mut self, from: Offset, chunk: Chunk<'_>, before: StreamBytes) -> Result<usize, Refused> {
         let record = Record { offset: from, at: chunk.at, stream: chunk.stream };
+        if !self.check() {
+            self.close_current();
+        }
         match self.step(chunk) {
             Step::Roll => {
                 self.roll(record, before)?;
                 self.append_some(from, chunk, before)
             }
-            Step::Record(count) => {
-                self.write_record(record)?;
-                self.write_data(&chunk.bytes[..count])
-            }
+            Step::Record(count) => match self.write_record(record)? {
+                Landed::InPlace => self.write_data(&chunk.bytes[..count]),
+                Landed::Elsewhere { .. } => {
+                    self.close_current();
+                    Ok(0)
+                }
+            },
             Step::Continue(count) => self.write_data(&chunk.bytes[..count]),
         }
     }
@@ -204,20 +267,23 @@ impl FileLog {
         opening[HEADER_LEN..].copy_from_slice(&record.encode());
         self.write(&index, &opening, 0).map_err(|refused| self.failed(start, Part::Index, &refused.error))?;
         let data = self.create(start, Part::Data)?;
-        let fill = Fill::begin(self.budget.of_segment(start), record);
+        // The record that closes the segment must have room.
+        let fill = Fill::begin(self.budget.of_segment(start).saturating_sub(RECORD_LEN as u64), record);
         self.segments.push(Segment { start, len: 0, cost: fill.used() });
         let (index_len, newest) = (opening.len() as u64, VecDeque::from([record]));
-        self.current = Some(Current { data, index, index_len, fill, newest });
+        self.current = Some(Current { data, index, data_len: 0, index_len, fill, newest });
         Ok(())
     }
 
     fn drop_oldest(&mut self, start: Offset) {
         while self.budget.is_exceeded(self.segments.cost(), start) {
             let is_tail = |segment: &&Segment| !self.budget.is_head(segment.start);
-            let Some(oldest) = self.segments.iter().find(is_tail).map(|segment| segment.start) else {
-                return;
-            };
+            let mut tail = self.segments.iter().filter(is_tail).map(|segment| segment.start).take(2);
+            let (oldest, next) = (tail.next(), tail.next());
+            drop(tail);
+            let Some(oldest) = oldest else { return };
             self.segments.forget(oldest);
+            self.lost.forget(Span::new(oldest, next.unwrap_or(start)));
             self.unlinked.retain(|unlinked| unlinked.start != oldest);
             for part in [Part::Data, Part::Index] {
                 // A file that cannot be removed is no reason to stop: it is no longer counted, and pruning tries again.
@@ -226,34 +292,53 @@ impl FileLog {
         }
     }
 
-    fn write_record(&mut self, record: Record) -> Result<(), Refused> {
-        let Some(current) = &self.current else { return Ok(()) };
+    fn write_record(&mut self, record: Record) -> Result<Landed, Refused> {
+        let Some(current) = &self.current else { return Ok(Landed::InPlace) };
         let written = self.write(&current.index, &record.encode(), current.index_len);
-        written.map_err(|stopped| self.failed_current(Part::Index, &stopped.error))?;
+        let landed = written.map_err(|stopped| self.failed_current(Part::Index, &stopped.error))?;
         if let (Some(current), Some(segment)) = (&mut self.current, self.segments.last_mut()) {
             current.index_len += RECORD_LEN as u64;
             current.begin_record(record);
             segment.cost = current.fill.used();
         }
-        Ok(())
+        Ok(landed)
     }
 
     fn write_data(&mut self, bytes: &[u8]) -> Result<usize, Refused> {
-        let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return Ok(0) };
-        let written = self.write(&current.data, bytes, segment.len);
-        let count = written.as_ref().map_or_else(|stopped| stopped.written, |()| bytes.len());
+        let Some(current) = &self.current else { return Ok(0) };
+        let written = self.write(&current.data, bytes, current.data_len);
+        let count = match &written {
+            Ok(Landed::InPlace) => bytes.len(),
+            Ok(Landed::Elsewhere { before, .. }) => *before,
+            Err(stopped) => stopped.written,
+        };
         self.count_data(count);
         match written {
-            Ok(()) => Ok(count),
+            Ok(Landed::InPlace) => Ok(count),
+            Ok(Landed::Elsewhere { at, .. }) => {
+                self.take_back(at);
+                Ok(count)
+            }
             Err(stopped) => {
                 Err(Refused { written: count, ..self.failed_current(Part::Data, &stopped.error) })
             }
         }
     }
 
+    /// Bytes landed where others had been, because the file was truncated in the moment before: they are removed from there, and
+    /// the caller writes them again, to another segment.
+    fn take_back(&mut self, at: u64) {
+        let (Some(current), Some(segment)) = (&self.current, self.segments.last()) else { return };
+        let start = segment.start;
+        let _ = current.data.set_len(at);
+        self.shorten(start, at);
+        self.close_current();
+    }
+
     fn count_data(&mut self, count: usize) {
         if let (Some(current), Some(segment)) = (&mut self.current, self.segments.last_mut()) {
             current.fill.add_bytes(count);
+            current.data_len += count as u64;
             segment.len += count as u64;
             segment.cost = current.fill.used();
         }
@@ -264,18 +349,27 @@ impl FileLog {
         self.disk.create(&path).map(Arc::new).map_err(|error| refused("creating", &path, &error))
     }
 
-    /// Writes everything, or says how far it came.
-    fn write(&self, file: &File, bytes: &[u8], at: u64) -> Result<(), Stopped> {
+    /// Writes everything to the end of a file, which should be at `end`, or says how far it came. The file's position tells where
+    /// the bytes went, whatever other processes do to the file meanwhile.
+    fn write(&self, mut file: &File, bytes: &[u8], end: u64) -> Result<Landed, Stopped> {
         let mut written = 0;
         while written < bytes.len() {
-            match self.disk.write_at(file, &bytes[written..], at + written as u64) {
+            match self.disk.append(file, &bytes[written..]) {
                 Ok(0) => return Err(Stopped { written, error: io::ErrorKind::WriteZero.into() }),
-                Ok(count) => written += count,
+                Ok(count) => {
+                    let expected = end + (written + count) as u64;
+                    let position = file.stream_position().unwrap_or(expected);
+                    if position != expected {
+                        let at = position.saturating_sub(count as u64);
+                        return Ok(Landed::Elsewhere { before: written, at });
+                    }
+                    written += count;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Stopped { written, error }),
             }
         }
-        Ok(())
+        Ok(Landed::InPlace)
     }
 
     fn failed_current(&self, part: Part, error: &io::Error) -> Refused {
@@ -293,11 +387,19 @@ struct Stopped {
     error: io::Error,
 }
 
+/// Where bytes went that were written to the end of a file.
+enum Landed {
+    /// Behind those that were written before.
+    InPlace,
+    /// At this place in the file: it was truncated. So many had been written before that.
+    Elsewhere { before: usize, at: u64 },
+}
+
 fn refused(doing: &str, path: &Path, error: &io::Error) -> Refused {
     Refused { written: 0, reason: format!("{doing} {}: {error}", path.display()) }
 }
 
-/// Whether no name leads to an open file any more. The look itself cannot fail on a descriptor that is open.
-fn is_unlinked(file: &File) -> bool {
-    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+/// Why output is missing from a file that has only so many bytes left.
+pub(crate) fn truncated(path: &Path, len: u64) -> String {
+    format!("{} was truncated to {len} bytes; only a copy of it brings this output back", path.display())
 }

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! A record describes every byte up to the next record. It is written *before* its first byte, so that a reader that
-//! sees a byte always finds out who printed it; a record without bytes means nothing. A record that is torn, fails its
+//! sees a byte always finds out who printed it; a record without bytes means nothing to it. A segment that is closed ends with
+//! such a record: data that ends before the place it names was truncated. A record that is torn, fails its
 //! check or does not move forward ends the index: the bytes after it belong to the last good record, and bytes before
 //! any good record read as standard output at time zero.
 

@@ -27,6 +27,16 @@ pub enum Why {
     Unreadable(String),
 }
 
+impl Why {
+    /// The reason without the kind.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Dropped => self.to_string(),
+            Self::Unsaved(reason) | Self::Unreadable(reason) => reason.clone(),
+        }
+    }
+}
+
 impl Missing {
     /// Whether it was kept for as long as it was meant to be.
     pub fn is_expected(&self) -> bool {

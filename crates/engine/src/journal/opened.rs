@@ -1,16 +1,20 @@
-//! A journal that somebody else writes, or wrote: its segments are found by name and grow while we look.
+//! A journal that another process writes, or wrote: its segments are found by name and grow while we look. What its files do not
+//! say, the descriptors of its runtime may.
 
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use windlass_output::Offset;
+use windlass_output::{Offset, Span};
 
-use super::Degraded;
+use super::file::{FileLog, Unlinked, truncated};
 use super::format::{HeaderFound, Part, SegmentFile};
+use super::lost::Lost;
+use super::runtime_files::RuntimeFiles;
 use super::scan::SegmentView;
 use super::segments::{Place, Segment, Segments};
-use crate::{Receipt, SessionId, StreamBytes};
+use super::{Degraded, Retention, Why};
+use crate::{ProcessKey, Receipt, SessionId, StreamBytes};
 
 /// Why a journal could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +45,10 @@ const MOST_LOOKS: usize = 16;
 /// The files as they were when last looked at.
 pub(crate) struct Opened {
     place: Place,
+    runtime: Option<ProcessKey>,
+    held: RuntimeFiles,
     segments: Segments,
+    lost: Lost,
     end: Offset,
     expected: Option<Expected>,
 }
@@ -53,25 +60,44 @@ struct Expected {
 }
 
 impl Opened {
-    pub(crate) fn new(place: Place) -> Result<Self, OpenJournal> {
-        let segments =
-            list(&place).map_err(|source| OpenJournal::List { path: place.dir.to_path_buf(), source })?;
-        let mut opened = Self { place, segments, end: Offset::ZERO, expected: None };
+    pub(crate) fn new(place: Place, runtime: Option<ProcessKey>) -> Result<Self, OpenJournal> {
+        let (held, segments, lost) = (RuntimeFiles::default(), Segments::default(), Lost::default());
+        let mut opened = Self { place, runtime, held, segments, lost, end: Offset::ZERO, expected: None };
+        opened.look_at_runtime();
+        opened
+            .survey()
+            .map_err(|source| OpenJournal::List { path: opened.place.dir.to_path_buf(), source })?;
         opened.check_version()?;
-        opened.measure_end();
         Ok(opened)
-    }
-
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
     }
 
     pub(crate) fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    pub(crate) fn into_segments(self) -> Segments {
-        self.segments
+    pub(crate) fn lost(&self) -> &Lost {
+        &self.lost
+    }
+
+    /// A segment as it can be read, with its open files if it has no name.
+    pub(crate) fn view(&self, segment: Segment) -> SegmentView {
+        let open = Unlinked::find(&self.held.unlinked, segment.start);
+        SegmentView { place: self.place.clone(), segment, open }
+    }
+
+    pub(crate) fn into_files(self, retention: Retention) -> FileLog {
+        FileLog::adopt(self.place, self.segments, retention)
+    }
+
+    /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was seen of it.
+    pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
+        let path = self.place.path(start, Part::Data);
+        let Some(segment) = self.segments.get_mut(start).filter(|segment| len < segment.len) else {
+            return false;
+        };
+        self.lost.add(Span::new(start + len, segment.end()), truncated(&path, len));
+        segment.len = len;
+        true
     }
 
     /// One past the newest byte ever seen, or counted by the receipt; it never moves back, even if files vanish.
@@ -88,11 +114,35 @@ impl Opened {
         self.expected.as_ref().map_or(Offset::ZERO, |expected| Offset::new(expected.bytes.total()))
     }
 
+    /// Where the first output begins that no file has, or that only the runtime's descriptors lead to, and why.
+    pub(crate) fn degraded(&self) -> Option<Degraded> {
+        let lost = self.lost.first().map(|part| Degraded { at: part.span.from(), reason: part.why.reason() });
+        let held = self.held.unlinked.first().map(|unlinked| Degraded {
+            at: unlinked.start(),
+            reason: format!(
+                "{} was removed; it is read from the session's windlass, which has it open, and is gone when that ends",
+                self.place.path(unlinked.start(), Part::Data).display()
+            ),
+        });
+        let known = self.shortfall().into_iter().chain(lost).chain(held).min_by_key(|degraded| degraded.at);
+        known.or_else(|| self.unknown())
+    }
+
+    /// Without any file, a runtime that cannot be looked at may have written some.
+    fn unknown(&self) -> Option<Degraded> {
+        let refused = self.held.refused.as_ref().filter(|_| self.end() == Offset::ZERO)?;
+        let reason = format!(
+            "no file {} is there, and whether there was one is not known; looking at {refused}",
+            self.pattern()
+        );
+        Some(Degraded { at: Offset::ZERO, reason })
+    }
+
     /// Where the files end before the output does, and why.
-    pub(crate) fn shortfall(&self) -> Option<Degraded> {
+    fn shortfall(&self) -> Option<Degraded> {
         let at = self.segments.last().map_or(Offset::ZERO, Segment::end);
         let total = self.end();
-        if at >= total {
+        if at >= total || !self.lost.split(Span::new(at, total)).iter().any(|(_, why)| why.is_none()) {
             return None;
         }
         let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.clone());
@@ -108,8 +158,31 @@ impl Opened {
         Some(Degraded { at, reason: recorded.map_or_else(guessed, |degraded| degraded.reason) })
     }
 
+    /// Why a part of a hole is missing of which the files themselves do not tell.
+    pub(crate) fn why(&self, part: Span) -> Why {
+        if let Some(shortfall) = self.shortfall().filter(|shortfall| part.from() >= shortfall.at) {
+            return Why::Unsaved(shortfall.reason);
+        }
+        let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.as_ref());
+        if let Some(recorded) = recorded.filter(|recorded| part.from() >= recorded.at) {
+            return Why::Unsaved(recorded.reason.clone());
+        }
+        // Retention drops the oldest behind the head, never the head.
+        let is_older = |segment: &Segment| {
+            segment.start > Offset::ZERO && segment.start < part.from() && segment.len > 0
+        };
+        match self.segments.iter().any(is_older) {
+            _ if part.from() == Offset::ZERO => Why::Unsaved(self.beheaded()),
+            true => Why::Unsaved(format!(
+                "no file {} has them: the disk refused them, or a file was removed",
+                self.pattern()
+            )),
+            false => Why::Dropped,
+        }
+    }
+
     /// Why the beginning is missing.
-    pub(crate) fn beheaded(&self) -> String {
+    fn beheaded(&self) -> String {
         let first = self.place.path(Offset::ZERO, Part::Data);
         format!("{} is not there, and nothing removes it before the rest", first.display())
     }
@@ -129,7 +202,7 @@ impl Opened {
     pub(crate) fn refresh(&mut self) {
         for _ in 0..MOST_LOOKS {
             if self.segments.len() <= 1 {
-                self.list_again();
+                self.survey_again();
             }
             let held_on = self.grow_last();
             while let Some(next) = self.following() {
@@ -138,7 +211,9 @@ impl Opened {
             if held_on && self.grow_last() {
                 break;
             }
-            self.list_again();
+            // It was removed or truncated: what its runtime knows of it may be all that there is.
+            self.look_at_runtime();
+            self.survey_again();
         }
         self.forget_vanished();
         self.measure_end();
@@ -152,7 +227,7 @@ impl Opened {
             return expected.bytes;
         }
         let Some(last) = self.segments.last() else { return StreamBytes::default() };
-        let view = SegmentView { place: self.place.clone(), segment: *last, open: None };
+        let view = self.view(*last);
         let before = match view.header() {
             HeaderFound::Good(header) => header.before,
             HeaderFound::Damaged | HeaderFound::Unknown { .. } => {
@@ -164,8 +239,7 @@ impl Opened {
 
     fn check_version(&self) -> Result<(), OpenJournal> {
         for segment in self.segments.iter() {
-            let view = SegmentView { place: self.place.clone(), segment: *segment, open: None };
-            if let HeaderFound::Unknown { version } = view.header() {
+            if let HeaderFound::Unknown { version } = self.view(*segment).header() {
                 let known = super::format::VERSION;
                 return Err(OpenJournal::UnknownVersion { id: self.place.id, found: version, known });
             }
@@ -173,12 +247,15 @@ impl Opened {
         Ok(())
     }
 
-    /// Measures the last segment. `false` if it is gone, and with it the thread we were following.
+    /// Measures the last segment. `false` if it is gone or shorter than it was, and with it the thread we were following.
     fn grow_last(&mut self) -> bool {
+        let Some(start) = self.segments.last().map(|last| last.start) else { return true };
+        let measured = self.measure(start);
         let Some(last) = self.segments.last_mut() else { return true };
-        match measure(&self.place, last.start) {
+        match measured {
+            Ok(Some(len)) if len < last.len => false,
             Ok(Some(len)) => {
-                last.len = last.len.max(len);
+                last.len = len;
                 true
             }
             Ok(None) => false,
@@ -190,7 +267,7 @@ impl Opened {
     fn following(&self) -> Option<Segment> {
         let start = self.segments.last().map_or(Offset::ZERO, Segment::end);
         // A failed look finds nothing new; the next one may.
-        let len = measure(&self.place, start).ok().flatten()?;
+        let len = self.measure(start).ok().flatten()?;
         // An empty file is a segment whose first byte is still on its way, and would start where it ends.
         (len > 0).then_some(Segment { start, len, cost: 0 })
     }
@@ -199,7 +276,7 @@ impl Opened {
     fn forget_vanished(&mut self) {
         for index in [0, 1] {
             while let Some(start) = self.segments.start_of(index) {
-                if !matches!(measure(&self.place, start), Ok(None)) {
+                if !matches!(self.measure(start), Ok(None)) {
                     break;
                 }
                 self.segments.forget(start);
@@ -207,10 +284,57 @@ impl Opened {
         }
     }
 
+    fn look_at_runtime(&mut self) {
+        if let Some(runtime) = self.runtime {
+            self.held = RuntimeFiles::look(runtime, &self.place);
+        }
+    }
+
     /// A directory that cannot be listed now leaves us with what we knew.
-    fn list_again(&mut self) {
-        if let Ok(segments) = list(&self.place) {
-            self.segments = segments;
+    fn survey_again(&mut self) {
+        let _ = self.survey();
+    }
+
+    /// Finds the segments and compares each with what is known to have been written to it.
+    fn survey(&mut self) -> io::Result<()> {
+        let mut starts = list(&self.place)?;
+        starts.extend(self.held.unlinked.iter().map(Unlinked::start));
+        starts.sort();
+        starts.dedup();
+        let (mut segments, mut lost) = (Segments::default(), Lost::default());
+        for (index, &start) in starts.iter().enumerate() {
+            // None reaches into the next.
+            let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
+            // Before the measurement: a writer that is at work has written more since, never less.
+            let written = self.written(start).min(room);
+            // One that vanished meanwhile is left out.
+            let Some(len) = self.measure(start)?.map(|len| len.min(room)) else { continue };
+            let path = self.place.path(start, Part::Data);
+            lost.add(Span::new(start + len, start + len.max(written)), truncated(&path, len));
+            self.end = self.end.max(start + len.max(written));
+            if len > 0 {
+                segments.push(Segment { start, len, cost: 0 });
+            }
+        }
+        (self.segments, self.lost) = (segments, lost);
+        Ok(())
+    }
+
+    /// How many bytes are known to have been written to a segment, by its index and its runtime.
+    fn written(&self, start: Offset) -> u64 {
+        let reached = self.view(Segment { start, len: 0, cost: 0 }).reached();
+        reached.since(start).max(self.held.written(start))
+    }
+
+    /// The length of a segment's data; `None` if there is no such file.
+    fn measure(&self, start: Offset) -> io::Result<Option<u64>> {
+        if let Some(len) = self.held.len(start) {
+            return Ok(Some(len));
+        }
+        match fs::metadata(self.place.path(start, Part::Data)) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -220,16 +344,8 @@ impl Opened {
     }
 }
 
-/// The length of a segment's data; `None` if there is no such file.
-fn measure(place: &Place, start: Offset) -> io::Result<Option<u64>> {
-    match fs::metadata(place.path(start, Part::Data)) {
-        Ok(metadata) => Ok(Some(metadata.len())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn list(place: &Place) -> io::Result<Segments> {
+/// Where the segments of a session start that have a file, in no order.
+fn list(place: &Place) -> io::Result<Vec<Offset>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(&place.dir)? {
         let name = entry?.file_name();
@@ -238,18 +354,5 @@ fn list(place: &Place) -> io::Result<Segments> {
             file.filter(|file| file.id == place.id && file.part == Part::Data).map(|file| file.start),
         );
     }
-    starts.sort();
-    measured(place, &starts)
-}
-
-/// The listed segments with their lengths; one that vanished meanwhile is left out, and none reaches into the next.
-fn measured(place: &Place, starts: &[Offset]) -> io::Result<Segments> {
-    let mut segments = Segments::default();
-    for (index, &start) in starts.iter().enumerate() {
-        if let Some(len) = measure(place, start)?.filter(|len| *len > 0) {
-            let room = starts.get(index + 1).map_or(u64::MAX, |next| next.get() - start.get());
-            segments.push(Segment { start, len: len.min(room), cost: 0 });
-        }
-    }
-    Ok(segments)
+    Ok(starts)
 }

@@ -55,6 +55,18 @@ impl SegmentView {
         Runs::covering(span, self.file(Part::Index).map_or_else(|_| Records::none(), Records::open))
     }
 
+    /// Where the segment ends or has reached beyond, as far as its index knows: no record is written before the bytes in front of
+    /// the place that it names.
+    pub(crate) fn reached(&self) -> Offset {
+        let mut records = self.file(Part::Index).map_or_else(|_| Records::none(), Records::open);
+        records.seek(Offset::new(u64::MAX)).map_or(self.segment.start, |last| last.offset)
+    }
+
+    /// How many bytes its data file has now.
+    pub(crate) fn data_len(&self) -> io::Result<u64> {
+        Ok(self.file(Part::Data)?.metadata()?.len())
+    }
+
     /// The index's own words about what came before this segment.
     pub(crate) fn header(&self) -> HeaderFound {
         let mut bytes = [0; HEADER_LEN];

@@ -58,6 +58,11 @@ impl Place {
         self.dir.join(SegmentFile { id: self.id, start, part }.to_string())
     }
 
+    /// Whether files can be made in the directory, as far as a look at it tells.
+    pub(crate) fn is_there(&self) -> bool {
+        self.check_home().is_ok() && self.dir.is_dir()
+    }
+
     /// Makes sure that the directory is still the same. In one that was made anew, another session may have this number.
     pub(crate) fn check_home(&self) -> Result<(), String> {
         let Some(home) = self.home else { return Ok(()) };
@@ -106,6 +111,11 @@ impl Segments {
 
     pub(crate) fn last_mut(&mut self) -> Option<&mut Segment> {
         self.list.back_mut()
+    }
+
+    pub(crate) fn get_mut(&mut self, start: Offset) -> Option<&mut Segment> {
+        let index = self.list.binary_search_by_key(&start, |segment| segment.start).ok()?;
+        self.list.get_mut(index)
     }
 
     pub(crate) fn push(&mut self, segment: Segment) {

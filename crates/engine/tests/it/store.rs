@@ -311,18 +311,6 @@ fn unknown_keys_are_skipped() {
 }
 
 #[test]
-fn the_newest_session_of_a_name_is_found() {
-    let scratch = Scratch::new("engine");
-    let store = open(&scratch);
-    for (number, name) in [(1001, "web"), (1002, "web"), (1003, "db")] {
-        store.begin(&StartRecord { name: Some(name.into()), ..start(SessionId::new(number)) }).unwrap();
-    }
-    let id_of = |name| store.find_name(name).unwrap().map(|session| session.start.id);
-    assert_eq!(id_of("web"), Some(SessionId::new(1002)));
-    assert_eq!(id_of("nobody"), None);
-}
-
-#[test]
 fn sessions_are_listed_by_number_not_by_spelling() {
     let scratch = Scratch::new("engine");
     let store = open(&scratch);

@@ -40,6 +40,26 @@ fn output_whose_file_was_removed_is_read_from_the_open_file_and_the_removal_is_s
 }
 
 #[test]
+fn output_that_was_truncated_away_is_missing_in_every_reply() {
+    bench(async |bench| {
+        let id = bench.start_waiting(TWO_LINES).await;
+        let data = bench.store.root().join(format!("{id}-0000000000000000.out"));
+        fs::OpenOptions::new().write(true).open(&data).unwrap().set_len(2).unwrap();
+        let reason = format!("{} was truncated to 2 bytes", data.display());
+        let read = bench.read(id, json!({ "tail_lines": 5 })).await;
+        assert!(notes(&read.structured).contains(&reason), "{}", read.text);
+        let told = bench.types_and_ends(id).await;
+        assert!(told.text.contains("second") && !told.text.contains('\0'), "{}", told.text);
+        assert!(notes(&told.structured).contains(&reason), "{}", told.text);
+        let read = bench.read(id, json!({ "view": "raw" })).await;
+        assert_eq!(read.structured["missing"][0]["from"], 2, "{}", read.structured);
+        assert!(notes(&read.structured).contains(&reason), "{}", read.text);
+        assert!(read.text.contains("fi") && read.text.contains("second"), "{}", read.text);
+        assert!(!read.text.contains('\0') && !read.text.contains("first"), "{}", read.text);
+    });
+}
+
+#[test]
 fn output_of_a_deleted_state_directory_is_read_from_the_open_file() {
     bench(async |bench| {
         let id = bench.start_waiting(TWO_LINES).await;

@@ -28,8 +28,8 @@ impl Follower {
     pub(crate) fn new(store: &Store, record: SessionRecord) -> Result<Self> {
         let doing = || format!("cannot watch {}", store.root().display());
         let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).with_context(doing)?;
-        inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY | WatchFlags::CREATE)
-            .with_context(doing)?;
+        let events = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::DELETE;
+        inotify::add_watch(&changes, store.root(), events).with_context(doing)?;
         let runtime = match Process::open(Pid::new(record.start.runtime.pid)) {
             Ok(runtime) => Some(runtime),
             // It has ended, and the next look at the record says so.

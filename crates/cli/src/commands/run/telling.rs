@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::{Denial, Operation};
-use windlass_engine::{Cause, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
+use windlass_engine::{Cause, Degraded, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
 use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
@@ -160,7 +160,8 @@ impl Telling<'_> {
             say(&format!("{} bytes at {} are missing: {}", missing.span.len(), missing.span, missing.why));
         }
         if let Some(degraded) = account.degraded {
-            say(&format!("the journal of session {id} ends at {}: {}", degraded.at, degraded.reason));
+            let Degraded { at, reason } = degraded;
+            say(&format!("not all of the output of session {id} from byte {at} on is on disk: {reason}"));
         }
         if let Some(trouble) = self.session.trouble() {
             say(&format!("session {id} will not be listed: {trouble}"));
@@ -175,7 +176,24 @@ impl Telling<'_> {
         }
         if fitted.omitted.is_some() {
             let tokens = report::count(fitted.original.get());
-            say(&format!("the whole output has {tokens} tokens; read it with `windlass log {id}`"));
+            let rest = self.where_to_read_the_rest();
+            say(&format!("the whole output has {tokens} tokens; {rest}"));
+        }
+    }
+
+    /// A session that is not recorded is unknown to `windlass log`, and output that is not on disk goes with this process.
+    fn where_to_read_the_rest(&self) -> String {
+        let id = self.session.id();
+        let account = self.session.journal().account();
+        match (self.session.trouble(), account.degraded) {
+            (Some(_), _) => "the rest cannot be read later: the session is not recorded".to_owned(),
+            (None, Some(degraded)) => {
+                format!(
+                    "`windlass log {id}` reads it as far as it is on disk, whole up to byte {}",
+                    degraded.at
+                )
+            }
+            (None, None) => format!("read it with `windlass log {id}`"),
         }
     }
 

@@ -70,7 +70,7 @@ impl Seen {
         let mark = root.and_then(|root| mark::on_root(Pid::new(root.pid)));
         let members = mark.and_then(|mark| members.get(&mark)).map(Vec::as_slice).unwrap_or_default();
         // Only the difference of two looks is shown: what cannot be read now has no rate.
-        let output = store.open_journal(&record).map_or(0, |journal| journal.end().get());
+        let output = store.output_len(&record).unwrap_or(0);
         let usage = usage::of(members, Wanted::default());
         Self { memory: usage::proportional_memory(members), usage, state, output, record }
     }
