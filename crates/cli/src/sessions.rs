@@ -203,8 +203,8 @@ pub(crate) fn list_and_warn(store: &Store) -> Result<Vec<SessionRecord>, ListSes
     const NAMED: usize = 3;
     let Listing { sessions, unreadable } = list(store)?;
     for failure in unreadable.iter().take(NAMED) {
-        let reason = failure.source().map(ToString::to_string).unwrap_or_default();
-        say!("windlass: {failure}: {reason}; its sessions are not shown, and may be running");
+        let reason = failure.source().map(|reason| format!(": {reason}")).unwrap_or_default();
+        say!("windlass: {failure}{reason}; its sessions are not shown, and may be running");
     }
     if unreadable.len() > NAMED {
         say!("windlass: {} cannot be read either", report::plural(unreadable.len() - NAMED, "other record"));

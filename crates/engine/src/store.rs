@@ -24,11 +24,13 @@ mod released;
 mod stops;
 mod text;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::files::OwnFile;
 use self::ids::{Block, IdRange};
 use self::late::LateReceipts;
 use self::ledger::Ledger;
@@ -128,6 +130,17 @@ pub enum LoadRecord {
         found: u32,
         /// The newest version understood.
         known: u32,
+    },
+    /// There is output of a session of which there is no record.
+    #[error(
+        "session {id} has output and no record: {} was removed or emptied, or could not be written",
+        path.display()
+    )]
+    NotRecorded {
+        /// The session.
+        id: SessionId,
+        /// The file that would have the record, or that of the numbers before.
+        path: PathBuf,
     },
     /// It is there, but cannot be read.
     #[error("reading the record {}", path.display())]
@@ -245,9 +258,12 @@ impl Store {
         Ok(Journal::open(&self.root, record.start.id)?.end().get())
     }
 
-    /// Records that a session started: one write, and now and then a new file.
+    /// Records that a session started: one write, and now and then a new file. Records of running sessions that another process took
+    /// meanwhile are written anew.
     pub fn begin(&self, start: &StartRecord) -> Result<(), WriteRecord> {
         let mut writing = self.writing();
+        // What the disk refuses now is tried again with the next record.
+        writing.ledgers.iter_mut().for_each(|ledger| drop(ledger.restore()));
         let range = writing.block.range_of(start.id).unwrap_or_else(|| IdRange::of_one(start.id));
         let written = writing
             .refuse_former(start.id)
@@ -303,12 +319,20 @@ impl Store {
     /// Every session with a readable record, oldest first, and the files of records that cannot be read. Records that were torn at
     /// birth, or that a later Windlass wrote, are left out; [`Store::load`] says which.
     pub fn list(&self) -> Result<Listing, ListSessions> {
-        let ledgers = ledger::all(&self.root)
+        let files = files::own_files(&self.root)
             .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
         let mut listing = Listing::default();
-        for first in ledgers {
+        let mut forgotten = BTreeSet::new();
+        for first in ledger::firsts(&files) {
             match ledger::read(&self.root, first) {
-                Ok(records) => listing.sessions.extend(records.sessions.into_values()),
+                Ok(records) => {
+                    listing.sessions.extend(records.sessions.into_values());
+                    forgotten.extend(records.forgotten);
+                    // Its sessions are in there, and not to be read.
+                    if records.is_torn || records.unknown.is_some() {
+                        forgotten.insert(first);
+                    }
+                }
                 // Another process has just removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => {
@@ -319,7 +343,31 @@ impl Store {
             }
         }
         listing.sessions.sort_by_key(|session| session.start.id);
+        if listing.unreadable.is_empty() {
+            listing.unreadable = self.not_recorded(&files, &listing.sessions, &forgotten);
+        }
         Ok(listing)
+    }
+
+    /// Sessions that have output, and no record although all records were read.
+    fn not_recorded(
+        &self,
+        files: &[OwnFile],
+        sessions: &[SessionRecord],
+        forgotten: &BTreeSet<SessionId>,
+    ) -> Vec<LoadRecord> {
+        let is_known = |id: &SessionId| {
+            forgotten.contains(id) || sessions.binary_search_by_key(id, |session| session.start.id).is_ok()
+        };
+        let printed = files.iter().filter(|file| matches!(file, OwnFile::Segment(_))).map(|file| file.id());
+        let unknown: BTreeSet<_> = printed.filter(|id| !is_known(id)).collect();
+        // Those of a session that has just been forgotten or begun are not looked at twice: its record says which.
+        let still = unknown.into_iter().filter(|id| {
+            let has_output = Journal::open(&self.root, *id).is_ok_and(|journal| journal.end() > Offset::ZERO);
+            has_output
+                && matches!(self.load(*id), Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. }))
+        });
+        still.map(|id| LoadRecord::NotRecorded { id, path: ledger::path(&self.root, id) }).collect()
     }
 
     /// One session.
@@ -385,9 +433,8 @@ impl Writing {
         Ok(())
     }
 
-    /// The ledger of these numbers: one that is open, or a new one, also in place of one that was removed.
+    /// The ledger of these numbers: one that is open, or a new one.
     fn ledger_of(&mut self, range: IdRange, root: &Path) -> io::Result<&mut Ledger> {
-        self.ledgers.retain(|ledger| !ledger.is_of(range) || !ledger.is_removed().unwrap_or(false));
         let place = match self.ledgers.iter().rposition(|ledger| ledger.is_of(range)) {
             Some(place) => place,
             None => {

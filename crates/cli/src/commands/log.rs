@@ -191,12 +191,16 @@ impl Reading<'_> {
             say!("windlass: {}", degraded.reason);
         }
         // A session that is followed may have ended meanwhile.
-        let record = self.store.load(self.record.start.id);
-        if record.is_ok_and(|record| State::of(&record) == State::Lost) {
-            let (id, end) = (self.record.start.id, self.journal.end());
-            say!(
+        let (id, end) = (self.record.start.id, self.journal.end());
+        match self.store.load(id) {
+            Ok(record) if State::of(&record) == State::Lost => say!(
                 "windlass: session {id} has no receipt: its windlass was killed, and what was printed after byte {end} is not known"
-            );
+            ),
+            Ok(_) => {}
+            Err(error) => say!(
+                "windlass: the record of session {id} was removed or damaged while it was read: how the session ended, and whether it \
+                 printed more than {end} bytes, is not known: {error}"
+            ),
         }
     }
 
@@ -213,7 +217,8 @@ impl Reading<'_> {
     /// Whether nothing of what was asked for is missing. Raw bytes have no marker, so what retention dropped counts, too.
     fn is_complete(&self, read: Span) -> bool {
         let missing = self.journal.account().missing_in(read);
-        missing.iter().all(|missing| missing.is_expected() && !self.prints_bytes())
+        let is_recorded = self.store.load(self.record.start.id).is_ok();
+        is_recorded && missing.iter().all(|missing| missing.is_expected() && !self.prints_bytes())
     }
 
     /// Whether standard output gets the bytes as they were printed and nothing else.

@@ -142,3 +142,48 @@ fn output_whose_files_were_removed_is_read_from_the_windlass_that_has_them_open(
     assert_eq!(text.stdout, "…3,896 bytes at 0..3896 are not on disk…\nafter\n", "{text:?}");
     assert!(text.stderr.contains("1001-0000000000000000.out was removed while the session ran"), "{text:?}");
 }
+
+#[test]
+fn a_record_that_was_removed_or_emptied_is_named_by_ps_and_written_anew() {
+    for how in ["removed", "emptied"] {
+        let home = Home::new(&format!("record-{how}"));
+        let session = TwoParts::start(&home, &["--name", "web"]);
+        let mut follower = home.windlass(&["log", "1001", "--follow"]);
+        let mut follower = Running::of(follower.stderr(Stdio::piped()));
+        follower.printed("up");
+        let record = home.path().join("1001.rec");
+        match how {
+            "removed" => fs::remove_file(&record).unwrap(),
+            _ => truncate(&record, 0),
+        }
+        let listed = home.seen(&["ps"]);
+        assert!(listed.stderr.contains("session 1001") && listed.stderr.contains("1001.rec"), "{listed:?}");
+        session.go_on();
+        follower.printed("after");
+        let output = follower.child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{how}: the record is there again");
+        let listed = home.json(&["ps", "--json"]);
+        assert_eq!(
+            (&listed[0]["session"], &listed[0]["state"]),
+            (&1001.into(), &"exited".into()),
+            "{listed}"
+        );
+    }
+}
+
+#[test]
+fn a_follower_says_that_the_record_is_gone_when_its_session_dies_without_one() {
+    let home = Home::new("record-lost");
+    let session = TwoParts::start(&home, &[]);
+    let mut follower = home.windlass(&["log", "1001", "--follow"]);
+    let mut follower = Running::of(follower.stderr(Stdio::piped()));
+    follower.printed("up");
+    fs::remove_file(home.path().join("1001.rec")).unwrap();
+    session.running.signal(windlass_sys::signal::Signal::KILL);
+    session.running.exit_code();
+    let output = follower.child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("the record of session 1001 was removed"), "{stderr}");
+}

@@ -2,7 +2,8 @@
 //!
 //! Creating a file costs more than starting a process on some disks, so a busy runtime makes one for up to 64 sessions and
 //! appends a block for each start and end. Only the process that claimed the numbers writes sessions into their ledger;
-//! whoever prunes appends to it that a session is forgotten.
+//! a process that prunes appends to it that a session is forgotten. The writer remembers what it wrote: a ledger that another process
+//! removed or truncated is written anew as soon as that is noticed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,12 +17,17 @@ use super::files::{OwnFile, own_files};
 use super::ids::IdRange;
 use super::text::{self, Records};
 use crate::SessionId;
+use crate::journal::DirectoryId;
 
 /// A ledger this process is writing.
 #[derive(Debug)]
 pub(super) struct Ledger {
     range: IdRange,
+    path: PathBuf,
+    directory: DirectoryId,
     file: File,
+    /// All that was written: some hundred bytes for each of at most 64 sessions.
+    text: Vec<u8>,
     begun: Vec<SessionId>,
     finished: usize,
 }
@@ -30,8 +36,8 @@ impl Ledger {
     /// Makes a new one. It must not exist: nobody else has these numbers.
     pub(super) fn create(root: &Path, range: IdRange) -> io::Result<Self> {
         let path = path(root, range.first);
-        let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)?;
-        Ok(Self { range, file, begun: Vec::new(), finished: 0 })
+        let (file, directory) = (create(&path)?, DirectoryId::of(root)?);
+        Ok(Self { range, path, directory, file, text: Vec::new(), begun: Vec::new(), finished: 0 })
     }
 
     pub(super) fn is_of(&self, range: IdRange) -> bool {
@@ -40,6 +46,7 @@ impl Ledger {
 
     /// Adds the block of a session that starts: one write.
     pub(super) fn begin(&mut self, id: SessionId, block: &[u8]) -> io::Result<()> {
+        self.restore()?;
         if self.begun.contains(&id) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -55,25 +62,52 @@ impl Ledger {
         Ok(())
     }
 
-    /// Adds a later block: one write, after a look at the file, because a write into a removed one succeeds, too.
+    /// Adds a later block: one write, after a look at the file.
     pub(super) fn append(&mut self, block: &[u8]) -> io::Result<()> {
-        if self.is_removed()? {
-            let removed =
-                "the file was removed while this process wrote it; its sessions are no longer listed";
-            return Err(io::Error::new(io::ErrorKind::NotFound, removed));
-        }
-        self.file.write_all(block)
+        self.restore()?;
+        self.file.write_all(block)?;
+        self.text.extend_from_slice(block);
+        Ok(())
     }
 
-    /// Whether no name leads to it any more.
-    pub(super) fn is_removed(&self) -> io::Result<bool> {
-        Ok(self.file.metadata()?.nlink() == 0)
+    /// Writes everything anew that another process took from the file: a write into a removed one would succeed, too, and no later
+    /// reader would find it. One `fstat` if nothing was taken.
+    pub(super) fn restore(&mut self) -> io::Result<()> {
+        let found = self.file.metadata()?;
+        if found.nlink() == 0 {
+            self.create_again()?;
+        } else if found.len() >= self.text.len() as u64 {
+            return Ok(());
+        }
+        // Behind what is left of a block, another one is read all the same.
+        self.file.write_all(&self.text)
+    }
+
+    fn create_again(&mut self) -> io::Result<()> {
+        if self.path.parent().map(DirectoryId::of).transpose()? != Some(self.directory) {
+            // The numbers are those of other sessions there.
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the state directory was removed or replaced",
+            ));
+        }
+        self.file = create(&self.path)?;
+        if !self.is_awaited() {
+            // Pruning removes a ledger in which every session has ended and is forgotten.
+            (self.text, self.begun, self.finished) = (Vec::new(), Vec::new(), 0);
+        }
+        Ok(())
     }
 
     /// Whether some of its sessions have not ended.
     pub(super) fn is_awaited(&self) -> bool {
         self.finished < self.begun.len()
     }
+}
+
+/// Makes the file of a ledger. It must not exist.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
 /// Where the ledger lies that begins with this number.
@@ -114,7 +148,12 @@ pub(super) fn holding(root: &Path, id: SessionId) -> io::Result<Option<SessionId
 
 /// Every ledger, oldest first.
 pub(super) fn all(root: &Path) -> io::Result<Vec<SessionId>> {
-    let mut firsts: Vec<_> = own_files(root)?.into_iter().filter_map(OwnFile::recorded).collect();
+    Ok(firsts(&own_files(root)?))
+}
+
+/// The ledgers among the files of a state directory, oldest first.
+pub(super) fn firsts(files: &[OwnFile]) -> Vec<SessionId> {
+    let mut firsts: Vec<_> = files.iter().copied().filter_map(OwnFile::recorded).collect();
     firsts.sort();
-    Ok(firsts)
+    firsts
 }

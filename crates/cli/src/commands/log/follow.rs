@@ -12,7 +12,7 @@ use windlass_engine::{Journal, LoadRecord, SessionRecord, Store};
 use windlass_output::Offset;
 use windlass_sys::process::{Pid, Process};
 
-use crate::sessions::may_print;
+use crate::sessions::{is_alive, may_print};
 
 /// Waits for a session's files to change or its runtime to die.
 pub(crate) struct Follower {
@@ -62,8 +62,10 @@ impl Follower {
     fn is_over(&self, journal: &Journal) -> Result<bool> {
         let record = match self.store.load(self.record.start.id) {
             Ok(record) => record,
-            // It was pruned.
-            Err(LoadRecord::NotFound { .. }) => return Ok(true),
+            // It was removed or emptied. The process that runs the session is known from before.
+            Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. }) => {
+                return Ok(!is_alive(self.record.start.runtime));
+            }
             Err(error) => return Err(error).context("cannot tell whether the session goes on"),
         };
         if let Some(receipt) = &record.receipt {
