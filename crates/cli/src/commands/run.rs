@@ -114,6 +114,8 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
     let (tell, backlog) = oneshot::channel();
     let (finish, done) = oneshot::channel();
     let prune = move || {
+        // First: a short command may end before all records have been read.
+        let mut guardians = guardian::sweep_registered(&store);
         let pruned = store.prune_telling(sessions::may_be_alive, |found| {
             // A server does not listen.
             let _ = tell.send(found);
@@ -122,7 +124,9 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
             Ok((pruned, failed)) => (pruned.abandoned, failed),
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        let guardians = if store.is_own() { guardian::sweep(&abandoned) } else { Vec::new() };
+        if store.is_own() {
+            guardians.extend(guardian::sweep(&abandoned));
+        }
         let _ = finish.send(failed);
         for guardian in guardians {
             // It is a child of ours, and a server would keep a zombie of it.
