@@ -12,7 +12,7 @@ mod turn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use tokio::sync::oneshot;
 use windlass_engine::sandbox::Grounds;
 use windlass_engine::{
@@ -91,6 +91,11 @@ pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Re
     let sessions = sessions::list(store)?.sessions;
     let is_named = |session: &&SessionRecord| session.start.name.as_deref() == Some(name);
     match sessions.iter().filter(is_named).find(|session| State::of(session).is_live()) {
+        Some(holder) if State::of(holder) == State::Elsewhere => bail!(
+            "the name `{name}` is held by session {}, which may be running: its windlass is in another pid namespace, such as a \
+             container, and cannot be seen from here; choose another --name, or stop the session there",
+            holder.start.id
+        ),
         Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.start.id }.into()),
         None => Ok(()),
     }
