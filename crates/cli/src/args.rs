@@ -370,7 +370,7 @@ States:
   exit N      it returned N
   SIGxxx      that signal ended it
   timeout, limit, stopped, shutdown    windlass ended it, and why
-  ending      its windlass died; the guardian is ending it
+  ending      its windlass died; the guardian is ending what the session started
   elsewhere   its windlass is in a container or another pid namespace, out of sight
   lost        its windlass died before it could write down the end
 

@@ -20,9 +20,10 @@ mod toolbox;
 use std::future::Future;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use windlass_protocol::schema;
+use windlass_sys::limits;
 use windlass_sys::process;
 use windlass_sys::signal::{self, Signal};
 use windlass_tools::looks_secret;
@@ -108,12 +109,28 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
 /// Two workers are enough for one session and whoever watches it.
 const WORKERS: usize = 2;
 
+/// How many descriptors a runtime with one session needs, and a few to spare.
+const FEWEST_DESCRIPTORS: u64 = 48;
+
+/// Raises the soft limit, and says so if the hard one is too low: tokio panics where it gets no descriptors for signals.
+fn require_descriptors() -> Result<()> {
+    limits::raise_open_files();
+    let most = limits::most_open_files();
+    if most < FEWEST_DESCRIPTORS {
+        bail!(
+            "too few file descriptors: the limit is {most}, and at least {FEWEST_DESCRIPTORS} are needed; raise it with `ulimit -n`"
+        );
+    }
+    Ok(())
+}
+
 /// Runs a command's future on a worker, never on the main thread: the kernel hangs orphans on the main thread, and as
 /// long as no session is started from there, "has anything been left running?" is one glance at its list of children.
 fn on_runtime(command: impl Future<Output = Result<Exit>> + Send + 'static) -> Result<Exit> {
     // Under a limit on the size of files (`ulimit -f`) a write to a journal fails, and the session goes on in memory. By default the
     // signal ends the process first. Commands start with the default again.
     signal::ignore(&[Signal::XFSZ]);
+    require_descriptors()?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(WORKERS).enable_all().build().context("cannot start the runtime")?;
     let ended = runtime.block_on(async { tokio::spawn(command).await });

@@ -8,7 +8,7 @@ use windlass_engine::{
     Cause, Exit, Lifetime, ListSessions, Listing, LoadRecord, PidScope, Presence, ProcessKey, SessionId,
     SessionRecord, Store,
 };
-use windlass_sys::process::Process;
+use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 
 use crate::printing::say;
@@ -52,6 +52,29 @@ impl State {
         }
     }
 
+    /// Why a session without a receipt is in its state, where the word does not say all.
+    pub(crate) fn reason(self, record: &SessionRecord) -> Option<String> {
+        let runtime = record.start.runtime;
+        let pid = runtime.pid;
+        match self {
+            Self::Running | Self::Exiting if process::is_stopped(Pid::new(pid)) => {
+                Some(stopped_runtime(runtime))
+            }
+            Self::Exiting => Some(format!(
+                "its windlass (process {pid}) has not recorded the end: it reads output or ends processes, or the disk refuses the \
+                 receipt"
+            )),
+            Self::Ending => {
+                Some("its windlass was killed, and a guardian ends what the session started".to_owned())
+            }
+            Self::Lost => Some("its windlass was killed before it recorded how the session ended".to_owned()),
+            Self::Elsewhere => Some(format!(
+                "its windlass (process {pid} there) is in another pid namespace, such as a container, and cannot be seen from here"
+            )),
+            Self::Running | Self::Detached | Self::Over(..) => None,
+        }
+    }
+
     /// Whether something of it may still be at work.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Self::Running | Self::Exiting | Self::Detached | Self::Ending | Self::Elsewhere)
@@ -88,6 +111,14 @@ impl fmt::Display for State {
             other => f.write_str(other.word()),
         }
     }
+}
+
+/// What there is to say of a runtime that is stopped.
+pub(crate) fn stopped_runtime(runtime: ProcessKey) -> String {
+    let pid = runtime.pid;
+    format!(
+        "its windlass (process {pid}) is stopped, and records the end when it goes on: `kill -CONT {pid}`"
+    )
 }
 
 /// Whether this very process, and not a later one of the same number, is alive.

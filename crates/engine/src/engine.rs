@@ -2,13 +2,16 @@
 
 mod errand;
 mod helper_process;
+mod registered;
 mod seat;
+mod watched;
 
 pub use errand::{Brought, Errand, ErrandBounds, ErrandError, hand_over};
 pub use helper_process::HelperProcess;
 
 use self::seat::Seat;
-use crate::command::{CommandSpec, Io, Queries, Stdin};
+use self::watched::Watched;
+use crate::command::{CommandSpec, Io, Stdin};
 use crate::confined::{Confined, Watchers};
 use crate::door;
 use crate::guard::{Guard, Standing};
@@ -18,13 +21,14 @@ use crate::progress::Progress;
 use crate::reactor;
 use crate::registry::{Registry, RegistryLimits};
 use crate::session::{
-    Drain, Facts, Input, Life, Limits, LiveScreen, MOST_ROOMY, Outputs, Patience, Prey, Session, Shared,
-    Source, Task, TreeEnd, Whose, end_tree,
+    Drain, Facts, Life, Limits, LiveScreen, MOST_ROOMY, Patience, Prey, Session, Shared, Task, TreeEnd,
+    Whose, end_tree,
 };
 use crate::spare::Spare;
-use crate::start::{self, Ends, Launched, Placement, StartError};
+use crate::start::{self, Launched, Placement, StartError};
+use crate::store::Registration;
 use crate::{
-    Cause, Journal, Lifetime, Offset, ProcessKey, Retention, SessionId, Size, StartRecord, Store, Stream,
+    Cause, Journal, Lifetime, Offset, ProcessKey, Retention, SessionId, Size, StartRecord, Store,
     TerminalSizes,
 };
 use rustix::io::Errno;
@@ -36,7 +40,6 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
-use windlass_output::QueryScanner;
 use windlass_proxy::allow::EntryError;
 use windlass_proxy::environment::remark_on_loopback;
 use windlass_sandbox::{Grounds, Plan, PlanError, Policy, StreamKind, Surroundings};
@@ -113,6 +116,8 @@ struct Inner {
     sequence: AtomicU32,
     open_files: OpenFiles,
     own: ProcessKey,
+    /// What tells the next Windlass of the processes of this one; `None` where nothing could.
+    registration: Option<Arc<Registration>>,
     next_id: AtomicU64,
     next_unlisted: AtomicU64,
     spare: Arc<Spare>,
@@ -177,7 +182,11 @@ impl Engine {
         }
         let open_files = limits::raise_open_files();
         let orphans = Arc::new(Orphans::adopt(brand));
-        let guard = options.guard.stand(brand).map_err(|source| EngineError::Guardian { source })?;
+        let own = ProcessKey::of(Pid::of_this_process());
+        let registration =
+            options.store.as_ref().and_then(|store| store.registration(brand, own)).map(Arc::new);
+        let guard = options.guard.stand(brand, registration.as_deref().map(Registration::path));
+        let guard = guard.map_err(|source| EngineError::Guardian { source })?;
         tokio::spawn(orphans::collect(Arc::clone(&orphans)));
         let first_id = if options.store.is_some() { FIRST_WITHOUT_STORE } else { FIRST_IN_MEMORY };
         let fence =
@@ -192,7 +201,8 @@ impl Engine {
             brand,
             sequence: AtomicU32::new(1),
             open_files,
-            own: ProcessKey::of(Pid::of_this_process()),
+            own,
+            registration,
             next_id: AtomicU64::new(first_id),
             next_unlisted: AtomicU64::new(FIRST_UNLISTED),
             spare: Arc::new(Spare::keep()),
@@ -234,6 +244,7 @@ impl Engine {
             spec.environment.push((variable, seat.id.to_string().into()));
         }
         let sequence = seat.mark.sequence();
+        let unregistered = self.inner.register();
         self.inner.orphans.roots.starting(sequence);
         let sandbox = spec.sandbox.clone();
         let streams = match spec.io {
@@ -250,6 +261,8 @@ impl Engine {
         }
         self.inner.settled.notify_waiters();
         let session = started?;
+        // After the record: a disk that refuses both is told by the record, which is missed more.
+        unregistered.into_iter().for_each(|trouble| session.shared.note_trouble(trouble));
         if let Some(plan) = sandbox {
             self.inner.prepare_helper(plan, streams);
         }
@@ -443,6 +456,9 @@ impl Engine {
         self.inner.fence.retire();
         self.join_tasks().await;
         self.inner.fence.close();
+        if end.remaining.is_empty() {
+            self.inner.unregister();
+        }
         if self.inner.brand.is_nested() {
             // The runtime around this one would find the guardian, which outlives us by a moment, left running, and say so.
             self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
@@ -529,9 +545,11 @@ impl Drop for Inner {
         self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner).detach_all();
         self.fence.retire();
         let (everything, patience) = (self.everything(), self.limits.patience);
-        let orphans = Arc::clone(&self.orphans);
+        let (orphans, registration) = (Arc::clone(&self.orphans), self.registration.take());
         self.runtime.spawn(async move {
-            end_tree(everything, patience).await;
+            if end_tree(everything, patience).await.remaining.is_empty() {
+                registration.iter().for_each(|registration| registration.remove());
+            }
             orphans.roots.engine_gone();
         });
     }
@@ -548,37 +566,6 @@ impl Drop for LastWords {
         self.shared.orphans.roots.gone(self.shared.mark.sequence());
         self.shared.send_life(|progress| progress.closed = true);
         self.fence.left(self.shared.mark, &self.shared.bounds);
-    }
-}
-
-/// Our ends, known to the reactor.
-struct Watched {
-    outputs: Outputs,
-    input: Input,
-}
-
-impl Watched {
-    fn new(ends: Ends, io: &Io) -> Result<Self, Errno> {
-        match ends {
-            Ends::Pipes { stdin, stdout, stderr } => {
-                let stdout = Source::watched(stdout, Stream::Stdout)?;
-                let outputs = Outputs::pipes(stdout, Source::watched(stderr, Stream::Stderr)?);
-                let input = match stdin {
-                    Some(stdin) => {
-                        Input::pipe(reactor::watch(stdin, Interest::WRITABLE).map_err(|(_, errno)| errno)?)
-                    }
-                    None => Input::closed(),
-                };
-                Ok(Self { outputs, input })
-            }
-            Ends::Terminal { master, slave } => {
-                let source = Source::watched(master, Stream::Terminal)?;
-                let input = Input::terminal(Arc::clone(source.fd()));
-                let answered = matches!(io, Io::Terminal(terminal) if terminal.queries == Queries::Answered);
-                let outputs = Outputs::terminal(source, slave, answered.then(QueryScanner::default));
-                Ok(Self { outputs, input })
-            }
-        }
     }
 }
 

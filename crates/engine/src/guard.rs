@@ -2,6 +2,7 @@
 
 use crate::reactor;
 use rustix::io::Errno;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
@@ -70,13 +71,14 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Guard {
-    /// The first guardian is started here, so that its failure is told to whoever makes the engine.
-    pub(crate) fn stand(self, brand: Brand) -> Result<Standing, Errno> {
+    /// The first guardian is started here, so that its failure is told to the caller that makes the engine.
+    pub(crate) fn stand(self, brand: Brand, registration: Option<&Path>) -> Result<Standing, Errno> {
         let missing = Missing::default();
         let Self::Program(plan) = self else { return Ok(Standing { kept: Mutex::default(), missing }) };
-        let first = guardian::start(&plan(brand.family()))?;
+        let registration = registration.map(Path::to_path_buf);
+        let first = guardian::start(&plan(brand.family()), registration.as_deref())?;
         let (sender, relieved) = oneshot::channel();
-        let post = Post { plan, brand, missing: missing.clone(), pause: FIRST_PAUSE };
+        let post = Post { plan, brand, registration, missing: missing.clone(), pause: FIRST_PAUSE };
         let keeping = tokio::spawn(post.keep(first, relieved));
         Ok(Standing { kept: Mutex::new(Some(Kept { relieved: sender, keeping })), missing })
     }
@@ -86,6 +88,7 @@ impl Guard {
 struct Post {
     plan: fn(u32) -> GuardianProgram,
     brand: Brand,
+    registration: Option<PathBuf>,
     missing: Missing,
     pause: Duration,
 }
@@ -126,7 +129,7 @@ impl Post {
     /// The next guardian; `None` once the runtime needs none any more.
     async fn replacement(&mut self, relieved: &mut oneshot::Receiver<()>) -> Option<Guardian> {
         loop {
-            match guardian::start(&(self.plan)(self.brand.family())) {
+            match guardian::start(&(self.plan)(self.brand.family()), self.registration.as_deref()) {
                 Ok(next) => {
                     self.missing.set(None);
                     return Some(next);

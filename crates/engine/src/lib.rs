@@ -61,8 +61,8 @@ pub use session::{
 };
 pub use start::StartError;
 pub use store::{
-    Backlog, ClaimId, ListSessions, Listing, LoadRecord, OpenStore, PidScope, Presence, ProcessKey, Prune,
-    Pruned, SessionRecord, StartRecord, StopRequest, Store, StoreLimits, WriteRecord,
+    Backlog, ClaimId, DeadRuntime, ListSessions, Listing, LoadRecord, OpenStore, PidScope, Presence,
+    ProcessKey, Prune, Pruned, SessionRecord, StartRecord, StopRequest, Store, StoreLimits, WriteRecord,
 };
 pub use tally::Tally;
 pub use wait::{InputWanted, Met, PatternText, Until, wait_any, wait_unless};

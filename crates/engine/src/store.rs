@@ -21,6 +21,7 @@ mod names;
 mod prune;
 mod record;
 mod released;
+mod runtimes;
 mod stops;
 mod text;
 
@@ -43,6 +44,8 @@ use windlass_sys::pty::Size;
 pub(crate) use self::names::{ClaimName, NameClaim, WantedName};
 pub use self::prune::{Backlog, Prune, Pruned};
 pub use self::record::{PidScope, Presence, ProcessKey, SessionRecord, StartRecord};
+pub use self::runtimes::DeadRuntime;
+pub(crate) use self::runtimes::Registration;
 pub use self::stops::StopRequest;
 
 const DIRECTORY_MODE: u32 = 0o700;

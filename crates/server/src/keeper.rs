@@ -137,13 +137,14 @@ impl Meeting {
         match self.converse(&name, call).await {
             Ok(answered) => PassedOn::Answered(answered.reply),
             Err(Unanswered::NotThere) => PassedOn::NotKept,
-            Err(Unanswered::Dead) => {
-                // Its keeper was killed. Nobody else would take the file away.
-                let _ = std::fs::remove_file(self.directory.join(name));
-                PassedOn::NotKept
-            }
+            Err(Unanswered::Dead) => PassedOn::Died,
             Err(Unanswered::Failed(failure)) => PassedOn::Failed(failure),
         }
+    }
+
+    /// Removes the socket of a keeper that was killed. No other process would.
+    pub fn forget(&self, session: u64) {
+        let _ = std::fs::remove_file(self.directory.join(format!("{session}.sock")));
     }
 
     /// Greets a keeper, then calls it, and looks again and again whether it still answers while it carries the call out.

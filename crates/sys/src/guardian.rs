@@ -15,6 +15,8 @@ use crate::spawn::{self, Kinship, Launch, Stdio};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 pub use crate::ladder::wait_until_gone;
@@ -35,14 +37,20 @@ pub struct GuardianProgram {
     pub arguments: Vec<CString>,
 }
 
-/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it.
-pub fn start(plan: &GuardianProgram) -> Result<Guardian, Errno> {
+/// The variable of a guardian with the path of the file that registers the runtime. Not an argument: `pkill -f windlass` would find the name of the
+/// state directory there, and end the guardians.
+pub const REGISTRATION: &str = "WINDLASS_REGISTRATION";
+
+/// Starts a guardian. It needs no greeting: from the moment it exists, the end of the pipe reaches it. When nothing is left of the
+/// runtime, the guardian removes the runtime's registration, if it has one.
+pub fn start(plan: &GuardianProgram, registration: Option<&Path>) -> Result<Guardian, Errno> {
     let lifeline = pipes::to_child()?;
     let nowhere = open_null_for_writing()?;
+    let environment: Vec<CString> = registration.and_then(variable).into_iter().collect();
     let launch = Launch {
         program: &plan.program,
         arguments: &plan.arguments,
-        environment: &[],
+        environment: &environment,
         directory: c"/",
         stdio: Stdio::Pipes {
             stdin: lifeline.theirs.as_fd(),
@@ -86,15 +94,23 @@ impl AsRawFd for Guardian {
 }
 
 /// The guardian's whole life. Standard input is the pipe from the runtime. Returns when nothing is left to end.
-pub fn watch(brand: Brand, grace: Duration) {
+pub fn watch(brand: Brand, grace: Duration, registration: Option<&Path>) {
     ignore_polite_signals();
     continue_when_the_runtime_dies();
     wait_for_the_end(rustix::stdio::stdin());
     // Each member is held, with its children: more than the soft limit on descriptors may be needed.
     limits::raise_open_files();
-    Ladder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
+    let left = Ladder::new(brand, |mark: Mark| mark.fate() == Fate::WithRuntime).climb(grace);
+    if let Some(registration) = registration.filter(|_| left.is_empty()) {
+        // The runtime removes its registration itself when it ends in order. The next Windlass tries again to remove one that stays.
+        let _ = std::fs::remove_file(registration);
+    }
     // The runtime's control groups are empty now, and it can no longer remove them itself.
     cgroup::remove_abandoned(&Hierarchies::of_this_process());
+}
+
+fn variable(registration: &Path) -> Option<CString> {
+    CString::new([REGISTRATION.as_bytes(), b"=", registration.as_os_str().as_bytes()].concat()).ok()
 }
 
 fn wait_for_the_end(pipe: impl AsFd) {

@@ -1,6 +1,7 @@
 //! Which process a record means. The kernel gives a process id again, the clock ticks at which a process started recur after
 //! a boot, and a pid namespace counts its processes from one: only all of these together name one process.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
@@ -79,6 +80,34 @@ impl ProcessKey {
             Err(_) if start_ticks(pid).is_some_and(|ticks| ticks != self.start_ticks) => Presence::Gone,
             Err(_) => Presence::OutOfSight,
         }
+    }
+}
+
+/// As it stands in the names of files. The parts of the scope are left out where it is not known.
+impl fmt::Display for ProcessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pid, start_ticks, scope } = self;
+        write!(f, "{pid}-{start_ticks}")?;
+        match scope {
+            Some(PidScope { boot, pid_namespace }) => write!(f, "-{boot:032x}-{pid_namespace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ProcessKey {
+    /// Reads a key as it is displayed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split('-');
+        let (pid, start_ticks) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let scope = match words.next() {
+            Some(boot) => Some(PidScope {
+                boot: u128::from_str_radix(boot, 16).ok()?,
+                pid_namespace: words.next()?.parse().ok()?,
+            }),
+            None => None,
+        };
+        words.next().is_none().then_some(Self { pid, start_ticks, scope })
     }
 }
 

@@ -29,6 +29,11 @@ pub fn raise_open_files() -> OpenFiles {
     *ORIGINAL.get_or_init(raise)
 }
 
+/// The most files that this process may have open, as far as it can raise the limit.
+pub fn most_open_files() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
+}
+
 fn raise() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     // Where this is refused, the limit stays, and running out is reported by whoever meets it.

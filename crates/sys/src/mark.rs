@@ -117,6 +117,11 @@ impl Brand {
         self.place != Place::Nowhere
     }
 
+    /// Whether the processes of its sessions bear marks.
+    pub fn gives_marks(self) -> bool {
+        matches!(self.place, Place::Both | Place::SoftOnly { .. })
+    }
+
     /// Whether this runtime itself runs in a session of another one.
     pub fn is_nested(self) -> bool {
         self.place != Place::Both

@@ -195,21 +195,26 @@ pub fn is_empty(who: impl Recognise, wanted: impl Fn(Mark) -> bool) -> bool {
     false
 }
 
-/// The families among these of which processes live, by one walk over the process table.
+/// The families among these of which processes live that should have ended with their runtime.
 pub fn living_families(families: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let mut living = BTreeSet::new();
+    living_marks(families).into_iter().map(|mark| mark.brand().family()).collect()
+}
+
+/// The marks of these families that living processes bear and that should have ended with their runtime, by one walk over the
+/// process table.
+pub fn living_marks(families: &BTreeSet<u32>) -> HashSet<Mark> {
+    let mut living = HashSet::new();
     if families.is_empty() {
         return living;
     }
     // The next windlass that starts looks again at processes that cannot be inspected now.
     for pid in everyone().into_iter().flatten().flatten() {
         let ends_with_runtime = |mark: &Mark| mark.fate() == Fate::WithRuntime;
-        let found = marks_on(pid).filter(ends_with_runtime).map(|mark| mark.brand().family());
-        let mut found = found.filter(|family| families.contains(family) && !living.contains(family));
-        if let Some(family) = found.next()
-            && is_alive(pid)
-        {
-            living.insert(family);
+        let is_wanted = |mark: &Mark| families.contains(&mark.brand().family());
+        let found = marks_on(pid).filter(ends_with_runtime).filter(is_wanted);
+        let found: Vec<Mark> = found.filter(|mark| !living.contains(mark)).collect();
+        if !found.is_empty() && is_alive(pid) {
+            living.extend(found);
         }
     }
     living

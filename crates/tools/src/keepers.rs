@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
-use windlass_engine::{LoadRecord, SessionId, with_causes};
+use windlass_engine::{LoadRecord, Presence, SessionId, SessionRecord, with_causes};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Event, Progress, Reply, SessionSummary};
@@ -31,6 +31,9 @@ pub trait Keepers: Send + Sync {
     /// Has the keeper of a session carry out a call. It answers, whatever becomes of the keeper.
     fn pass_on<'a>(&'a self, session: u64, call: &'a Call) -> Pending<'a, PassedOn>;
 
+    /// Forgets a keeper that is dead. Until then its session is among those that are kept.
+    fn forget(&self, session: u64);
+
     /// The sessions that are kept now, by the numbers their callers use.
     ///
     /// # Errors
@@ -46,6 +49,8 @@ pub enum PassedOn {
     Answered(Reply),
     /// No process keeps this session.
     NotKept,
+    /// The process that kept it is dead and did not leave in order: it was killed.
+    Died,
     /// A process keeps it and did not carry the call out.
     Failed(KeeperFailure),
 }
@@ -148,6 +153,10 @@ impl Toolbox {
                         Some(reply)
                     }
                     PassedOn::NotKept => None,
+                    PassedOn::Died => {
+                        self.forget_unless_lost(&*keepers, number);
+                        None
+                    }
                     PassedOn::Failed(failure) if call.tool == "read_output" => {
                         // Its journal needs no keeper.
                         self.remark_now(failure.sentence(number));
@@ -203,7 +212,10 @@ impl Toolbox {
                 id: number.to_string(),
                 name: record.start.name.clone(),
                 command: report::shortened(&command(&record), 200),
-                state: record.receipt.as_ref().map_or_else(|| "running".to_owned(), report::ending),
+                state: match &record.receipt {
+                    Some(receipt) => report::ending(receipt),
+                    None => loss(&record).unwrap_or_else(|| "running".to_owned()),
+                },
                 terminal: record.start.terminal,
             })
         };
@@ -322,17 +334,38 @@ impl Toolbox {
                 Some(self.without_own_announcement(number, reply))
             }
             PassedOn::NotKept => None,
+            PassedOn::Died => {
+                self.forget_unless_lost(&*keepers, number).map(|record| lost_entry(number, &record))
+            }
             PassedOn::Failed(failure) => Some(self.entry_without_keeper(number, failure)),
         };
         answers.into_iter().filter_map(entry).collect()
     }
 
-    /// The list entry of a session whose keeper does not answer: from its record, if that can be read.
-    fn entry_without_keeper(&self, number: Number, mut failure: KeeperFailure) -> Reply {
-        let store = self.options().store.as_ref();
+    /// The record of a session whose keeper was killed before it recorded the end. A dead keeper of any other is forgotten; that of
+    /// a lost one is what tells later callers of it, until its record is removed.
+    fn forget_unless_lost(&self, keepers: &dyn Keepers, number: Number) -> Option<SessionRecord> {
+        let lost = self.kept_record(number).filter(|record| loss(record).is_some());
+        if lost.is_none() {
+            keepers.forget(number.0);
+        }
+        lost
+    }
+
+    /// The state of a session whose keeper was killed before it recorded the end; `None` for any other.
+    pub(crate) fn kept_loss(&self, number: Number) -> Option<String> {
+        self.kept_record(number).as_ref().and_then(loss)
+    }
+
+    fn kept_record(&self, number: Number) -> Option<SessionRecord> {
         let id =
             self.kept().lock().get(&number).and_then(|known| known.id).unwrap_or(SessionId::new(number.0));
-        let record = store.and_then(|store| store.load(id).ok());
+        self.options().store.as_ref().and_then(|store| store.load(id).ok())
+    }
+
+    /// The list entry of a session whose keeper does not answer: from its record, if that can be read.
+    fn entry_without_keeper(&self, number: Number, mut failure: KeeperFailure) -> Reply {
+        let record = self.kept_record(number);
         failure.pid = failure.pid.or_else(|| record.as_ref().map(|record| record.start.runtime.pid));
         let mut entry = json!({ "session": number.0, "runtime_pid": failure.pid, "unread_tokens": 0 });
         let text = match &record {
@@ -435,6 +468,30 @@ impl Kept {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Number, Known>> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The state of a session whose runtime died before it recorded the end; `None` for any other.
+pub(crate) fn loss(record: &SessionRecord) -> Option<String> {
+    let is_lost = record.receipt.is_none() && matches!(record.start.runtime.presence(), Presence::Gone);
+    let pid = record.start.runtime.pid;
+    is_lost.then(|| {
+        format!("lost, its runtime (process {pid}) was killed and its guardian ends what the session started")
+    })
+}
+
+fn lost_entry(number: Number, record: &SessionRecord) -> Reply {
+    let state = loss(record).unwrap_or_default();
+    let text = report::session_line(&number, &state, &command(record), &record.start);
+    let entry = json!({
+        "session": number.0,
+        "name": record.start.name,
+        "command": command(record),
+        "cwd": record.start.cwd.display().to_string(),
+        "state": state,
+        "started": report::moment(record.start.started),
+        "unread_tokens": 0,
+    });
+    Reply::new(text, json!({ "sessions": [entry] }))
 }
 
 fn is_detached(arguments: &Map<String, Value>) -> bool {

@@ -6,6 +6,7 @@ use windlass_engine::{Journal, SessionRecord, screen_text, with_causes};
 
 use crate::arguments::SessionRef;
 use crate::held::{Held, Number};
+use crate::keepers::loss;
 use crate::report;
 use crate::tool::Refusal;
 use crate::toolbox::Toolbox;
@@ -84,6 +85,9 @@ impl Toolbox {
 
 /// A session that has a record and no receipt, and that no keeper answers for.
 fn unended(number: Number, record: &SessionRecord) -> Refusal {
+    if let Some(state) = loss(record) {
+        return Refusal(format!("session {number} is {state}; read_output reads what it printed"));
+    }
     let pid = record.start.runtime.pid;
     Refusal(format!(
         "session {number} was started by another runtime (process {pid}), which cannot be reached from here; its record has no \

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use windlass_engine::Patience;
+use windlass_engine::{Patience, Store};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::mark::{self, Brand, Mark};
 use windlass_sys::process::{self, Process};
@@ -30,7 +31,8 @@ pub(crate) fn run(family: u32) -> ExitCode {
     // Where the kernel refuses, the name is that of the link through which it was executed.
     let _ = rustix::thread::set_name(NAME);
     let _ = process::hide_from_others();
-    guardian::watch(Brand::of_family(family), Patience::default().grace);
+    let registration = std::env::var_os(guardian::REGISTRATION).map(PathBuf::from);
+    guardian::watch(Brand::of_family(family), Patience::default().grace, registration.as_deref());
     ExitCode::SUCCESS
 }
 
@@ -49,9 +51,26 @@ pub(crate) fn sweep(abandoned: &[Mark]) -> Vec<Process> {
     if families.is_empty() || mark::in_sandbox() {
         return Vec::new();
     }
-    let unguarded = tree::living_families(&families).into_iter().filter(|family| !is_guarded(*family));
+    start_unguarded(tree::living_families(&families).into_iter().map(|family| (family, None)))
+}
+
+/// The same for runtimes that are registered in a state directory, whether or not a record of their sessions is there. Their
+/// guardians remove the registrations when nothing is left.
+pub(crate) fn sweep_registered(store: &Store) -> Vec<Process> {
+    let dead = store.dead_runtimes();
+    if dead.is_empty() || mark::in_sandbox() {
+        return Vec::new();
+    }
+    // Without a look whether any process is alive: one look can miss a process that forks and exits at once.
+    start_unguarded(dead.into_iter().map(|runtime| (runtime.family, Some(runtime.registration))))
+}
+
+fn start_unguarded(families: impl Iterator<Item = (u32, Option<PathBuf>)>) -> Vec<Process> {
+    let unguarded = families.filter(|(family, _)| !is_guarded(*family));
     // One that cannot be started now is started by the next windlass.
-    unguarded.filter_map(|family| guardian::start(&program(family)).ok()).map(Guardian::release).collect()
+    let start =
+        |(family, file): (u32, Option<PathBuf>)| guardian::start(&program(family), file.as_deref()).ok();
+    unguarded.filter_map(start).map(Guardian::release).collect()
 }
 
 /// Whether a guardian of this family is at work already: a second TERM means haste to some programs.

@@ -110,6 +110,10 @@ impl Keepers for Detached {
         Box::pin(self.meeting.pass_on(session, call))
     }
 
+    fn forget(&self, session: u64) {
+        self.meeting.forget(session);
+    }
+
     fn kept(&self) -> Result<Vec<u64>, String> {
         let directory = self.meeting.directory().display();
         self.meeting.kept().map_err(|error| format!("listing {directory}: {error}"))

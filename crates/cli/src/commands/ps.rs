@@ -2,11 +2,15 @@
 
 mod table;
 
+use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
 use windlass_engine::{SessionRecord, Store};
+use windlass_sys::mark::Mark;
+use windlass_sys::process::{self, Pid};
+use windlass_sys::tree;
 
 use self::table::{Cell, Row, Tint};
 use crate::args::Ps;
@@ -23,9 +27,10 @@ const RECENT: usize = 10;
 /// Lists sessions.
 pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
+    let records = sessions::list_and_warn(&store)?;
+    let survivors = sweep_abandoned(&records, &store);
     let all: Vec<Listed> =
-        sessions::list_and_warn(&store)?.into_iter().map(|record| Listed::new(record, &store)).collect();
-    sweep_abandoned(&all, &store);
+        records.into_iter().map(|record| Listed::new(record, &store, &survivors)).collect();
     let total = all.len();
     let shown = if order.all { all } else { recent(all) };
     if order.json {
@@ -33,22 +38,25 @@ pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
         print(format!("{array:#}\n"))?;
     } else {
         print_table(&shown, config)?;
+        remark_on_stopped(&shown);
         remark_on_hidden(total - shown.len(), total);
     }
     Ok(Exit::SUCCESS)
 }
 
 /// Ends what dead runtimes left: a session that should have ended with its windlass is ending only if a guardian is at work, and the
-/// one that there was may have been killed, too.
-fn sweep_abandoned(all: &[Listed], store: &Store) {
-    let survived = all
-        .iter()
-        .filter(|session| session.record.may_have_survivors() && !is_alive(session.record.start.runtime));
-    let abandoned: Vec<_> = survived.filter_map(|session| session.record.start.mark).collect();
-    if !abandoned.is_empty() && store.is_own() {
-        // They go on when this process ends.
+/// one that there was may have been killed, too. The marks of those that had living processes before that.
+fn sweep_abandoned(records: &[SessionRecord], store: &Store) -> HashSet<Mark> {
+    let survived =
+        records.iter().filter(|record| record.may_have_survivors() && !is_alive(record.start.runtime));
+    let abandoned: Vec<Mark> = survived.filter_map(|record| record.start.mark).collect();
+    let survivors = tree::living_marks(&abandoned.iter().map(|mark| mark.brand().family()).collect());
+    // They go on when this process ends.
+    drop(guardian::sweep_registered(store));
+    if !survivors.is_empty() && store.is_own() {
         drop(guardian::sweep(&abandoned));
     }
+    survivors
 }
 
 /// Everything alive, and the newest of the rest.
@@ -63,6 +71,20 @@ fn recent(all: Vec<Listed>) -> Vec<Listed> {
         false
     };
     all.into_iter().filter(|session| is_shown(session)).collect()
+}
+
+/// A runtime that is stopped reads no output and records no end, and no state says so.
+fn remark_on_stopped(shown: &[Listed]) {
+    let live = shown.iter().filter(|session| matches!(session.state, State::Running | State::Exiting));
+    for start in live.map(|session| &session.record.start) {
+        if process::is_stopped(Pid::new(start.runtime.pid)) {
+            crate::printing::say!(
+                "windlass: session {}: {}",
+                start.id,
+                sessions::stopped_runtime(start.runtime)
+            );
+        }
+    }
 }
 
 fn remark_on_hidden(hidden: usize, total: usize) {
@@ -87,8 +109,13 @@ struct Listed {
 }
 
 impl Listed {
-    fn new(record: SessionRecord, store: &Store) -> Self {
-        let state = State::of(&record);
+    fn new(record: SessionRecord, store: &Store, survivors: &HashSet<Mark>) -> Self {
+        let has_survivors = record.start.mark.is_some_and(|mark| survivors.contains(&mark));
+        let state = match State::of(&record) {
+            // Its root is dead, but not all that the root started.
+            State::Lost if has_survivors => State::Ending,
+            state => state,
+        };
         let counted = record.receipt.as_ref().map(|receipt| receipt.bytes.total());
         let output = counted.or_else(|| store.output_len(&record).ok());
         let so_far = state.is_live().then(|| since(record.start.started));
@@ -120,6 +147,7 @@ impl Listed {
         put("session", start.id.get().into());
         put("name", start.name.clone().into());
         put("state", self.state.word().into());
+        put("reason", self.state.reason(&self.record).into());
         put("command", argv.collect::<Vec<_>>().into());
         put("script", start.script.clone().into());
         put("withheld_variables", start.withheld.clone().into());

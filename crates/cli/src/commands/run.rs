@@ -12,7 +12,7 @@ mod turn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use tokio::sync::oneshot;
 use windlass_engine::sandbox::Grounds;
 use windlass_engine::{
@@ -91,6 +91,11 @@ pub(crate) fn refuse_taken_name(name: Option<&str>, store: Option<&Store>) -> Re
     let sessions = sessions::list(store)?.sessions;
     let is_named = |session: &&SessionRecord| session.start.name.as_deref() == Some(name);
     match sessions.iter().filter(is_named).find(|session| State::of(session).is_live()) {
+        Some(holder) if State::of(holder) == State::Elsewhere => bail!(
+            "the name `{name}` is held by session {}, which may be running: its windlass is in another pid namespace, such as a \
+             container, and cannot be seen from here; choose another --name, or stop the session there",
+            holder.start.id
+        ),
         Some(holder) => Err(StartError::NameTaken { name: name.to_owned(), holder: holder.start.id }.into()),
         None => Ok(()),
     }
@@ -114,6 +119,8 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
     let (tell, backlog) = oneshot::channel();
     let (finish, done) = oneshot::channel();
     let prune = move || {
+        // First: a short command may end before all records have been read.
+        let mut guardians = guardian::sweep_registered(&store);
         let pruned = store.prune_telling(sessions::may_be_alive, |found| {
             // A server does not listen.
             let _ = tell.send(found);
@@ -122,7 +129,9 @@ pub(crate) fn clean_up(store: Option<&Store>) -> Option<Housekeeping> {
             Ok((pruned, failed)) => (pruned.abandoned, failed),
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        let guardians = if store.is_own() { guardian::sweep(&abandoned) } else { Vec::new() };
+        if store.is_own() {
+            guardians.extend(guardian::sweep(&abandoned));
+        }
         let _ = finish.send(failed);
         for guardian in guardians {
             // It is a child of ours, and a server would keep a zombie of it.

@@ -3,6 +3,8 @@
 //! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server is not signalled: it
 //! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The keeper of a
 //! detached session has no other, and gets TERM afterwards.
+//! A windlass that is stopped (SIGSTOP) is not waited for. It is not continued either: it may be a server, whose other sessions
+//! would go on as well, and the user who stopped it did not ask for that. The request stays, so that its receipt is right later.
 //! A process is signalled only while it is held, and only if it bears the mark, descends from one that does, or is a root without a
 //! mark whose parent is the living runtime: a process id in a record proves nothing.
 
@@ -10,7 +12,7 @@ mod receipt;
 
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
-use windlass_engine::{Patience, ProcessKey, ProcessLine, SessionRecord, Store};
+use windlass_engine::{Patience, ProcessKey, ProcessLine, SessionRecord, StopRequest, Store};
 use windlass_sys::ladder::Ladder;
 use windlass_sys::mark::{self, Brand, Mark};
 use windlass_sys::process::{self, Pid, Process};
@@ -54,6 +56,8 @@ enum How {
     AlreadyOver,
     /// Its runtime and this process.
     ByRuntime,
+    /// We did: its runtime is stopped, and has not noticed.
+    RuntimeStopped,
     /// We did: its runtime was dead.
     WithoutRuntime,
 }
@@ -91,6 +95,11 @@ impl Ending {
         // The receipt itself is about the root.
         swept.retain(|line| root.is_none_or(|root| root.get() != line.pid));
         let record = await_receipt(store, record, runtime)?;
+        let is_stopped = || runtime.is_alive() && process::is_stopped(runtime.pid());
+        if record.receipt.is_none() && is_stopped() {
+            request.into_iter().for_each(StopRequest::leave);
+            return Ok(Self { record, how: How::RuntimeStopped, swept, left });
+        }
         // Before the end of the runtime: it may be a server, which goes on.
         drop(request);
         await_end(runtime);
@@ -150,6 +159,9 @@ impl Ending {
             (None, How::AlreadyOver) => {
                 format!("session {id} is over already: its windlass died, and how it ended is not known")
             }
+            (None, How::RuntimeStopped) => {
+                format!("session {id} was ended; {}", sessions::stopped_runtime(self.record.start.runtime))
+            }
             (None, How::ByRuntime) => format!("session {id} was ended, and its windlass left no receipt"),
             (None, How::WithoutRuntime) => {
                 format!("session {id} had lost its windlass; its command was ended without it")
@@ -164,6 +176,7 @@ impl Ending {
         object.insert("name".to_owned(), start.name.clone().into());
         object.insert("state".to_owned(), State::of(&self.record).word().into());
         object.insert("already_over".to_owned(), (self.how == How::AlreadyOver).into());
+        object.insert("reason".to_owned(), State::of(&self.record).reason(&self.record).into());
         report::receipt_fields(self.record.receipt.as_ref(), &mut object);
         object.insert("swept".to_owned(), report::processes_json(&self.swept));
         object.insert("left".to_owned(), report::processes_json(&self.left));

@@ -11,6 +11,7 @@
 
 mod checks;
 mod clients;
+mod evidence;
 mod faults;
 
 use std::fs::File;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use self::evidence::Evidence;
 use windlass_testkit::Scratch;
 use windlass_testkit::bytes::Noise;
 
@@ -49,23 +51,33 @@ fn invariants_hold_whatever_fails() {
 /// Two short rounds, one of each kind and always the same; or the round of a seed; or as many as fit into the time that was asked
 /// for, each with another seed.
 fn run_rounds() {
-    let mut totals = Totals::default();
+    // Printed at the end, also of a run that a violation ends.
+    let mut totals = Summary(Totals::default());
     match (chosen("WINDLASS_TEST_CHAOS_SEED"), chosen("WINDLASS_TEST_CHAOS_SECONDS")) {
-        (Some(seed), _) => totals.add(&Round::run(seed, OPERATIONS)),
+        (Some(seed), _) => totals.0.add(&Round::run(seed, OPERATIONS)),
         (None, Some(seconds)) => {
             let begun = Instant::now();
             let mut seeds = wall_clock()..;
             while begun.elapsed() < Duration::from_secs(seconds) {
-                totals.add(&Round::run(seeds.next().unwrap_or_default(), OPERATIONS));
+                totals.0.add(&Round::run(seeds.next().unwrap_or_default(), OPERATIONS));
             }
         }
         (None, None) => {
             for seed in [2, 3] {
-                totals.add(&Round::run(seed, OPERATIONS / 4));
+                totals.0.add(&Round::run(seed, OPERATIONS / 4));
             }
         }
     }
-    eprintln!("chaos: {totals}");
+}
+
+/// Tells what was done when it is dropped. The first violation is the last: it is a panic of its round.
+struct Summary(Totals);
+
+impl Drop for Summary {
+    fn drop(&mut self) {
+        let violations = u8::from(std::thread::panicking());
+        eprintln!("chaos: {} without a violation, {violations} violations", self.0);
+    }
 }
 
 fn chosen(name: &str) -> Option<u64> {
@@ -126,6 +138,7 @@ impl Round {
     fn run(seed: u64, operations: u64) -> Totals {
         let round = Self::new(seed, operations);
         eprintln!("chaos: seed {seed}, {:?}", round.kind);
+        let evidence = Evidence::of(&round);
         let (over, is_over) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             let faults = scope.spawn({
@@ -149,6 +162,7 @@ impl Round {
             checks::check(&round, servers);
         });
         let totals = round.totals();
+        drop(evidence);
         round.leave();
         totals
     }
@@ -295,6 +309,14 @@ impl std::fmt::Display for Totals {
 fn succeed(command: &mut Command) {
     let status = command.status().expect("it starts");
     assert!(status.success(), "{command:?}: {status}");
+}
+
+/// Those that may run sessions.
+fn runtimes() -> Vec<(u32, Vec<String>)> {
+    let is_runtime = |words: &[String]| {
+        matches!(words.get(1).map(String::as_str), Some("run" | "keep" | "keeper" | "mcp" | "app-server"))
+    };
+    windlass_processes().into_iter().filter(|(_, words)| is_runtime(words)).collect()
 }
 
 /// The processes of the round that run this program, with their arguments. A round sees no others.

@@ -315,6 +315,41 @@ fn a_session_whose_keeper_is_stopped_is_running_and_says_how_to_go_on() {
     leave(server);
 }
 
+/// It was left out of the list, and an unknown session.
+#[test]
+fn a_detached_session_whose_keeper_was_killed_is_listed_as_lost_with_the_reason() {
+    let home = Home::new("kept-lost");
+    let _ends = Ends(&home);
+    let mut first = served(&home);
+    let session =
+        call(&mut first, "exec_command", &detached("pet"))["structuredContent"]["session_id"].clone();
+    let kept = keeper(&home, &session);
+    kept.signal(Signal::KILL).unwrap();
+    wait_until_gone(std::slice::from_ref(&kept), HANG);
+    let check = |server: &mut Served| {
+        let listed = call(server, "list_sessions", &json!({}));
+        let entries = listed["structuredContent"]["sessions"].as_array().unwrap();
+        let [entry] = entries.as_slice() else { panic!("{listed}") };
+        assert_eq!((&entry["session"], &entry["name"]), (&session, &json!("pet")), "{listed}");
+        let reason = format!("lost, its runtime (process {}) was killed", kept.pid());
+        assert!(entry["state"].as_str().unwrap().contains(&reason), "{listed}");
+        assert!(text(&listed).contains(&reason), "{listed}");
+    };
+    // One list finds the keeper dead, and the next ones must not forget that.
+    check(&mut first);
+    check(&mut first);
+    let refused = call(&mut first, "write_stdin", &json!({ "session_id": session, "chars": "x\n" }));
+    assert!(refused["isError"] == true && text(&refused).contains("is lost"), "{refused}");
+    let waited = call(&mut first, "wait_sessions", &json!({ "session_ids": [session], "timeout_ms": 1 }));
+    assert!(text(&waited).contains("lost, its runtime"), "{waited}");
+    let read = call(&mut first, "read_output", &json!({ "session_id": session }));
+    assert_eq!(read["structuredContent"]["output"], "up\n", "{read}");
+    leave(first);
+    let mut second = served(&home);
+    check(&mut second);
+    leave(second);
+}
+
 /// Answers every caller at this door with a line; without one it accepts and says nothing.
 fn impostor(home: &Home, session: u64, answer: Option<Value>) {
     let keepers = home.path().join("keepers");

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use windlass_engine::{Lifetime, PidScope, ProcessKey, StartRecord, Store, StoreLimits};
 use windlass_sys::guardian::wait_until_gone;
 use windlass_sys::mark::{Brand, Fate};
-use windlass_sys::process::{Pid, Process};
+use windlass_sys::process::{Pid, Process, is_stopped};
 use windlass_sys::signal::Signal;
 use windlass_testkit::{HANG, hang_deadline, survivors};
 
 use crate::mcp::Served;
-use crate::rig::{Home, Running, Seen, WINDLASS, escapees, hold_escapees, nothing_survives};
+use crate::rig::{Doomed, Home, Running, Seen, WINDLASS, escapees, hold_escapees, nothing_survives};
 
 /// The guardians that are children of this process.
 fn guardians_of(runtime: u32) -> Vec<Process> {
@@ -103,8 +103,121 @@ fn a_list_ends_what_is_left_of_a_lost_session_whose_root_is_dead() {
     running.signal(Signal::KILL);
     assert_eq!(running.exit_code(), None);
     wait_until_gone(std::slice::from_ref(&root), HANG);
-    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "lost");
+    // It was `lost` while the sweep of this very list was under way.
+    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "ending");
     nothing_survives(&held, &token);
+    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "lost");
+}
+
+/// It took a minute, and the list said `exiting` without a reason.
+#[test]
+fn stop_ends_a_session_whose_runtime_is_stopped_without_it_and_says_so() {
+    let home = Home::new("own-halted");
+    let token = survivors::token("tree-halted");
+    let mut running = home.start(&["run", &escapees(&token, "HUP")]);
+    let mut held = hold_escapees(&mut running, &token);
+    let pid = running.child.id();
+    held.retain(|process| process.pid().get() != pid);
+    running.signal(Signal::STOP);
+    eventually("the runtime is stopped", || is_stopped(Pid::new(pid)));
+    let seen = home.seen(&["stop", "1001"]);
+    let alive = held.iter().filter(|process| process.is_alive()).count();
+    let listed = home.json(&["ps", "--json"]);
+    running.signal(Signal::CONT);
+    assert_eq!((seen.code, alive), (0, 0), "{seen:?}");
+    let said = format!("its windlass (process {pid}) is stopped");
+    assert!(seen.stdout.contains(&said) && seen.stdout.contains(&format!("kill -CONT {pid}")), "{seen:?}");
+    assert_eq!(listed[0]["state"], "exiting", "{listed}");
+    assert!(listed[0]["reason"].to_string().contains(&said), "{listed}");
+    assert_eq!(running.exit_code(), Some(143));
+    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "stopped");
+}
+
+/// Removes the records of all sessions, as if the disk had refused them.
+fn remove_records(home: &Home) {
+    let files = std::fs::read_dir(home.path()).unwrap().flatten().map(|entry| entry.path());
+    let records: Vec<_> = files.filter(|path| path.extension().is_some_and(|it| it == "rec")).collect();
+    assert!(!records.is_empty());
+    records.iter().for_each(|record| std::fs::remove_file(record).unwrap());
+}
+
+/// The runtimes that are registered in the state directory.
+fn registered(home: &Home) -> Vec<String> {
+    let entries = std::fs::read_dir(home.path().join("runtimes")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_next_windlass_ends_a_tree_that_has_no_record_and_whose_runtime_died_with_its_guardian() {
+    for words in [&["run", "--", "true"][..], &["ps"]] {
+        let home = Home::new("own-unrecorded");
+        let token = survivors::token("tree-unrecorded");
+        let held = abandoned(&home, &token);
+        remove_records(&home);
+        assert_eq!(home.seen(words).code, 0);
+        nothing_survives(&held, &token);
+        eventually("the dead runtime is no longer registered", || registered(&home).is_empty());
+    }
+}
+
+#[test]
+fn a_runtime_is_registered_while_it_has_sessions_and_not_after_it() {
+    let home = Home::new("own-registered");
+    let mut running = home.start(&["run", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    let registered_as = registered(&home);
+    let [runtime] = registered_as.as_slice() else { panic!("{registered_as:?}") };
+    assert!(runtime.contains(&format!("-{}-", running.child.id())), "{runtime}");
+    // A living runtime is not touched.
+    assert_eq!(home.seen(&["ps"]).code, 0);
+    assert_eq!(home.seen(&["run", "--", "true"]).code, 0);
+    assert_eq!(registered(&home), registered_as);
+    running.signal(Signal::TERM);
+    assert_eq!(running.exit_code(), Some(143));
+    assert_eq!(registered(&home), Vec::<String>::new());
+}
+
+#[test]
+fn the_guardian_of_a_killed_runtime_ends_its_registration() {
+    let home = Home::new("own-unregistered");
+    let mut running = home.start(&["run", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    assert_eq!(registered(&home).len(), 1);
+    running.signal(Signal::KILL);
+    assert_eq!(running.exit_code(), None);
+    eventually("the guardian removes the file", || registered(&home).is_empty());
+}
+
+/// Registers a dead runtime of this family in a state directory, with a change to its key.
+fn register_dead(home: &Home, family: u32, change: impl FnOnce(&mut ProcessKey)) {
+    let mut key = ProcessKey { start_ticks: 1, ..ProcessKey::of(Pid::of_this_process()) };
+    change(&mut key);
+    std::fs::create_dir_all(home.path().join("runtimes")).unwrap();
+    std::fs::write(home.path().join(format!("runtimes/{family}-{key}")), "").unwrap();
+}
+
+#[test]
+fn the_family_of_another_boot_or_pid_namespace_or_living_runtime_is_not_ended() {
+    let home = Home::new("own-foreign");
+    let brand = Brand::forge();
+    let mut command = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
+    let doomed = Doomed::hold(&command.id().into());
+    let process = doomed.process();
+    brand.halves(brand.mark(1, Fate::WithRuntime)).unwrap().put_on(process.pid()).unwrap();
+    register_dead(&home, brand.family(), |key| key.scope.as_mut().unwrap().boot ^= 1);
+    assert_eq!(home.seen(&["ps"]).code, 0);
+    assert_eq!(registered(&home), Vec::<String>::new(), "nothing of another boot is left");
+    register_dead(&home, brand.family(), |key| key.scope.as_mut().unwrap().pid_namespace += 1);
+    assert_eq!(home.seen(&["ps"]).code, 0);
+    register_dead(&home, brand.family(), |_| {});
+    // The key of a runtime that lives, of the same family.
+    register_dead(&home, brand.family(), |key| *key = ProcessKey::of(Pid::of_this_process()));
+    assert_eq!(home.seen(&["ps"]).code, 0);
+    assert!(process.is_alive());
+    let living = format!("runtimes/{}-{}", brand.family(), ProcessKey::of(Pid::of_this_process()));
+    std::fs::remove_file(home.path().join(living)).unwrap();
+    assert_eq!(home.seen(&["ps"]).code, 0);
+    command.wait().unwrap();
 }
 
 #[test]
@@ -414,7 +527,10 @@ fn from_another_pid_namespace_a_running_session_keeps_its_state_and_its_name() {
         assert!(!listed.contains("lost"));
     } else {
         assert!(listed.contains("\"elsewhere\""), "{listed}");
-        assert!(inside("run --name web -- true").contains("the name `web` is held by session"));
+        let refused = inside("run --name web -- true");
+        assert!(refused.contains("the name `web` is held by session"), "{refused}");
+        // Whether it runs cannot be known from there.
+        assert!(refused.contains("another pid namespace") && !refused.contains("still running"), "{refused}");
         assert!(inside("stop web").contains("another pid namespace"));
     }
     assert_eq!(home.seen(&["stop", "web"]).code, 0);

@@ -119,6 +119,29 @@ fn a_session_whose_record_cannot_be_written_is_not_detached() {
     assert_eq!(survivors::bearing(&token), Vec::<String>::new());
 }
 
+/// At some limits the library below panicked.
+#[test]
+fn too_few_descriptors_are_named_with_the_number_that_is_needed() {
+    let home = Home::new("descriptors");
+    for limit in (3..48).chain([48, 64]) {
+        let seen = in_own_world(&home, &format!("ulimit -n {limit}; exec $WINDLASS run -- echo runs"));
+        if limit < 48 {
+            let said = format!("too few file descriptors: the limit is {limit}, and at least 48 are needed");
+            // With three or less not even the program loader works.
+            assert!(
+                limit == 3 || seen.stderr.contains(&said) && seen.stderr.contains("ulimit -n"),
+                "{seen:?}"
+            );
+            assert!(seen.code != 0 && !seen.stderr.contains("panicked"), "{limit}: {seen:?}");
+        } else {
+            assert_eq!((seen.code, seen.stdout.as_str()), (0, "runs\n"), "{limit}: {seen:?}");
+        }
+    }
+    // A low soft limit is raised, and the command has the one that Windlass was started with.
+    let seen = in_own_world(&home, "ulimit -Sn 6; exec $WINDLASS run -- sh -c 'ulimit -Sn'");
+    assert_eq!((seen.code, seen.stdout.as_str()), (0, "6\n"), "{seen:?}");
+}
+
 #[test]
 fn running_out_of_terminals_is_a_clear_error() {
     let home = Home::new("terminals");

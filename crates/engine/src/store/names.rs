@@ -18,7 +18,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::record::{PidScope, Presence, ProcessKey};
+use super::record::{Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, LoadRecord, Store};
 use crate::SessionId;
 
@@ -143,29 +143,14 @@ struct Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ProcessKey { pid, start_ticks, scope } = self.runtime;
-        write!(f, "{}-{pid}-{start_ticks}", self.session)?;
-        match scope {
-            Some(PidScope { boot, pid_namespace }) => write!(f, "-{boot:032x}-{pid_namespace}"),
-            None => Ok(()),
-        }
+        write!(f, "{}-{}", self.session, self.runtime)
     }
 }
 
 impl Holder {
     fn parse(text: &str) -> Option<Self> {
-        let mut words = text.split('-');
-        let session = SessionId::new(words.next()?.parse().ok()?);
-        let (pid, start_ticks) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let scope = match words.next() {
-            Some(boot) => Some(PidScope {
-                boot: u128::from_str_radix(boot, 16).ok()?,
-                pid_namespace: words.next()?.parse().ok()?,
-            }),
-            None => None,
-        };
-        let is_whole = words.next().is_none();
-        is_whole.then_some(Self { session, runtime: ProcessKey { pid, start_ticks, scope } })
+        let (session, runtime) = text.split_once('-')?;
+        Some(Self { session: SessionId::new(session.parse().ok()?), runtime: ProcessKey::parse(runtime)? })
     }
 }
 

@@ -19,10 +19,19 @@ pub struct StopRequest {
     path: PathBuf,
 }
 
+impl StopRequest {
+    /// Leaves the request in place, for a runtime that cannot look at it yet. The file goes with the session's other files.
+    pub fn leave(mut self) {
+        self.path.clear();
+    }
+}
+
 impl Drop for StopRequest {
     fn drop(&mut self) {
-        // One that stays goes with the session's other files.
-        let _ = std::fs::remove_file(&self.path);
+        if !self.path.as_os_str().is_empty() {
+            // One that stays goes with the session's other files.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

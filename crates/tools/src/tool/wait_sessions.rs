@@ -17,6 +17,7 @@ use crate::ended::Ended;
 use crate::held::{Attending, Held, Number};
 use crate::keepers::PassedOn;
 use crate::report;
+use crate::toolbox::Toolbox;
 use crate::until::Conditions;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -198,6 +199,16 @@ fn ended_outcome(ended: &Ended) -> Outcome {
     Outcome { line: format!("{number}: {state}, 0 unread tokens\n"), json }
 }
 
+/// A keeper that was killed has recorded the end before that, or its session is lost.
+fn died_outcome(toolbox: &Toolbox, number: Number) -> Option<Outcome> {
+    if let Some(ended) = toolbox.ended(&SessionRef::Number(number.0)) {
+        return Some(ended_outcome(&ended));
+    }
+    let state = toolbox.kept_loss(number)?;
+    let json = json!({ "session": number.0, "state": state, "unread_tokens": 0 });
+    Some(Outcome { line: format!("{number}: {state}\n"), json })
+}
+
 /// A keeper that is asked to wait for no time at all says how things are.
 async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
     let mut now = visit.call.clone();
@@ -208,6 +219,7 @@ async fn kept_outcome(visit: &Visit<'_>, number: Number) -> Option<Outcome> {
         PassedOn::NotKept => {
             return visit.toolbox.ended(&SessionRef::Number(number.0)).as_ref().map(ended_outcome);
         }
+        PassedOn::Died => return died_outcome(visit.toolbox, number),
         PassedOn::Failed(failure) => {
             let (line, json) = failure.outcome(number);
             return Some(Outcome { line, json });

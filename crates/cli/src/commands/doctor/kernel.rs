@@ -87,7 +87,7 @@ fn guardian() -> Check {
     const NAME: &str = "guardian";
     const LIMIT: Duration = Duration::from_secs(30);
     let advice = "without it, what commands started lives on when windlass is killed";
-    let started = match guardian::start(&program(Brand::forge().family())) {
+    let started = match guardian::start(&program(Brand::forge().family()), None) {
         Ok(guardian) => guardian.release(),
         Err(errno) => return Check::problem(NAME, format!("cannot be started: {}", errno.kind()), advice),
     };

@@ -10,13 +10,16 @@ use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use windlass_engine::{SessionRecord, Store};
 use windlass_sys::ladder::wait_until_gone;
-use windlass_sys::process::Process;
+use windlass_sys::process::{Process, is_stopped};
 use windlass_sys::signal::Signal;
 
 /// How long a runtime may take to write the receipt, and to end if the session was all it had to do.
 const RUNTIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The session's record once it has a receipt, or as it is when its runtime is dead or takes too long.
+/// How long a wait goes on before it is looked whether the runtime is stopped.
+const STOPPED_LOOK: Duration = Duration::from_secs(1);
+
+/// The session's record once it has a receipt, or as it is when its runtime is dead, stopped or takes too long.
 pub(super) fn await_receipt(
     store: &Store,
     record: &SessionRecord,
@@ -30,12 +33,14 @@ pub(super) fn await_receipt(
         let was_alive = runtime.is_alive();
         let record = store.load(record.start.id)?;
         let left = deadline.saturating_duration_since(Instant::now());
-        if record.receipt.is_some() || !was_alive || left.is_zero() {
+        if record.receipt.is_some() || !was_alive || left.is_zero() || is_stopped(runtime.pid()) {
             return Ok(record);
         }
         let mut events = [PollFd::new(&changes, PollFlags::IN), PollFd::new(runtime, PollFlags::IN)];
+        // timer: nothing tells a process that is not its parent that another one was stopped.
+        let limit = Timespec::try_from(left.min(STOPPED_LOOK));
         // An interrupted wait is only a look too many.
-        let _ = poll(&mut events, Timespec::try_from(left).ok().as_ref());
+        let _ = poll(&mut events, limit.ok().as_ref());
         forget_changes(&changes);
     }
 }
@@ -50,7 +55,11 @@ pub(super) fn await_end(runtime: &Process) {
         Some(b"run" | b"keep") => {}
         _ => return,
     }
-    wait_until_gone([runtime], RUNTIME_LIMIT);
+    let deadline = Instant::now() + RUNTIME_LIMIT;
+    // One that is stopped now has written its receipt, and ends when it is continued.
+    while runtime.is_alive() && Instant::now() < deadline && !is_stopped(runtime.pid()) {
+        wait_until_gone([runtime], STOPPED_LOOK.min(deadline.saturating_duration_since(Instant::now())));
+    }
 }
 
 /// The verb of a windlass; `None` for any other program. A record alone does not make a process one of ours.

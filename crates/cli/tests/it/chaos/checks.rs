@@ -8,14 +8,14 @@ use std::fs;
 
 use serde_json::Value;
 use windlass_sys::guardian::wait_until_gone;
-use windlass_sys::process::{Pid, Process};
+use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_testkit::bytes::claimed_line;
 use windlass_testkit::{HANG, hang_deadline, survivors};
 
 use super::clients::{Printed, Server, finish};
 use super::faults::send;
-use super::{Claim, Kind, Round, windlass_processes};
+use super::{Claim, Kind, Round, runtimes, windlass_processes};
 
 /// The most bytes that a pipe and one read of it can hold when the runtime is killed.
 const IN_FLIGHT: u64 = 1 << 20;
@@ -41,12 +41,11 @@ pub(super) fn check(round: &Round, servers: Vec<Option<Server>>) {
     stop_everything(round);
     drop(servers);
     end_keepers();
-    end_unrecorded(round);
     eventually(round, "every process has ended", nothing_is_left);
 }
 
 /// Looks until it holds. A look takes long enough to be no busy loop.
-fn eventually(round: &Round, what: &str, mut look: impl FnMut() -> Result<(), String>) {
+pub(super) fn eventually(round: &Round, what: &str, mut look: impl FnMut() -> Result<(), String>) {
     let deadline = hang_deadline();
     loop {
         match look() {
@@ -79,6 +78,9 @@ fn states_are_true(round: &Round) -> Result<(), String> {
         let alive = survivors::bearing(&claim.token);
         let Some(record) = records.get(&claim.token) else {
             must_be_unrecorded(round, &claim)?;
+            if let Some(stray) = alive.iter().find(|line| !has_runtime(line)) {
+                return Err(format!("{stray} is alive and has neither a record nor a runtime"));
+            }
             continue;
         };
         let state = record["state"].as_str().unwrap_or_default();
@@ -103,8 +105,22 @@ fn states_are_true(round: &Round) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a process, of the line that names it, descends from a living runtime, which adopts the orphans of its sessions.
+fn has_runtime(line: &str) -> bool {
+    let runtimes: Vec<u32> = runtimes().into_iter().map(|(pid, _)| pid).collect();
+    let mut pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).map(Pid::new);
+    while let Some(child) = pid {
+        pid = process::parent_of(child);
+        if pid.is_some_and(|parent| runtimes.contains(&parent.get())) {
+            return true;
+        }
+    }
+    // One that has died since it was found needs none.
+    line.split(' ').next().and_then(|pid| pid.parse().ok()).is_some_and(|pid| !is_alive(pid))
+}
+
 /// A session without a record never ran, or its runtime was killed before it read any output. With a faulty disk it may
-/// run in memory alone. Its processes may survive if the guardian was killed as well: nothing knows of them then.
+/// run in memory alone.
 fn must_be_unrecorded(round: &Round, claim: &Claim) -> Result<(), String> {
     let is_lost = claim.lines().is_some_and(|lines| bytes(claim, lines) > IN_FLIGHT);
     match round.kind {
@@ -187,28 +203,12 @@ fn stop_everything(round: &Round) {
     }
 }
 
-/// A keeper whose session is over waits until a client has heard of that.
+/// A keeper whose session is over waits until a client has heard of that, and `stop` does not find a session whose record was
+/// removed.
 fn end_keepers() {
-    for (pid, _) in windlass_processes().iter().filter(|(_, words)| words.iter().any(|word| word == "keeper"))
-    {
+    let is_keeper = |words: &[String]| matches!(words.get(1).map(String::as_str), Some("keeper" | "keep"));
+    for (pid, _) in windlass_processes().iter().filter(|(_, words)| is_keeper(words)) {
         send(*pid, Signal::TERM);
-    }
-}
-
-/// Ends the processes of sessions without a record, which `stop` did not find.
-fn end_unrecorded(round: &Round) {
-    let records = records(round).expect("sessions can be listed");
-    let unrecorded = round.claims().into_iter().filter(|claim| !records.contains_key(&claim.token));
-    for claim in unrecorded {
-        // A shell whose child was killed starts the next one.
-        eventually(round, "unrecorded processes can be killed", || {
-            let alive = survivors::bearing(&claim.token);
-            alive
-                .iter()
-                .filter_map(|line| line.split(' ').next()?.parse().ok())
-                .for_each(|pid| send(pid, Signal::KILL));
-            if alive.is_empty() { Ok(()) } else { Err(alive.join(", ")) }
-        });
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 
-use super::{Choices, Kind, Round, windlass_processes};
+use super::checks::eventually;
+use super::{Choices, Kind, Round, runtimes, windlass_processes};
 
 /// Injects one fault after the other until the clients are done.
 pub(super) fn inject(round: &Round, is_over: &Receiver<()>) {
@@ -71,6 +72,9 @@ impl Fault {
                 "kill"
             }
             Self::KillAll => {
+                eventually(round, "a runtime with sessions is registered while the disk works", || {
+                    all_are_registered(round)
+                });
                 signal_all(Signal::KILL);
                 "kill all"
             }
@@ -131,6 +135,33 @@ impl Fault {
 fn files(state: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+}
+
+/// Whether the next Windlass will know of every runtime that has started commands. One that is not registered when it is killed
+/// together with its guardian, and whose records the disk refused as well, is known to none.
+fn all_are_registered(round: &Round) -> Result<(), String> {
+    let registered: Vec<String> = std::fs::read_dir(round.path("state/runtimes"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let has_registered =
+        |pid: u32| registered.iter().any(|name| name.split('-').nth(1) == Some(&pid.to_string()));
+    let own: Vec<u32> = windlass_processes().into_iter().map(|(pid, _)| pid).collect();
+    let has_sessions = |pid: u32| children(pid).iter().any(|child| !own.contains(child));
+    match runtimes().into_iter().find(|(pid, _)| has_sessions(*pid) && !has_registered(*pid)) {
+        Some((pid, words)) => Err(format!("{pid} {words:?} is not among {registered:?}")),
+        None => Ok(()),
+    }
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 fn signal_one(choices: &mut Choices, signal: Signal) {

@@ -1,0 +1,44 @@
+//! The ends of a session's pipes or terminal that this process holds, known to the reactor.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use tokio::io::Interest;
+use windlass_output::QueryScanner;
+
+use crate::Stream;
+use crate::command::{Io, Queries};
+use crate::reactor;
+use crate::session::{Input, Outputs, Source};
+use crate::start::Ends;
+
+/// Our ends, known to the reactor.
+pub(super) struct Watched {
+    pub(super) outputs: Outputs,
+    pub(super) input: Input,
+}
+
+impl Watched {
+    pub(super) fn new(ends: Ends, io: &Io) -> Result<Self, Errno> {
+        match ends {
+            Ends::Pipes { stdin, stdout, stderr } => {
+                let stdout = Source::watched(stdout, Stream::Stdout)?;
+                let outputs = Outputs::pipes(stdout, Source::watched(stderr, Stream::Stderr)?);
+                let input = match stdin {
+                    Some(stdin) => {
+                        Input::pipe(reactor::watch(stdin, Interest::WRITABLE).map_err(|(_, errno)| errno)?)
+                    }
+                    None => Input::closed(),
+                };
+                Ok(Self { outputs, input })
+            }
+            Ends::Terminal { master, slave } => {
+                let source = Source::watched(master, Stream::Terminal)?;
+                let input = Input::terminal(Arc::clone(source.fd()));
+                let answered = matches!(io, Io::Terminal(terminal) if terminal.queries == Queries::Answered);
+                let outputs = Outputs::terminal(source, slave, answered.then(QueryScanner::default));
+                Ok(Self { outputs, input })
+            }
+        }
+    }
+}
