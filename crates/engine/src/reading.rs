@@ -551,12 +551,12 @@ mod tests {
 
     #[test]
     fn what_a_full_screen_program_draws_is_no_text_wherever_reading_begins() {
-        let bytes = b"\x1b[1;1Hhello\r\n~\r\n~\x1b[?1049lback\n";
-        let read = read_all(&journal(bytes, 1 << 20), Form::SettledFromAlternate).0;
+        let journal = resized(b"\x1b[1;1Hhello\r\n~\r\n", b"~\x1b[?1049lback\n");
+        let read = read_all(&journal, Form::SettledFromAlternate).0;
         assert_eq!(read, "back\n");
         let fitting = Fitting { form: Form::SettledFromAlternate, ..fitting(100) };
         let all = Span::new(Offset::ZERO, Offset::new(99));
-        assert_eq!(fitting.fit(&journal(bytes, 1 << 20), all).text, "back\n");
+        assert_eq!(fitting.fit(&journal, all).text, "back\n");
     }
 
     #[test]

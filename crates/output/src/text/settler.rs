@@ -82,22 +82,12 @@ impl Settler {
         }
     }
 
-    /// Whether a full-screen program has the alternate screen.
-    #[must_use]
-    pub fn is_on_alternate_screen(&self) -> bool {
-        match &self.surface {
-            Surface::Log(page) => page.is_alternate(),
-            Surface::Terminal(grid) => grid.is_alternate(),
-        }
-    }
-
-    /// The same for output that begins where a full-screen program already has the alternate screen, which is not log
-    /// text.
+    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal, which is
+    /// not log text.
     #[must_use]
     pub fn on_alternate_screen(mut self) -> Self {
-        match &mut self.surface {
-            Surface::Log(page) => page.enter_alternate_screen(),
-            Surface::Terminal(grid) => grid.set_mode(Mode::AlternateScreen, true),
+        if let Surface::Terminal(grid) = &mut self.surface {
+            grid.set_mode(Mode::AlternateScreen, true);
         }
         self
     }
