@@ -50,6 +50,25 @@ fn stays_waiting(stage: &mut Stage, what: &str) {
     }
 }
 
+/// Ways that give up after a minute: a reader of lines may then print, and one of keys draws again.
+const TIMED_WAYS: &[&str] = &[
+    "pselect6, a minute",
+    "ppoll, a minute",
+    #[cfg(target_arch = "x86_64")]
+    "poll, a minute",
+];
+
+fn stays_probable(stage: &mut Stage, what: &str, expected: Doubt) {
+    stage.wait_until_waiting();
+    for _ in 0..LOOKS {
+        let reading = stage.reading();
+        assert!(
+            matches!(reading, Reading::Probably { doubt, .. } if doubt == expected),
+            "{what}: {reading:?}"
+        );
+    }
+}
+
 fn stays_busy(stage: &mut Stage, what: &str) {
     stage.wait_for("ready");
     for _ in 0..LOOKS {
@@ -94,6 +113,11 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     for name in ["idle timer", "listener", "pair of sockets", "spare thread"] {
         check(name, lines, None);
         check(name, keys, None);
+    }
+    for name in TIMED_WAYS {
+        check(name, lines, Some(Doubt::Timer));
+        check(name, keys, None);
+        check(name, "stty -echo;", None);
     }
     check("armed timer", lines, Some(Doubt::Timer));
     check("armed timer", keys, None);
@@ -264,19 +288,23 @@ fn a_stopped_reader_does_not_wait_until_it_is_continued() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     let older: &[&str] = if cfg!(target_arch = "x86_64") { &["select", "poll"] } else { &[] };
-    for name in ["read", "pselect6", "ppoll"].iter().chain(older) {
+    for name in ["read", "pselect6", "ppoll"].iter().chain(older).chain(TIMED_WAYS) {
         let mut stage = Stage::on_terminal(&way(&program, name));
         stage.wait_until_waiting();
         stage.process().signal(Signal::STOP).unwrap();
         let deadline = hang_deadline();
-        while stage.is_waiting() {
+        while stage.reading() != Reading::Busy {
             assert!(Instant::now() < deadline, "the signal has stopped it");
         }
         for _ in 0..LOOKS {
             assert_eq!(stage.reading(), Reading::Busy, "{name}");
         }
         stage.process().signal(Signal::CONT).unwrap();
-        stays_waiting(&mut stage, name);
+        if TIMED_WAYS.contains(name) {
+            stays_probable(&mut stage, name, Doubt::Timer);
+        } else {
+            stays_waiting(&mut stage, name);
+        }
     }
 }
 

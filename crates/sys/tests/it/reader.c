@@ -113,13 +113,16 @@ static void wait_as(const char *way) {
     if (!strcmp(way, "read")) answer = read(source, byte, 1);
     else if (!strcmp(way, "readv")) answer = readv(source, &part, 1);
     else if (!strcmp(way, "splice")) answer = syscall(SYS_splice, source, NULL, other[1], NULL, 1, 0);
-    else if (!strcmp(way, "pselect6")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, &minute, NULL);
-    else if (!strcmp(way, "ppoll")) answer = syscall(SYS_ppoll, table, 2, &minute, NULL, 0);
+    else if (!strcmp(way, "pselect6")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, NULL, NULL);
+    else if (!strcmp(way, "ppoll")) answer = syscall(SYS_ppoll, table, 2, NULL, NULL, 0);
+    else if (!strcmp(way, "pselect6, a minute")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, &minute, NULL);
+    else if (!strcmp(way, "ppoll, a minute")) answer = syscall(SYS_ppoll, table, 2, &minute, NULL, 0);
     else if (!strcmp(way, "epoll_pwait")) answer = syscall(SYS_epoll_pwait, epoll_of(EPOLLIN), &event, 1, -1, NULL, 0);
     else if (!strcmp(way, "epoll_pwait2")) answer = syscall(SYS_epoll_pwait2, epoll_of(EPOLLIN), &event, 1, NULL, NULL, 0);
 #ifdef SYS_select
     else if (!strcmp(way, "select")) answer = syscall(SYS_select, source + 1, &set, NULL, NULL, NULL);
     else if (!strcmp(way, "poll")) answer = syscall(SYS_poll, table, 2, -1);
+    else if (!strcmp(way, "poll, a minute")) answer = syscall(SYS_poll, table, 2, 60000);
     else if (!strcmp(way, "epoll_wait")) answer = syscall(SYS_epoll_wait, epoll_of(EPOLLIN | EPOLLET), &event, 1, -1);
 #endif
     else if (!strcmp(way, "thread")) {
