@@ -99,6 +99,20 @@ static void start(void *(*work)(void *)) {
     pthread_create(&thread, NULL, work, NULL);
 }
 
+static void handle(int unused) {
+    (void)unused;
+}
+
+// A timer that sends a signal for which there is a handler.
+static void start_posix_timer(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct itimerspec time = {{1000, 0}, {1000, 0}};
+    int timer;
+    signal(SIGUSR1, handle);
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer)) _exit(3);
+    if (syscall(SYS_timer_settime, timer, 0, &time, NULL)) _exit(3);
+}
+
 static void wait_as(const char *way) {
     struct iovec part = {byte, 1};
     struct epoll_event event;
@@ -173,6 +187,34 @@ static void wait_as(const char *way) {
     } else if (!strcmp(way, "main thread that gives up")) {
         start(read_source);
         wait_for_work(NULL);
+    } else if (!strcmp(way, "handler")) {
+        signal(SIGUSR1, handle);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "alarm")) {
+        signal(SIGALRM, handle);
+        alarm(1000);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "handlers of a shell")) {
+        signal(SIGALRM, handle);
+        signal(SIGVTALRM, handle);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "posix timer")) {
+        start_posix_timer();
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child that sleeps")) {
+        if (fork() == 0) sleep_long(NULL);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child that polls")) {
+        if (fork() == 0) _exit(poll(table, 1, 1000000));
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child with other output")) {
+        if (fork() == 0) {
+            int file = open("/dev/null", O_WRONLY);
+            dup2(file, 1);
+            dup2(file, 2);
+            sleep_long(NULL);
+        }
+        answer = read(source, byte, 1);
     // From here on: not waiting for input.
     } else if (!strcmp(way, "poll for output")) {
         if (source == 0) source = 1;
