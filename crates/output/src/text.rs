@@ -21,7 +21,7 @@ mod terminal;
 mod utf8;
 mod whole;
 
-pub use settler::{DEFAULT_ROWS, Settler, settle};
+pub use settler::{DEFAULT_ROWS, OutputSource, Settler, settle};
 pub use utf8::Utf8;
 pub use whole::{may_end_on_alternate_screen, unfinished};
 

@@ -11,6 +11,7 @@ impl Page {
     #[inline]
     pub(super) fn obey(&mut self, byte: u8, after: Offset, out: &mut View) {
         match byte {
+            _ if self.is_hidden() => {}
             b'\n' | 0x0b | 0x0c => self.newline(after, out),
             b'\r' => self.carriage_return(),
             0x08 => self.move_columns(-1),
@@ -20,7 +21,7 @@ impl Page {
     }
 
     pub(super) fn escape(&mut self, sequence: EscapeSequence, after: Offset, out: &mut View) {
-        if sequence.intermediate.is_some() {
+        if sequence.intermediate.is_some() || self.is_hidden() {
             return;
         }
         match sequence.last {
@@ -38,7 +39,7 @@ impl Page {
         if sequence.is_private() {
             return self.private_mode(sequence);
         }
-        if !sequence.is_plain() {
+        if !sequence.is_plain() || self.is_hidden() {
             return;
         }
         let count = sequence.number(0, 1);
@@ -83,7 +84,7 @@ impl Page {
     fn private_mode(&mut self, sequence: &ControlSequence) {
         let is_switch = matches!(sequence.last(), b'h' | b'l');
         if is_switch && sequence.numbers().any(|mode| matches!(mode, 47 | 1047 | 1049)) {
-            self.switch_screen();
+            self.switch_screen(sequence.last() == b'h');
         }
     }
 }

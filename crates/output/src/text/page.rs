@@ -28,6 +28,18 @@ pub(crate) struct Page {
     /// How many lines have left the page.
     left: u64,
     saved: Option<Saved>,
+    alternate: Alternate,
+}
+
+/// The alternate screen of the output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Alternate {
+    /// Output of a pipe has none: what is drawn there is text.
+    None,
+    /// Of a terminal whose output is followed line by line.
+    Left,
+    /// The same, and the program draws on it, which is not text.
+    Entered,
 }
 
 /// Where in its line the cursor is.
@@ -84,7 +96,19 @@ impl Page {
             top: None,
             left: 0,
             saved: None,
+            alternate: Alternate::None,
         }
+    }
+
+    /// The same for the output of a terminal, whose alternate screen is not text.
+    pub(crate) fn set_terminal(&mut self) {
+        self.alternate = Alternate::Left;
+    }
+
+    /// Whether what is printed is drawn on the alternate screen of a terminal.
+    #[inline]
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.alternate == Alternate::Entered
     }
 
     /// Where the oldest line that can still change begins.
@@ -95,6 +119,9 @@ impl Page {
     /// Writes text without control characters that came from `raw` on.
     #[inline]
     pub(crate) fn print(&mut self, text: &str, raw: Offset, out: &mut View) {
+        if self.is_hidden() {
+            return;
+        }
         if self.place == Place::End
             && let Some(line) = self.lines.get_mut(self.row)
             && text.len() <= line.room()
@@ -128,7 +155,7 @@ impl Page {
     #[inline]
     pub(crate) fn begins_line(&self, raw: Offset) -> bool {
         let last = self.lines.get(self.row).filter(|line| line.is_empty() && line.start() == raw);
-        last.is_some() && self.row + 1 == self.lines.len() && self.place == Place::End
+        last.is_some() && self.row + 1 == self.lines.len() && self.place == Place::End && !self.is_hidden()
     }
 
     /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
@@ -201,8 +228,17 @@ impl Page {
         self.go_to(row, column);
     }
 
-    /// The alternate screen is entered or left. What is drawn on either is text of the log.
-    pub(crate) fn switch_screen(&mut self) {
+    /// The alternate screen is entered or left. On a pipe, what is drawn on either is text of the log.
+    pub(crate) fn switch_screen(&mut self, enters: bool) {
+        self.alternate = match (self.alternate, enters) {
+            (Alternate::None, _) => return self.leave_line(),
+            (_, true) => Alternate::Entered,
+            (_, false) => Alternate::Left,
+        };
+    }
+
+    /// Moves off all lines: what is printed next begins a new one.
+    fn leave_line(&mut self) {
         self.place = Place::NewLine { row: None, column: 0 };
     }
 
@@ -222,10 +258,7 @@ impl Page {
     pub(crate) fn restore_cursor(&mut self) {
         let Some(saved) = self.saved else { return };
         let row = saved.line.and_then(|line| usize::try_from(line.checked_sub(self.left)?).ok());
-        let Some(row) = row else {
-            self.place = Place::NewLine { row: None, column: 0 };
-            return;
-        };
+        let Some(row) = row else { return self.leave_line() };
         self.row = row.min(self.rows - 1);
         let line = self.lines.get(self.row);
         self.place = match (saved.place, line) {
@@ -292,7 +325,7 @@ impl Page {
         }
         let most = self.rows - self.lines.len() + self.row;
         if most == 0 {
-            return self.switch_screen();
+            return self.leave_line();
         }
         let start = self.lines[self.row].start().min(raw);
         for _ in 0..count.min(most) {

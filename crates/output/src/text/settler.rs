@@ -31,6 +31,15 @@ pub struct Settler {
     at: Offset,
 }
 
+/// The kind of stream that output came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputSource {
+    /// A terminal, which has an alternate screen.
+    Terminal,
+    /// Pipes, which have no screen.
+    Pipes,
+}
+
 /// The surface that the bytes are drawn on.
 #[derive(Clone, Debug)]
 enum Surface {
@@ -61,6 +70,17 @@ impl Settler {
     #[must_use]
     pub fn with_rows(base: Offset, rows: usize) -> Self {
         Self::with_surface(base, Surface::Log(Box::new(Page::new(rows, base))))
+    }
+
+    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a terminal is
+    /// not log text.
+    #[must_use]
+    pub fn by_line(base: Offset, source: OutputSource) -> Self {
+        let mut page = Page::new(1, base);
+        if source == OutputSource::Terminal {
+            page.set_terminal();
+        }
+        Self::with_surface(base, Surface::Log(Box::new(page)))
     }
 
     /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of the
