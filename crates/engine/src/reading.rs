@@ -3,8 +3,8 @@
 use crate::journal::{Journal, Missing, Why, grid};
 use crate::tally::Tally;
 use windlass_output::{
-    Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, Pattern, RawMatcher, Screen,
-    Settler, Span, Tokenizer, Tokens, Utf8, View, excerpt, may_end_on_alternate_screen,
+    Budget, Excerpt, ExcerptOptions, ExcerptSource, Gap, Marker, Offset, OutputSource, Pattern, RawMatcher,
+    Screen, Settler, Span, Tokenizer, Tokens, Utf8, View, excerpt, may_end_on_alternate_screen,
 };
 
 /// How much is taken from a journal at a time.
@@ -199,7 +199,10 @@ impl Decoder {
         match form {
             Form::Settled => Self::Settled(Box::new(settler())),
             Form::SettledFromAlternate => Self::Settled(Box::new(settler().on_alternate_screen())),
-            Form::SettledByLine => Self::Settled(Box::new(Settler::with_rows(from, 1))),
+            Form::SettledByLine => {
+                let terminal = journal.terminal().map(|_| OutputSource::Terminal);
+                Self::Settled(Box::new(Settler::by_line(from, terminal.unwrap_or(OutputSource::Pipes))))
+            }
             Form::Raw => Self::Raw(Utf8::new(from)),
         }
     }
@@ -551,12 +554,21 @@ mod tests {
 
     #[test]
     fn what_a_full_screen_program_draws_is_no_text_wherever_reading_begins() {
-        let bytes = b"\x1b[1;1Hhello\r\n~\r\n~\x1b[?1049lback\n";
-        let read = read_all(&journal(bytes, 1 << 20), Form::SettledFromAlternate).0;
+        let journal = resized(b"\x1b[1;1Hhello\r\n~\r\n", b"~\x1b[?1049lback\n");
+        let read = read_all(&journal, Form::SettledFromAlternate).0;
         assert_eq!(read, "back\n");
         let fitting = Fitting { form: Form::SettledFromAlternate, ..fitting(100) };
         let all = Span::new(Offset::ZERO, Offset::new(99));
-        assert_eq!(fitting.fit(&journal(bytes, 1 << 20), all).text, "back\n");
+        assert_eq!(fitting.fit(&journal, all).text, "back\n");
+    }
+
+    #[test]
+    fn following_a_terminal_skips_its_alternate_screen_and_a_pipe_has_none() {
+        let (before, after) = (b"log\r\n\x1b[?1049h\x1b[2J\x1b[Hdrawn\r\n", b"~\x1b[?1049lback\r\n");
+        let terminal = resized(before, after);
+        assert_eq!(read_all(&terminal, Form::SettledByLine).0, "log\nback\n");
+        let pipe = journal(&[&before[..], after].concat(), 1 << 20);
+        assert_eq!(read_all(&pipe, Form::SettledByLine).0, "log\ndrawn\n~\nback\n");
     }
 
     #[test]

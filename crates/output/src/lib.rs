@@ -32,6 +32,6 @@ pub use pattern::{LONGEST_OVERLAP, Match, Pattern, PatternError, RawMatcher, Set
 pub use query::QueryScanner;
 pub use screen::{CursorPosition, Screen, ScreenSize};
 pub use shown::{Shown, beyond_ascii};
-pub use text::{DEFAULT_ROWS, Settler, Utf8, may_end_on_alternate_screen, settle, unfinished};
+pub use text::{DEFAULT_ROWS, OutputSource, Settler, Utf8, may_end_on_alternate_screen, settle, unfinished};
 pub use tokens::{TokenCounter, Tokenizer, Tokens};
 pub use view::{LineNumber, View, ViewLine};

@@ -73,8 +73,10 @@ pub enum Doubt {
     Hidden,
     /// The reader waits for a peer too, as `ssh` does: the far side decides what it prints.
     Connection,
-    /// The reader's event loop has a timer that runs.
+    /// The reader of lines waits for a limited time, or has a timer that runs.
     Timer,
+    /// A signal may interrupt the reader by the clock.
+    Alarm,
     /// Another thread of the reader's process waits with a timer.
     ThreadTimer,
     /// Another process of the job waits with a timer.
@@ -87,6 +89,7 @@ impl fmt::Display for Doubt {
             Self::Hidden => "it cannot be inspected",
             Self::Connection => "it also waits for a connection",
             Self::Timer => "it also waits for a timer",
+            Self::Alarm => "an alarm may interrupt it",
             Self::ThreadTimer => "another thread of it sleeps with a timer",
             Self::ProcessTimer => "another process of its job sleeps with a timer",
         })
@@ -122,6 +125,8 @@ pub struct Watch {
     /// One for each reader in doubt: several where relays lie between.
     windows: Vec<Window>,
     elsewhere: Elsewhere,
+    /// How much the session has printed, in bytes.
+    printed: u64,
 }
 
 /// The reader of a terminal outside of the session, if there is one.
@@ -136,6 +141,12 @@ struct Elsewhere {
 const DEEPEST: u8 = 4;
 
 impl Watch {
+    /// Notes how many bytes of the session's output were read so far. A reader of lines that has a clock does not wait while
+    /// the session prints.
+    pub fn note_output(&mut self, total: u64) {
+        self.printed = total;
+    }
+
     /// Looks at a terminal. `master` is the pty master, `root` the session's root process.
     ///
     /// After `Waiting` and `Probably`, everything the reader printed before it began to wait is readable at the master:
@@ -292,6 +303,7 @@ impl Watch {
         let reader = (pid, job.reader.thread);
         let ticking = job.ticking();
         let now = Sample::of(&job.members).with_preemptions(&ticking);
+        let now = if Job::prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
         if now.is_empty() {
             // This kernel does not count: the timer is all that is known.
             return Reading::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };

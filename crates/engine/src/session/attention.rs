@@ -55,6 +55,7 @@ impl Task {
 
     fn reading(&mut self) -> Reading {
         let (root, watch) = (self.shared.facts.root, &mut self.life.watch);
+        watch.note_output(self.shared.journal.end().get());
         match (self.outputs.master(), self.input.pipe_end()) {
             (Some(master), _) => watch.terminal(master.as_fd(), root),
             (None, Some(stdin)) => watch.pipe(stdin.as_fd(), root),

@@ -122,10 +122,6 @@ impl Grid {
         self.rows.iter().map(GridRow::start).min().unwrap_or(self.begin)
     }
 
-    pub(crate) fn is_alternate(&self) -> bool {
-        self.alternate
-    }
-
     /// Writes text without control characters, tabs excepted, that came from `raw` on.
     pub(crate) fn print(&mut self, text: &str, raw: Offset, out: &mut View) {
         self.last = text.chars().rev().find(|last| *last != '\t').or(self.last);

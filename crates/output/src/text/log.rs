@@ -11,6 +11,7 @@ impl Page {
     #[inline]
     pub(super) fn obey(&mut self, byte: u8, after: Offset, out: &mut View) {
         match byte {
+            _ if self.is_hidden() => {}
             b'\n' | 0x0b | 0x0c => self.newline(after, out),
             b'\r' => self.carriage_return(),
             0x08 => self.move_columns(-1),
@@ -20,15 +21,15 @@ impl Page {
     }
 
     pub(super) fn escape(&mut self, sequence: EscapeSequence, after: Offset, out: &mut View) {
-        if sequence.intermediate.is_some() {
+        if sequence.intermediate.is_some() || self.is_hidden() {
             return;
         }
         match sequence.last {
             b'7' => self.save_cursor(),
             b'8' => self.restore_cursor(),
-            b'D' => self.move_rows(1),
+            b'D' => self.move_rows(1, after, out),
             b'E' => self.newline(after, out),
-            b'M' => self.move_rows(-1),
+            b'M' => self.move_rows(-1, after, out),
             b'c' => self.turn(after, out),
             _ => {}
         }
@@ -38,21 +39,21 @@ impl Page {
         if sequence.is_private() {
             return self.private_mode(sequence);
         }
-        if !sequence.is_plain() {
+        if !sequence.is_plain() || self.is_hidden() {
             return;
         }
         let count = sequence.number(0, 1);
         match sequence.last() {
-            b'A' => self.move_rows(-steps(count)),
-            b'B' | b'e' => self.move_rows(steps(count)),
+            b'A' => self.move_rows(-steps(count), after, out),
+            b'B' | b'e' => self.move_rows(steps(count), after, out),
             b'C' | b'a' => self.move_columns(steps(count)),
             b'D' => self.move_columns(-steps(count)),
             b'E' => {
-                self.move_rows(steps(count));
+                self.move_rows(steps(count), after, out);
                 self.carriage_return();
             }
             b'F' => {
-                self.move_rows(-steps(count));
+                self.move_rows(-steps(count), after, out);
                 self.carriage_return();
             }
             b'G' | b'`' => self.go_to_column(count - 1),
@@ -68,13 +69,12 @@ impl Page {
                     self.erase_in_line(erase);
                 }
             }
-            b'L' => self.insert_lines(count, after),
+            b'L' => self.insert_lines(count, after, out),
             b'M' => self.delete_lines(count),
             b'@' => self.insert_columns(count),
             b'P' => self.delete_columns(count),
             b'X' => self.erase_columns(count),
             b'b' => self.repeat(count, after, out),
-            b'r' => self.set_region(count - 1, sequence.number(1, 1) - 1),
             b's' => self.save_cursor(),
             b'u' => self.restore_cursor(),
             _ => {}
@@ -82,13 +82,9 @@ impl Page {
     }
 
     fn private_mode(&mut self, sequence: &ControlSequence) {
-        if !sequence.numbers().any(|mode| matches!(mode, 47 | 1047 | 1049)) {
-            return;
-        }
-        match sequence.last() {
-            b'h' => self.enter_alternate_screen(),
-            b'l' => self.leave_alternate_screen(),
-            _ => {}
+        let is_switch = matches!(sequence.last(), b'h' | b'l');
+        if is_switch && sequence.numbers().any(|mode| matches!(mode, 47 | 1047 | 1049)) {
+            self.switch_screen(sequence.last() == b'h');
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The newest lines of output that has no terminal, which cursor movements can still reach and rewrite; older ones leave it for
 //! good.
 //!
-//! The page is unbounded to the right: a long line is one line, not several rows, because a log has no width. What
-//! is drawn on the alternate screen, or outside a scroll region (a status bar), is not log text and is dropped.
+//! The page is unbounded to the right: a long line is one line, not several rows, because a log has no width. It has no
+//! height either, so a row number means nothing on it: text that a program sends to an address, or draws on the alternate
+//! screen, begins a new line, and nothing that was printed before is overwritten by it. Only codes that rewrite a line from
+//! where the cursor is (a carriage return, an erasure, a cursor movement over so many lines) replace text.
 
 use std::collections::VecDeque;
 
@@ -21,13 +23,23 @@ pub(crate) struct Page {
     /// The cursor's row; may lie below the last line, which is made when something is written there.
     row: usize,
     place: Place,
-    drawing: Drawing,
-    /// Whether the cursor was just sent to the top left corner by address.
-    homed: bool,
+    /// The row number of the first line, if an address began it.
+    top: Option<usize>,
     /// How many lines have left the page.
     left: u64,
     saved: Option<Saved>,
-    region: Option<Region>,
+    alternate: Alternate,
+}
+
+/// The alternate screen of the output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Alternate {
+    /// Output of a pipe has none: what is drawn there is text.
+    None,
+    /// Of a terminal whose output is followed line by line.
+    Left,
+    /// The same, and the program draws on it, which is not text.
+    Entered,
 }
 
 /// Where in its line the cursor is.
@@ -36,28 +48,20 @@ enum Place {
     /// Behind the last character of a plain line, whatever column that is.
     End,
     Column(usize),
-}
-
-/// What the program is drawing on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Drawing {
-    Log,
-    StatusBar,
-    AlternateScreen,
+    /// On no line of the page: text that is printed begins a new line, at this column. The row is the one that was addressed.
+    NewLine {
+        row: Option<usize>,
+        column: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Saved {
-    line: u64,
+    /// Counted from the first line of the output; `None`: on no line that can still change.
+    line: Option<u64>,
     place: Place,
     /// How long the line was, if the cursor was at its end.
     columns: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Region {
-    top: usize,
-    bottom: usize,
 }
 
 /// Which part of a line or of the page is erased.
@@ -89,12 +93,22 @@ impl Page {
             rows: rows.max(1),
             row: 0,
             place: Place::End,
-            drawing: Drawing::Log,
-            homed: false,
+            top: None,
             left: 0,
             saved: None,
-            region: None,
+            alternate: Alternate::None,
         }
+    }
+
+    /// The same for the output of a terminal, whose alternate screen is not text.
+    pub(crate) fn set_terminal(&mut self) {
+        self.alternate = Alternate::Left;
+    }
+
+    /// Whether what is printed is drawn on the alternate screen of a terminal.
+    #[inline]
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.alternate == Alternate::Entered
     }
 
     /// Where the oldest line that can still change begins.
@@ -105,10 +119,9 @@ impl Page {
     /// Writes text without control characters that came from `raw` on.
     #[inline]
     pub(crate) fn print(&mut self, text: &str, raw: Offset, out: &mut View) {
-        if self.drawing != Drawing::Log {
+        if self.is_hidden() {
             return;
         }
-        self.homed = false;
         if self.place == Place::End
             && let Some(line) = self.lines.get_mut(self.row)
             && text.len() <= line.room()
@@ -121,10 +134,11 @@ impl Page {
     /// Ends the line; the next one begins at `raw`.
     #[inline]
     pub(crate) fn newline(&mut self, raw: Offset, out: &mut View) {
-        if self.drawing != Drawing::Log {
+        if let Place::NewLine { row, .. } = self.place {
+            self.turn(raw, out);
+            self.top = row.map(|row| row.saturating_add(1));
             return;
         }
-        self.homed = false;
         self.make_row(raw);
         self.row += 1;
         if self.row < self.lines.len() {
@@ -141,10 +155,7 @@ impl Page {
     #[inline]
     pub(crate) fn begins_line(&self, raw: Offset) -> bool {
         let last = self.lines.get(self.row).filter(|line| line.is_empty() && line.start() == raw);
-        last.is_some()
-            && self.row + 1 == self.lines.len()
-            && self.place == Place::End
-            && self.drawing == Drawing::Log
+        last.is_some() && self.row + 1 == self.lines.len() && self.place == Place::End && !self.is_hidden()
     }
 
     /// Lets lines without control characters pass that begin at `raw`, on a new last line: those that would have left the
@@ -158,53 +169,57 @@ impl Page {
         }
         let before = out.next_line();
         out.push(&text[..passed], raw);
-        self.left += out.next_line().get() - before.get();
+        let lines = out.next_line().get() - before.get();
+        self.left += lines;
+        self.top = self.top.map(|top| top.saturating_add(usize::try_from(lines).unwrap_or(usize::MAX)));
         self.lines[0].reset(raw + passed as u64);
-        self.homed = false;
         passed
     }
 
     pub(crate) fn carriage_return(&mut self) {
-        if self.drawing == Drawing::Log {
-            self.place = Place::Column(0);
-        }
+        self.go_to_column(0);
     }
 
-    /// Moves by whole rows, keeping the column.
-    pub(crate) fn move_rows(&mut self, rows: isize) {
-        if self.drawing == Drawing::Log {
-            let column = self.column();
-            self.go(self.row.saturating_add_signed(rows), column);
+    /// Moves by whole rows, keeping the column. Below the last row that the page can have, a new line begins.
+    pub(crate) fn move_rows(&mut self, rows: isize, raw: Offset, out: &mut View) {
+        let column = self.column();
+        if let Place::NewLine { row, .. } = self.place {
+            let row = row.map(|row| row.saturating_add_signed(rows));
+            self.place = Place::NewLine { row, column };
+            return;
+        }
+        match (self.row.checked_add_signed(rows), self.top) {
+            // Above a line that an address began lie lines that have nothing to do with it.
+            (None, Some(top)) => {
+                let row = top.saturating_add_signed(rows.saturating_add_unsigned(self.row));
+                self.place = Place::NewLine { row: Some(row), column };
+            }
+            (Some(row), _) if row > self.row && self.row + 1 == self.rows => {
+                self.newline(raw, out);
+                self.go(self.row, column);
+            }
+            (row, _) => self.go(row.unwrap_or(0), column),
         }
     }
 
     /// Moves inside the line.
     pub(crate) fn move_columns(&mut self, columns: isize) {
-        if self.drawing == Drawing::Log {
-            let column = self.column().saturating_add_signed(columns);
-            self.go(self.row, column);
-        }
+        let column = self.column().saturating_add_signed(columns);
+        self.go_to_column(column);
     }
 
     /// Moves to a column of the line.
     pub(crate) fn go_to_column(&mut self, column: usize) {
-        if self.drawing == Drawing::Log {
-            self.go(self.row, column);
+        match self.place {
+            Place::NewLine { row, .. } => self.place = Place::NewLine { row, column },
+            _ if column == 0 => self.place = Place::Column(0),
+            _ => self.go(self.row, column),
         }
     }
 
-    /// Moves to an address on the page; outside the scroll region is where status bars live.
+    /// Moves to an address.
     pub(crate) fn go_to(&mut self, row: usize, column: usize) {
-        if self.drawing == Drawing::AlternateScreen {
-            return;
-        }
-        if self.region.is_some_and(|region| row < region.top || row > region.bottom) {
-            self.drawing = Drawing::StatusBar;
-            return;
-        }
-        self.drawing = Drawing::Log;
-        self.go(row, column);
-        self.homed = (row, column) == (0, 0);
+        self.place = Place::NewLine { row: Some(row), column };
     }
 
     /// Moves to a row by address, keeping the column.
@@ -213,26 +228,38 @@ impl Page {
         self.go_to(row, column);
     }
 
+    /// The alternate screen is entered or left. On a pipe, what is drawn on either is text of the log.
+    pub(crate) fn switch_screen(&mut self, enters: bool) {
+        self.alternate = match (self.alternate, enters) {
+            (Alternate::None, _) => return self.leave_line(),
+            (_, true) => Alternate::Entered,
+            (_, false) => Alternate::Left,
+        };
+    }
+
+    /// Moves off all lines: what is printed next begins a new one.
+    fn leave_line(&mut self) {
+        self.place = Place::NewLine { row: None, column: 0 };
+    }
+
     pub(crate) fn save_cursor(&mut self) {
-        if self.drawing != Drawing::Log {
-            return;
-        }
         let line = self.lines.get(self.row);
         let narrow = line.is_none_or(Line::is_narrow);
         let columns = line.filter(|_| narrow).map_or(0, Line::len);
         if !narrow {
             self.column();
         }
-        self.saved = Some(Saved { line: self.left + self.row as u64, place: self.place, columns });
+        let is_on_line = !matches!(self.place, Place::NewLine { .. });
+        let line = is_on_line.then_some(self.left + self.row as u64);
+        self.saved = Some(Saved { line, place: self.place, columns });
     }
 
+    /// Moves back to where the cursor was saved, or to a new line if that line can no longer change.
     pub(crate) fn restore_cursor(&mut self) {
-        if self.drawing == Drawing::AlternateScreen {
-            return;
-        }
-        self.drawing = Drawing::Log;
         let Some(saved) = self.saved else { return };
-        self.row = usize::try_from(saved.line.saturating_sub(self.left)).unwrap_or(0).min(self.rows - 1);
+        let row = saved.line.and_then(|line| usize::try_from(line.checked_sub(self.left)?).ok());
+        let Some(row) = row else { return self.leave_line() };
+        self.row = row.min(self.rows - 1);
         let line = self.lines.get(self.row);
         self.place = match (saved.place, line) {
             (Place::End, Some(line)) if line.is_plain() && line.len() == saved.columns => Place::End,
@@ -241,33 +268,9 @@ impl Page {
         };
     }
 
-    /// Reserves rows (counted from 0) for scrolling; the whole screen when there are none.
-    pub(crate) fn set_region(&mut self, top: usize, bottom: usize) {
-        if self.drawing == Drawing::AlternateScreen {
-            return;
-        }
-        self.region = (top < bottom).then_some(Region { top, bottom });
-        self.drawing = Drawing::Log;
-        self.go(0, 0);
-    }
-
-    pub(crate) fn enter_alternate_screen(&mut self) {
-        self.drawing = Drawing::AlternateScreen;
-    }
-
-    pub(crate) fn is_alternate(&self) -> bool {
-        self.drawing == Drawing::AlternateScreen
-    }
-
-    pub(crate) fn leave_alternate_screen(&mut self) {
-        if self.drawing == Drawing::AlternateScreen {
-            self.drawing = Drawing::Log;
-        }
-    }
-
     pub(crate) fn erase_in_line(&mut self, erase: Erase) {
         let nothing_after = erase == Erase::After && self.place == Place::End;
-        if self.drawing != Drawing::Log || nothing_after || self.row >= self.lines.len() {
+        if nothing_after || !self.is_on_line() {
             return;
         }
         let column = if self.place == Place::Column(0) { 0 } else { self.column() };
@@ -279,23 +282,17 @@ impl Page {
         }
     }
 
-    /// Erasing all of it begins a new page: what was there stays in the log, as it stays in a scrollback.
+    /// Erasing all of it, or all before the cursor, loses nothing: what was there stays in the log, as it stays in a
+    /// scrollback.
     pub(crate) fn erase_in_page(&mut self, erase: Erase, raw: Offset, out: &mut View) {
-        if self.drawing != Drawing::Log {
-            return;
-        }
         match erase {
             Erase::All => self.turn(raw, out),
-            Erase::After if self.homed => self.turn(raw, out),
-            Erase::After => {
+            Erase::Before => self.place = Place::NewLine { row: None, column: self.column() },
+            Erase::After if self.is_on_line() => {
                 self.erase_in_line(erase);
                 self.lines.truncate(self.row + 1);
             }
-            Erase::Before => {
-                self.erase_in_line(erase);
-                let above = self.row.min(self.lines.len());
-                self.lines.range_mut(..above).for_each(Line::erase);
-            }
+            Erase::After => {}
         }
     }
 
@@ -312,28 +309,38 @@ impl Page {
                 self.lines.push_back(line);
             }
         }
-        self.drawing = Drawing::Log;
-        self.region = None;
+        if let Some(saved) = &mut self.saved {
+            saved.line = None;
+        }
+        self.top = None;
         self.row = 0;
         self.place = Place::Column(0);
     }
 
-    pub(crate) fn insert_lines(&mut self, count: usize, raw: Offset) {
-        if self.drawing != Drawing::Log || self.row >= self.lines.len() {
+    /// Inserts empty lines above the cursor's. Where the page is full, its oldest lines make room: the newest ones, which a
+    /// terminal would push off its screen, stay.
+    pub(crate) fn insert_lines(&mut self, count: usize, raw: Offset, out: &mut View) {
+        if !self.is_on_line() {
             return;
         }
+        let most = self.rows - self.lines.len() + self.row;
+        if most == 0 {
+            return self.leave_line();
+        }
         let start = self.lines[self.row].start().min(raw);
-        for _ in 0..count.min(self.rows - self.row) {
+        for _ in 0..count.min(most) {
+            if self.lines.len() == self.rows {
+                self.retire(out);
+            }
             let mut line = Line::default();
             line.reset(start);
             self.lines.insert(self.row, line);
         }
-        self.lines.truncate(self.rows);
         self.place = Place::Column(0);
     }
 
     pub(crate) fn delete_lines(&mut self, count: usize) {
-        if self.drawing != Drawing::Log || self.row >= self.lines.len() {
+        if !self.is_on_line() {
             return;
         }
         let to = self.row.saturating_add(count).min(self.lines.len());
@@ -388,6 +395,7 @@ impl Page {
     }
 
     fn print_elsewhere(&mut self, text: &str, raw: Offset, out: &mut View) {
+        self.begin_line(raw, out);
         self.make_row(raw);
         let line = &mut self.lines[self.row];
         if self.place == Place::Column(0) && line.is_empty() {
@@ -396,8 +404,20 @@ impl Page {
         }
         match self.place {
             Place::End => self.append_long(text, raw, out),
-            Place::Column(_) => self.overwrite(text, raw, out),
+            Place::Column(_) | Place::NewLine { .. } => self.overwrite(text, raw, out),
         }
+    }
+
+    /// Begins a new line where the cursor was sent to one. It continues the line that the cursor is on if that has the same
+    /// address and is not as long yet, as the cells of a table are.
+    fn begin_line(&mut self, raw: Offset, out: &mut View) {
+        let Place::NewLine { row, column } = self.place else { return };
+        let here = self.top.map(|top| top.saturating_add(self.row));
+        if row.is_none() || row != here || column < self.width() {
+            self.turn(raw, out);
+            self.top = row;
+        }
+        self.go(self.row, column);
     }
 
     fn append_long(&mut self, text: &str, raw: Offset, out: &mut View) {
@@ -450,12 +470,17 @@ impl Page {
         line.write_to(out, if self.row == 0 { self.kept_columns(0) } else { 0 });
         out.push_newline();
         self.left += 1;
+        self.top = self.top.map(|top| top.saturating_add(1));
         self.row = self.row.saturating_sub(1);
         line
     }
 
+    fn is_on_line(&self) -> bool {
+        self.row < self.lines.len() && !matches!(self.place, Place::NewLine { .. })
+    }
+
     fn here(&mut self) -> Option<(&mut Line, usize)> {
-        if self.drawing != Drawing::Log || self.row >= self.lines.len() {
+        if !self.is_on_line() {
             return None;
         }
         let column = self.column();
@@ -463,7 +488,7 @@ impl Page {
     }
 
     fn column(&mut self) -> usize {
-        if let Place::Column(column) = self.place {
+        if let Place::Column(column) | Place::NewLine { column, .. } = self.place {
             return column;
         }
         let width = self.width();
@@ -476,7 +501,6 @@ impl Page {
     }
 
     fn go(&mut self, row: usize, column: usize) {
-        self.homed = false;
         self.row = row.min(self.rows - 1);
         let furthest = if column > FURTHEST_COLUMN { FURTHEST_COLUMN.max(self.width()) } else { column };
         self.place = Place::Column(column.min(furthest));

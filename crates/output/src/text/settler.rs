@@ -31,6 +31,15 @@ pub struct Settler {
     at: Offset,
 }
 
+/// The kind of stream that output came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputSource {
+    /// A terminal, which has an alternate screen.
+    Terminal,
+    /// Pipes, which have no screen.
+    Pipes,
+}
+
 /// The surface that the bytes are drawn on.
 #[derive(Clone, Debug)]
 enum Surface {
@@ -63,6 +72,17 @@ impl Settler {
         Self::with_surface(base, Surface::Log(Box::new(Page::new(rows, base))))
     }
 
+    /// A settler for a reader that follows output: a line is final as soon as it ends. The alternate screen of a terminal is
+    /// not log text.
+    #[must_use]
+    pub fn by_line(base: Offset, source: OutputSource) -> Self {
+        let mut page = Page::new(1, base);
+        if source == OutputSource::Terminal {
+            page.set_terminal();
+        }
+        Self::with_surface(base, Surface::Log(Box::new(page)))
+    }
+
     /// A settler for the output of a terminal: what it shows and what scrolled off it. From a `base` in the middle of the
     /// output the rows that were drawn before are not known; the cursor is taken to be below them.
     #[must_use]
@@ -82,22 +102,12 @@ impl Settler {
         }
     }
 
-    /// Whether a full-screen program has the alternate screen.
-    #[must_use]
-    pub fn is_on_alternate_screen(&self) -> bool {
-        match &self.surface {
-            Surface::Log(page) => page.is_alternate(),
-            Surface::Terminal(grid) => grid.is_alternate(),
-        }
-    }
-
-    /// The same for output that begins where a full-screen program already has the alternate screen, which is not log
-    /// text.
+    /// The same for output that begins where a full-screen program already has the alternate screen of a terminal, which is
+    /// not log text.
     #[must_use]
     pub fn on_alternate_screen(mut self) -> Self {
-        match &mut self.surface {
-            Surface::Log(page) => page.enter_alternate_screen(),
-            Surface::Terminal(grid) => grid.set_mode(Mode::AlternateScreen, true),
+        if let Surface::Terminal(grid) = &mut self.surface {
+            grid.set_mode(Mode::AlternateScreen, true);
         }
         self
     }

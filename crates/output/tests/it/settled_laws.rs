@@ -22,6 +22,74 @@ pub(crate) fn printed() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Words that are all different, and between them everything that a program may print without rewriting a line: addresses,
+/// regions, other screens, movements down and to the right, and codes that mean nothing on a pipe.
+fn printed_without_rewriting() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
+    let code = prop_oneof![
+        3 => prop::sample::select(vec!["\n", "\r\n", "\x1bD", "\x1bE", "\x1bc", "\x1b7", "\t", "\x1b[2J", "\x1b[3J", "\x1b[1J", "\x1b[J", "\x1b[K"])
+            .prop_map(str::to_owned),
+        3 => (0..130usize, 0..130usize, prop::sample::select(b"HfdrST".to_vec()))
+            .prop_map(|(a, b, last)| format!("\x1b[{a};{b}{}", last as char)),
+        2 => (0..9usize, prop::sample::select(b"BCEeamghl".to_vec()))
+            .prop_map(|(a, last)| format!("\x1b[{a}{}", last as char)),
+        2 => (prop::sample::select(vec![1, 6, 7, 25, 47, 1047, 1049, 2004]), prop::sample::select(b"hl".to_vec()))
+            .prop_map(|(mode, last)| format!("\x1b[?{mode}{}", last as char)),
+        1 => prop::sample::select(vec!["\x1b]0;t\x07", "\x1b G", "\x1b(0", "\x1b[6n", "\x1b]8;;x\x1b\\", "\x1b[31m"])
+            .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(prop::collection::vec(code, 0..6), 0..150).prop_map(|codes| {
+        let words: Vec<String> = (0..codes.len()).map(|number| format!("<{number}>")).collect();
+        let printed = words.iter().zip(codes).map(|(word, codes)| format!("{word}{}", codes.concat()));
+        (printed.collect::<String>().into_bytes(), words)
+    })
+}
+
+/// Lines that a program may rewrite by going up by so many lines, and the number of the first that it may have touched last.
+fn printed_with_rewriting() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
+    let rewrite = prop_oneof![
+        6 => Just((0, String::new())),
+        1 => Just((1, "\r".to_owned())),
+        1 => Just((1, "\x1b[2K".to_owned())),
+        1 => Just((1, "\x08\x08".to_owned())),
+        2 => (1..6usize).prop_map(|up| (up + 1, format!("\x1b[{up}A\x1b[2K\r"))),
+        1 => (1..6usize).prop_map(|up| (up + 1, format!("\x1b[{up}F\x1b[J"))),
+        1 => (1..6usize).prop_map(|up| (up + 1, format!("\x1b[{up}A\x1b[3M"))),
+        1 => (1..6usize).prop_map(|up| (up + 1, format!("\x1b[{up}A\x1b[L"))),
+        2 => (1..40usize, 1..80usize).prop_map(|(row, column)| (0, format!("\x1b[{row};{column}H"))),
+    ];
+    // After as many plain lines as a rewrite can go up, nothing before them can be meant.
+    prop::collection::vec(rewrite, 0..60).prop_map(|rewrites| {
+        let (mut printed, mut kept, mut number) = (String::new(), Vec::new(), 0);
+        for (reach, rewrite) in rewrites {
+            let mut lines = || {
+                number += 1;
+                format!("<{number}>\n")
+            };
+            let above: Vec<String> = (0..3).map(|_| lines()).collect();
+            let below: Vec<String> = (0..reach).map(|_| lines()).collect();
+            kept.extend(above.iter().map(|line| line.trim_end().to_owned()));
+            printed.push_str(&above.concat());
+            printed.push_str(&below.concat());
+            printed.push_str(&rewrite);
+            // The cursor leaves the rewritten lines downwards.
+            printed.push_str(&format!("\x1b[{}E", reach + 1));
+        }
+        (printed.into_bytes(), kept)
+    })
+}
+
+/// The first of these words that does not stand in the text behind the one before it.
+fn missing<'a>(words: &'a [String], text: &str) -> Option<&'a String> {
+    let mut rest = text;
+    words.iter().find(|word| match rest.split_once(word.as_str()) {
+        Some((_, later)) => {
+            rest = later;
+            false
+        }
+        None => true,
+    })
+}
+
 fn settle_in_chunks(bytes: &[u8], cuts: &[usize], rows: usize) -> View {
     let mut settler = Settler::with_rows(Offset::new(7), rows);
     let mut view = View::new(Offset::new(7));
@@ -64,6 +132,19 @@ proptest! {
         prop_assert_eq!(&whole, &cut);
         let single = settle_in_chunks(&bytes, &vec![1; bytes.len()], rows);
         prop_assert_eq!(&whole, &single);
+    }
+
+    /// A program on a pipe has no screen: its text is a log, which no address, region or other screen can hide.
+    #[test]
+    fn on_a_pipe_text_that_is_not_rewritten_is_in_the_log((bytes, words) in printed_without_rewriting(), rows in 1..70usize) {
+        let view = settle_in_chunks(&bytes, &[], rows);
+        prop_assert_eq!(missing(&words, view.text()), None, "of {:?}", view.text());
+    }
+
+    #[test]
+    fn on_a_pipe_a_rewrite_reaches_no_other_lines((bytes, words) in printed_with_rewriting(), rows in 8..70usize) {
+        let view = settle_in_chunks(&bytes, &[], rows);
+        prop_assert_eq!(missing(&words, view.text()), None, "of {:?}", view.text());
     }
 
     #[test]

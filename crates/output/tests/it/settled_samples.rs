@@ -1,6 +1,6 @@
 //! Settled text of what programs print in real life, and of each code on its own.
 
-use windlass_output::{Offset, Settler, View, settle};
+use windlass_output::{Offset, ScreenSize, Settler, View, settle};
 
 fn check(printed: &str, expected: &str) {
     assert_eq!(settle(printed.as_bytes(), Offset::ZERO).text(), expected, "{printed:?}");
@@ -8,6 +8,14 @@ fn check(printed: &str, expected: &str) {
 
 fn check_bytes(printed: &[u8], expected: &str) {
     assert_eq!(settle(printed, Offset::ZERO).text(), expected, "{printed:?}");
+}
+
+fn check_on_terminal(printed: &str, expected: &str) {
+    let mut settler = Settler::on_terminal(Offset::ZERO, ScreenSize::new(24, 80));
+    let mut view = View::new(Offset::ZERO);
+    settler.feed(printed.as_bytes(), &mut view);
+    settler.finish(&mut view);
+    assert_eq!(view.text(), expected, "{printed:?}");
 }
 
 #[test]
@@ -130,11 +138,55 @@ fn a_string_without_end_is_shown_at_the_end_of_the_output() {
 }
 
 #[test]
-fn the_alternate_screen_is_not_log_text() {
-    check("$ vim\r\n\x1b[?1049h\x1b[2J\x1b[Htext ~\r\n~\r\n\x1b[?1049l$ ", "$ vim\n$ ");
-    check("a\x1b[?47hhidden\n\x1b[?47lb", "ab");
-    check("a\x1b[?1047hhidden\x1b[?1047lb", "ab");
-    check("a\x1b[?1;1049hhidden\x1b[?25;1049lb", "ab");
+fn the_alternate_screen_of_a_terminal_is_not_log_text() {
+    check_on_terminal("$ vim\r\n\x1b[?1049h\x1b[2J\x1b[Htext ~\r\n~\r\n\x1b[?1049l$ ", "$ vim\n$ ");
+    check_on_terminal("a\x1b[?47hhidden\n\x1b[?47lb", "ab");
+    check_on_terminal("a\x1b[?1047hhidden\x1b[?1047lb", "ab");
+    check_on_terminal("a\x1b[?1;1049hhidden\x1b[?25;1049lb", "ab");
+}
+
+#[test]
+fn a_pipe_has_no_alternate_screen_and_its_text_is_log_text() {
+    check("\x1b[?1049hFAILED\n", "FAILED\n");
+    check("a\x1b[?1049h\x1b[2J\x1b[1;1HFAILED", "a\nFAILED");
+    check("a\x1b[?47hdrawn\n\x1b[?47lb", "a\ndrawn\nb");
+    check("a\x1b[?1;1049hdrawn\x1b[?25;1049lb", "a\ndrawn\nb");
+    check("a\x1b[?1049h\x1b[?1049l\n$ ", "a\n$ ");
+}
+
+#[test]
+fn a_pipe_has_no_scroll_region_and_no_status_bar() {
+    check("\x1b[2;20r\x1b[HFAILED\nnext\n", "FAILED\nnext\n");
+    check("a\n\x1b[2;20r\x1b[24;1HFAILED\n", "a\nFAILED\n");
+    check("a\x1b7\x1b[24;1Hstatus\x1b8b\n", "a\nstatus\nb\n");
+}
+
+#[test]
+fn text_that_is_sent_to_an_address_on_a_pipe_begins_a_new_line() {
+    check("one\ntwo\n\x1b[HX\n", "one\ntwo\nX\n");
+    check("\x1b[5;1HFAILED\x1b[5;1Hok", "FAILED\nok");
+    check("\x1b[1;1HFAILED\n\x1b[1;1Hok\n", "FAILED\nok\n");
+    check("\x1b[3;1Hname\x1b[3;9Hsize\x1b[4;1Hx\x1b[4;9H12\n", "name    size\nx       12\n");
+    check("FAILED\x1b[9dok", "FAILED\n      ok");
+    check("\x1b[5;1HFAILED\x1b[A\rok", "FAILED\nok");
+    // A program that asks for the size of its screen moves there and prints nothing.
+    check("a\x1b7\x1b[999;999H\x1b[6n\x1b8b", "ab");
+}
+
+#[test]
+fn lines_of_a_full_page_are_not_pushed_off_or_written_over() {
+    let settled = |printed: &str, rows: usize| {
+        let mut settler = Settler::with_rows(Offset::ZERO, rows);
+        let mut view = View::new(Offset::ZERO);
+        settler.feed(printed.as_bytes(), &mut view);
+        settler.finish(&mut view);
+        view.text().to_owned()
+    };
+    assert_eq!(settled("a\nb\nFAILED\x1b[Eok\n", 3), "a\nb\nFAILED\nok\n");
+    assert_eq!(settled("a\nb\nFAILED\x1b[A\x1b[Lok", 3), "a\nok\nb\nFAILED");
+    assert_eq!(settled("FAILED\x1b[Lok", 1), "FAILED\nok");
+    assert_eq!(settled("a\x1b7\nb\nFAILED\x1b8ok", 2), "a\nb\nFAILED\nok");
+    assert_eq!(settled("a\nb\n\x1b[1Jc", 3), "a\nb\nc");
 }
 
 #[test]
@@ -207,15 +259,28 @@ fn lines_erased_one_by_one_upwards_are_drawn_anew() {
     check(printed, "✔ build\n  step 2\n");
 }
 
-#[test]
-fn the_status_bar_of_apt_is_not_log_text() {
-    let printed = "Reading lists\r\n\n\x1b7\x1b[0;23r\x1b8\x1b[1A\
+/// The text between is what `apt-get` prints on a terminal of 24 rows.
+fn with_status_bar_of_apt(rest: &str) -> String {
+    let begin = "Reading lists\r\n\n\x1b7\x1b[0;23r\x1b8\x1b[1A\
         \x1b7\x1b[24;0f\x1b[42m\x1b[30mProgress: [ 10%]\x1b[49m\x1b[39m [#.....] \x1b8\
         Unpacking a ...\r\n\
         \x1b7\x1b[24;0f\x1b[42m\x1b[30mProgress: [ 60%]\x1b[49m\x1b[39m [###...] \x1b8\
-        Setting up a ...\r\n\
-        \x1b7\x1b[0;24r\x1b8\x1b[1A\x1b[J";
-    check(printed, "Reading lists\nUnpacking a ...\n");
+        Setting up a ...\r\n";
+    format!("{begin}{rest}")
+}
+
+#[test]
+fn the_status_bar_of_apt_is_not_log_text_of_a_terminal() {
+    let printed = with_status_bar_of_apt("\x1b7\x1b[0;24r\x1b8\x1b[1A\x1b[J");
+    check_on_terminal(&printed, "Reading lists\nUnpacking a ...\n");
+}
+
+#[test]
+fn the_status_bar_of_apt_on_a_pipe_is_lines_between_the_others() {
+    let printed = with_status_bar_of_apt("\x1b7\x1b[0;24r\x1b8Done\r\n");
+    let expected = "Reading lists\nProgress: [ 10%] [#.....] \nUnpacking a ...\n\
+        Progress: [ 60%] [###...] \nSetting up a ...\nDone\n";
+    check(&printed, expected);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! thread uses no time and is not idle, so the share is taken of the time in which it could have slept: all of the window
 //! except its run delay. That makes the share the same on an idle machine and on a crowded one.
 //!
+//! Output counts as work where a job's own clock may be what prints it: see [`Sample::with_output`].
+//!
 //! A thread that wakes up every few milliseconds must have done so twice before its share says anything: where a virtual
 //! machine gets no processor itself, the clock goes on and nothing in it runs.
 
@@ -24,6 +26,8 @@ const TICKS: u64 = 2;
 pub(super) struct Sample {
     at: Instant,
     threads: Vec<ThreadTime>,
+    /// How much the session had printed, where that was asked for.
+    printed: u64,
 }
 
 /// One line of `/proc/PID/task/TID/schedstat`.
@@ -67,7 +71,13 @@ impl Sample {
             });
         }
         threads.sort_unstable_by_key(|time| time.thread);
-        Self { at: Instant::now(), threads }
+        Self { at: Instant::now(), threads, printed: 0 }
+    }
+
+    /// Adds how much the session has printed, in bytes: output within a window is then work.
+    pub(super) fn with_output(mut self, printed: u64) -> Self {
+        self.printed = printed;
+        self
     }
 
     /// Adds how often these threads were preempted, which is in a longer file.
@@ -140,6 +150,9 @@ impl Window {
 }
 
 fn compare(begin: &Sample, now: &Sample, span: Duration, is_ticking: impl Fn(u32) -> bool) -> Activity {
+    if now.printed != begin.printed {
+        return Activity::Works;
+    }
     let wall = now.at - begin.at;
     let span_nanos = nanos(span);
     let mut activity = if wall < span { Activity::TooEarly(span - wall) } else { Activity::Quiet };
@@ -184,7 +197,7 @@ mod tests {
         let nanos = |ms| ms * 1_000_000;
         let time =
             ThreadTime { thread: 7, run: nanos(run_ms), delay: nanos(delay_ms), turns: 1, preempted: None };
-        Sample { at: begin + Duration::from_millis(wall_ms), threads: vec![time] }
+        Sample { at: begin + Duration::from_millis(wall_ms), threads: vec![time], printed: 0 }
     }
 
     #[test]
@@ -234,6 +247,18 @@ mod tests {
         check(2, 1, Activity::TooEarly(SPAN));
         check(3, 1, Activity::Quiet);
         check(3, 2, Activity::Works);
+    }
+
+    #[test]
+    fn output_within_a_window_is_work_and_begins_the_next_one() {
+        let start = Instant::now();
+        let mut window = Window::new((Pid::new(7), 7), sample(start, 0, 0, 0).with_output(9));
+        let mut measure =
+            |wall, printed| window.measure(sample(start, wall, 0, 0).with_output(printed), SPAN, &[]);
+        assert_eq!(measure(100, 9), Activity::Quiet);
+        assert_eq!(measure(150, 14), Activity::Works);
+        assert_eq!(measure(200, 14), Activity::TooEarly(Duration::from_millis(50)));
+        assert_eq!(measure(250, 14), Activity::Quiet);
     }
 
     #[test]

@@ -22,6 +22,28 @@ pub(super) struct Facts {
     pub(super) threads: u32,
     /// When it started, in ticks since the machine did.
     pub(super) started: u64,
+    /// The signals that it has handlers for.
+    pub(super) handled: Handled,
+}
+
+/// Signals that a process has handlers for: one bit for each of the first 31.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handled(pub(super) u32);
+
+impl Handled {
+    /// Whether the process has a use for alarms. Shells handle every signal that could end them, the alarm of processor time
+    /// among them, and set none.
+    pub(super) fn uses_alarms(self) -> bool {
+        self.has(libc::SIGALRM) && !self.has(libc::SIGVTALRM)
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn has(self, signal: i32) -> bool {
+        self.0 >> (signal - 1) & 1 == 1
+    }
 }
 
 impl Facts {
@@ -45,6 +67,7 @@ impl Facts {
             terminal: decimal::<i32>(fields.nth(1)?)?.cast_unsigned(),
             threads: decimal(fields.nth(12)?)?,
             started: decimal(fields.nth(1)?)?,
+            handled: Handled(fields.nth(11).and_then(decimal).unwrap_or_default()),
         })
     }
 
@@ -150,19 +173,28 @@ fn children_of(pid: Pid, thread: u32, children: &mut Vec<Pid>) -> Result<(), Err
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, family_of};
+    use super::{Facts, Handled, family_of};
     use crate::process::Pid;
 
-    const TAIL: &str = "0 -1 4194304 100 0 0 0 1 2 0 0 20 0 3 0 12345 1000 100";
+    const TAIL: &str = "0 -1 4194304 100 0 0 0 1 2 0 0 20 0 3 0 12345 1000 100 1 2 3 4 5 6 7 8 9 8192";
 
     #[test]
     fn the_fields_count_from_the_last_bracket() {
         let (group, terminal) = (Pid::new(40), 34823);
-        let expected = Facts { state: b'S', parent: 7, group, terminal, threads: 3, started: 12345 };
+        let handled = Handled(8192);
+        let expected = Facts { state: b'S', parent: 7, group, terminal, threads: 3, started: 12345, handled };
         for name in ["cat", "a) S 1 2", "(", ") ("] {
             let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
             assert_eq!(Facts::parse(stat.as_bytes()), Some(expected), "{stat}");
         }
+    }
+
+    #[test]
+    fn a_handler_for_alarms_alone_means_them() {
+        let bit = |signal: i32| 1 << (signal - 1);
+        assert!(Handled(bit(libc::SIGALRM) | bit(libc::SIGINT)).uses_alarms());
+        assert!(!Handled(bit(libc::SIGALRM) | bit(libc::SIGVTALRM)).uses_alarms());
+        assert!(!Handled(bit(libc::SIGINT)).uses_alarms());
     }
 
     #[test]

@@ -164,6 +164,26 @@ impl<'a> Inspected<'a> {
         Peer::of(self.borrow(socket).ok()?)
     }
 
+    /// Whether the process has made timers with `timer_create`.
+    pub(super) fn has_posix_timers(&self) -> bool {
+        let pid = self.pid;
+        Small::<16>::read(format_args!("/proc/{pid}/timers")).is_ok_and(|list| !list.bytes().is_empty())
+    }
+
+    /// Whether this child still runs its parent's program: it was forked and has not executed another.
+    pub(super) fn is_fork_of(&self, parent: &Self) -> bool {
+        let program = |pid: Pid| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let words = |pid: Pid| std::fs::read(format!("/proc/{pid}/cmdline")).ok();
+        program(self.pid).is_some_and(|own| program(parent.pid) == Some(own))
+            && words(self.pid) == words(parent.pid)
+    }
+
+    /// Whether its standard output or error is the terminal. On pipes any output may be the session's.
+    pub(super) fn may_print(&self) -> bool {
+        let is_terminal = |number| self.source.compare(self.pid, number, self.controlling) == Ok(Match::Same);
+        self.source.device().is_none() || [1, 2].into_iter().any(is_terminal)
+    }
+
     fn thread(&self, watch: &mut Watch, thread: u32) -> Look {
         let line = match self.call(thread) {
             Ok(line) => line,

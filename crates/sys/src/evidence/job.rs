@@ -21,6 +21,13 @@ const SHORTEST_WINDOW: Duration = Duration::from_millis(30);
 /// The window in which a job must be quiet before a doubt is all that speaks against waiting.
 const DOUBTFUL_WINDOW: Duration = Duration::from_millis(100);
 
+/// A clock of a reader of lines is watched for one round if it strikes at least this often. A question that must be answered
+/// sooner is not for a caller that reads it first.
+const LONGEST_ROUND: Duration = Duration::from_secs(2);
+/// The window in which a clock that strikes later, or at a time that is not known, must be quiet. A caller waits for half a
+/// second of silence in any case.
+const CLOCK_WINDOW: Duration = Duration::from_millis(400);
+
 /// A reader with everything that could print beside it.
 pub(super) struct Job<'a> {
     pub(super) source: &'a Source,
@@ -112,6 +119,7 @@ impl Job<'_> {
             return Finding::Idle;
         }
         let timer = process.timer_of(wanted).map_or(Finding::Idle, |time| self.of_timer(time));
+        let timer = timer.and(self.of_alarms(&process));
         if self.waits_for_peer(&process, wanted) {
             timer.and(Finding::doubt(Doubt::Connection))
         } else {
@@ -119,17 +127,40 @@ impl Job<'_> {
         }
     }
 
-    /// Programs that draw wake up by the clock to draw again; one that reads plain lines has no reason to, except that
-    /// it asks for an answer within a time, which an event loop would not be needed for.
+    /// Programs that draw wake up by the clock to draw again. One that reads plain lines either asks for an answer within a
+    /// time or goes on by the clock, and the kernel does not tell which. So the clock is watched for one round where that is
+    /// short: a program that prints meanwhile goes on.
     fn of_timer(&self, time: Duration) -> Finding {
-        let is_loop = self.reader.wanted.is_event_loop && self.source.kind == InputKind::Line;
-        match (time <= SHORT_TIMEOUT, is_loop) {
-            (true, false) => Finding::quiet_for(SHORTEST_WINDOW.max(time * 5 / 2)),
-            (_, true) => {
-                Finding::Doubtful(DOUBTFUL_WINDOW.max(time.min(SHORT_TIMEOUT) * 5 / 2), Some(Doubt::Timer))
-            }
-            (false, false) => Finding::Idle,
+        let is_short = time <= SHORT_TIMEOUT;
+        if self.source.kind != InputKind::Line {
+            let window = SHORTEST_WINDOW.max(time.min(SHORT_TIMEOUT) * 5 / 2);
+            return if is_short { Finding::quiet_for(window) } else { Finding::Idle };
         }
+        let window = match time {
+            _ if is_short => DOUBTFUL_WINDOW.max(time * 5 / 2),
+            _ if time <= LONGEST_ROUND => time * 3 / 2,
+            _ => CLOCK_WINDOW,
+        };
+        Finding::Doubtful(window, Some(Doubt::Timer))
+    }
+
+    /// A signal may interrupt a reader of lines by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
+    /// only that there is a handler, and of POSIX timers only that there are some.
+    fn of_alarms(&self, process: &Inspected<'_>) -> Finding {
+        let Some(facts) = self.facts(process.pid()).filter(|_| self.source.kind == InputKind::Line) else {
+            return Finding::Idle;
+        };
+        let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
+        if facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers()) {
+            Finding::Doubtful(CLOCK_WINDOW, Some(Doubt::Alarm))
+        } else {
+            Finding::Idle
+        }
+    }
+
+    /// Whether output is a sign that the job goes on by the clock.
+    pub(super) fn prints_by_clock(doubt: Option<Doubt>) -> bool {
+        matches!(doubt, Some(Doubt::Timer | Doubt::Alarm))
     }
 
     fn of_process(&self, pid: Pid, facts: Facts) -> Finding {
@@ -233,6 +264,13 @@ impl Job<'_> {
         let reader = self.reader;
         if !sleeps(process, call, wanted) {
             return Finding::Idle;
+        }
+        if reader.is_main() && process.is_fork_of(&self.inspected(reader.pid)) && process.may_print() {
+            // It runs the program's own code, which goes on after the sleep.
+            return match (call, self.source.kind) {
+                (Call::Sleep(_), InputKind::Line) => Finding::Works,
+                _ => Finding::doubt(Doubt::ProcessTimer),
+            };
         }
         if reader.is_main() {
             let is_loop = reader.wanted.is_event_loop && self.source.kind == InputKind::Line;

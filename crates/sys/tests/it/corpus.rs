@@ -54,8 +54,9 @@ enum Verdict {
 }
 
 /// What every case finds in its directory: the other side of some clients.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("beside.py", include_str!("corpus/beside.py")),
+    ("clock.py", include_str!("corpus/clock.py")),
     ("fake_postgres.py", include_str!("corpus/fake_postgres.py")),
     ("silent.py", include_str!("corpus/silent.py")),
     ("ssh_server.py", include_str!("corpus/ssh_server.py")),

@@ -50,6 +50,25 @@ fn stays_waiting(stage: &mut Stage, what: &str) {
     }
 }
 
+/// Ways that give up after a minute: a reader of lines may then print, and one of keys draws again.
+const TIMED_WAYS: &[&str] = &[
+    "pselect6, a minute",
+    "ppoll, a minute",
+    #[cfg(target_arch = "x86_64")]
+    "poll, a minute",
+];
+
+fn stays_probable(stage: &mut Stage, what: &str, expected: Doubt) {
+    stage.wait_until_waiting();
+    for _ in 0..LOOKS {
+        let reading = stage.reading();
+        assert!(
+            matches!(reading, Reading::Probably { doubt, .. } if doubt == expected),
+            "{what}: {reading:?}"
+        );
+    }
+}
+
 fn stays_busy(stage: &mut Stage, what: &str) {
     stage.wait_for("ready");
     for _ in 0..LOOKS {
@@ -70,30 +89,40 @@ fn every_way_to_wait_for_a_terminal_is_seen() {
     }
 }
 
+/// The doubt about a reader that waits in this way, behind these words of a shell; `None` if it waits for sure.
+fn doubt_of(program: &Path, name: &str, shell: &str) -> Option<Doubt> {
+    let script = format!("{shell} exec {} '{name}'", program.display());
+    let mut stage = Stage::on_terminal(&Play::shell(&script));
+    stage.wait_for("ready");
+    let deadline = hang_deadline();
+    loop {
+        match stage.reading() {
+            Reading::Waiting { .. } => return None,
+            Reading::Probably { doubt, .. } => return Some(doubt),
+            reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
+        }
+        stage.pause();
+    }
+}
+
 /// The other waits of a reader and of its threads, and the reason that each gives.
 #[test]
 fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     let check = |name: &str, shell: &str, expected: Option<Doubt>| {
-        let script = format!("{shell} exec {} '{name}'", program.display());
-        let mut stage = Stage::on_terminal(&Play::shell(&script));
-        stage.wait_for("ready");
-        let deadline = hang_deadline();
-        let found = loop {
-            match stage.reading() {
-                Reading::Waiting { .. } => break None,
-                Reading::Probably { doubt, .. } => break Some(doubt),
-                reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
-            }
-            stage.pause();
-        };
+        let found = doubt_of(&program, name, shell);
         assert_eq!(found, expected, "{name} {shell}");
     };
     let (lines, keys) = ("", "stty -icanon -echo;");
     for name in ["idle timer", "listener", "pair of sockets", "spare thread"] {
         check(name, lines, None);
         check(name, keys, None);
+    }
+    for name in TIMED_WAYS {
+        check(name, lines, Some(Doubt::Timer));
+        check(name, keys, None);
+        check(name, "stty -echo;", None);
     }
     check("armed timer", lines, Some(Doubt::Timer));
     check("armed timer", keys, None);
@@ -104,6 +133,39 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     check("sleeping main thread", keys, Some(Doubt::ThreadTimer));
     let mut stage = Stage::on_terminal(&way(&program, "sleeping main thread"));
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
+}
+
+/// Signals and children that may make a reader of lines print by the clock.
+#[test]
+fn a_clock_beside_a_reader_is_a_doubt_where_it_may_make_it_print() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    let check = |name: &str, shell: &str, expected: Option<Doubt>| {
+        let found = doubt_of(&program, name, shell);
+        assert_eq!(found, expected, "{name} {shell}");
+    };
+    let (lines, keys, hidden) = ("", "stty -icanon -echo;", "stty -echo;");
+    for name in ["handler", "handlers of a shell"] {
+        check(name, lines, None);
+    }
+    for name in ["alarm", "posix timer"] {
+        check(name, lines, Some(Doubt::Alarm));
+        check(name, keys, None);
+        check(name, hidden, None);
+    }
+    for shell in [lines, keys, hidden] {
+        check("forked child that polls", shell, Some(Doubt::ProcessTimer));
+    }
+    check("forked child with other output", lines, None);
+    check("forked child that sleeps", keys, Some(Doubt::ProcessTimer));
+    let mut stage = Stage::on_terminal(&way(&program, "forked child that sleeps"));
+    stage.wait_for("ready");
+    let deadline = hang_deadline();
+    // The looks are to fall into the time when both are there.
+    while stage.members().len() < 2 {
+        assert!(Instant::now() < deadline, "the child was started");
+    }
+    stays_busy(&mut stage, "a forked child that sleeps beside a reader of lines");
 }
 
 #[test]
@@ -264,19 +326,23 @@ fn a_stopped_reader_does_not_wait_until_it_is_continued() {
     let scratch = Scratch::new("evidence");
     let program = reader(&scratch);
     let older: &[&str] = if cfg!(target_arch = "x86_64") { &["select", "poll"] } else { &[] };
-    for name in ["read", "pselect6", "ppoll"].iter().chain(older) {
+    for name in ["read", "pselect6", "ppoll"].iter().chain(older).chain(TIMED_WAYS) {
         let mut stage = Stage::on_terminal(&way(&program, name));
         stage.wait_until_waiting();
         stage.process().signal(Signal::STOP).unwrap();
         let deadline = hang_deadline();
-        while stage.is_waiting() {
+        while stage.reading() != Reading::Busy {
             assert!(Instant::now() < deadline, "the signal has stopped it");
         }
         for _ in 0..LOOKS {
             assert_eq!(stage.reading(), Reading::Busy, "{name}");
         }
         stage.process().signal(Signal::CONT).unwrap();
-        stays_waiting(&mut stage, name);
+        if TIMED_WAYS.contains(name) {
+            stays_probable(&mut stage, name, Doubt::Timer);
+        } else {
+            stays_waiting(&mut stage, name);
+        }
     }
 }
 

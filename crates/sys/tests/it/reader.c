@@ -99,6 +99,20 @@ static void start(void *(*work)(void *)) {
     pthread_create(&thread, NULL, work, NULL);
 }
 
+static void handle(int unused) {
+    (void)unused;
+}
+
+// A timer that sends a signal for which there is a handler.
+static void start_posix_timer(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct itimerspec time = {{1000, 0}, {1000, 0}};
+    int timer;
+    signal(SIGUSR1, handle);
+    if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer)) _exit(3);
+    if (syscall(SYS_timer_settime, timer, 0, &time, NULL)) _exit(3);
+}
+
 static void wait_as(const char *way) {
     struct iovec part = {byte, 1};
     struct epoll_event event;
@@ -113,13 +127,16 @@ static void wait_as(const char *way) {
     if (!strcmp(way, "read")) answer = read(source, byte, 1);
     else if (!strcmp(way, "readv")) answer = readv(source, &part, 1);
     else if (!strcmp(way, "splice")) answer = syscall(SYS_splice, source, NULL, other[1], NULL, 1, 0);
-    else if (!strcmp(way, "pselect6")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, &minute, NULL);
-    else if (!strcmp(way, "ppoll")) answer = syscall(SYS_ppoll, table, 2, &minute, NULL, 0);
+    else if (!strcmp(way, "pselect6")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, NULL, NULL);
+    else if (!strcmp(way, "ppoll")) answer = syscall(SYS_ppoll, table, 2, NULL, NULL, 0);
+    else if (!strcmp(way, "pselect6, a minute")) answer = syscall(SYS_pselect6, source + 1, &set, NULL, NULL, &minute, NULL);
+    else if (!strcmp(way, "ppoll, a minute")) answer = syscall(SYS_ppoll, table, 2, &minute, NULL, 0);
     else if (!strcmp(way, "epoll_pwait")) answer = syscall(SYS_epoll_pwait, epoll_of(EPOLLIN), &event, 1, -1, NULL, 0);
     else if (!strcmp(way, "epoll_pwait2")) answer = syscall(SYS_epoll_pwait2, epoll_of(EPOLLIN), &event, 1, NULL, NULL, 0);
 #ifdef SYS_select
     else if (!strcmp(way, "select")) answer = syscall(SYS_select, source + 1, &set, NULL, NULL, NULL);
     else if (!strcmp(way, "poll")) answer = syscall(SYS_poll, table, 2, -1);
+    else if (!strcmp(way, "poll, a minute")) answer = syscall(SYS_poll, table, 2, 60000);
     else if (!strcmp(way, "epoll_wait")) answer = syscall(SYS_epoll_wait, epoll_of(EPOLLIN | EPOLLET), &event, 1, -1);
 #endif
     else if (!strcmp(way, "thread")) {
@@ -170,6 +187,34 @@ static void wait_as(const char *way) {
     } else if (!strcmp(way, "main thread that gives up")) {
         start(read_source);
         wait_for_work(NULL);
+    } else if (!strcmp(way, "handler")) {
+        signal(SIGUSR1, handle);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "alarm")) {
+        signal(SIGALRM, handle);
+        alarm(1000);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "handlers of a shell")) {
+        signal(SIGALRM, handle);
+        signal(SIGVTALRM, handle);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "posix timer")) {
+        start_posix_timer();
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child that sleeps")) {
+        if (fork() == 0) sleep_long(NULL);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child that polls")) {
+        if (fork() == 0) _exit(poll(table, 1, 1000000));
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "forked child with other output")) {
+        if (fork() == 0) {
+            int file = open("/dev/null", O_WRONLY);
+            dup2(file, 1);
+            dup2(file, 2);
+            sleep_long(NULL);
+        }
+        answer = read(source, byte, 1);
     // From here on: not waiting for input.
     } else if (!strcmp(way, "poll for output")) {
         if (source == 0) source = 1;

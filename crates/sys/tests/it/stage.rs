@@ -105,9 +105,11 @@ impl Stage {
 
     /// One look.
     pub(crate) fn reading(&self) -> Reading {
+        let mut watch = self.watch.lock().unwrap();
+        watch.note_output(self.printed.len() as u64);
         match &self.input {
-            Some(stdin) => self.watch.lock().unwrap().pipe(stdin.as_fd(), self.pid()),
-            None => self.watch.lock().unwrap().terminal(self.output.as_fd(), self.pid()),
+            Some(stdin) => watch.pipe(stdin.as_fd(), self.pid()),
+            None => watch.terminal(self.output.as_fd(), self.pid()),
         }
     }
 

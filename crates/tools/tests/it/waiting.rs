@@ -161,6 +161,39 @@ fn a_program_that_works_beside_its_reader_does_not_wait() {
     });
 }
 
+/// Each of them reads, and prints by its own clock whether or not anything is typed.
+#[test]
+fn a_reader_of_lines_that_prints_by_the_clock_does_not_wait() {
+    bench(async |bench| {
+        for cmd in [
+            "bash -c 'echo ready; until read -t 0.3 line; do echo tick; done'",
+            "python3 -c 'import signal, sys; signal.signal(signal.SIGALRM, lambda *_: print(\"tick\", flush=True)); \
+             signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1); sys.stdin.read()'",
+            "python3 -c 'import os, sys, time; os.fork() or (time.sleep(1000), print(\"late\")); sys.stdin.read()'",
+        ] {
+            let arguments = json!({ "cmd": cmd, "tty": true, "until": [{ "input": true }] });
+            let change = |call: &mut windlass_tools::Call| call.ceiling = Duration::from_millis(2500);
+            let reply = bench.call_with("exec_command", arguments, change).await;
+            assert_eq!(reply.structured["met"], json!(null), "{cmd}: {}", reply.text);
+            assert!(!state(&reply).contains("waiting"), "{cmd}: {}", reply.text);
+        }
+    });
+}
+
+#[test]
+fn a_question_with_a_time_limit_is_probable_and_the_reason_is_told() {
+    bench(async |bench| {
+        for (cmd, reason) in [
+            ("bash -c 'read -t 1000 -p \"Name: \" name'", "it also waits for a timer"),
+            ("bash -c 'trap : ALRM; read -p \"Name: \" name'", "an alarm may interrupt it"),
+        ] {
+            let reply = bench.run(json!({ "cmd": cmd, "tty": true, "yield_time_ms": LONG })).await;
+            let expected = format!("probably waiting for input ({reason})");
+            assert!(state(&reply).starts_with(&expected), "{cmd}: {}", reply.text);
+        }
+    });
+}
+
 #[test]
 fn where_the_kernel_cannot_tell_the_reply_says_probably_and_why() {
     bench(async |bench| {

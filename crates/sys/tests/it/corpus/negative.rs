@@ -217,6 +217,34 @@ pub(super) const CASES: &[Case] = &[
         "SHELL=/bin/sh TMUX_TMPDIR=$PWD exec tmux -f /dev/null new-session 'echo inside; sleep 1000; :'",
         "inside",
     ),
+    // It reads, and goes on by the clock.
+    busy("select: prints every 0.3 s", &["python3"], "exec python3 clock.py select prints 0.3", "ready"),
+    busy("select: prints every 1 s", &["python3"], "exec python3 clock.py select prints 1", "ready"),
+    busy("poll: prints every 0.3 s", &["python3"], "exec python3 clock.py poll prints 0.3", "ready"),
+    busy("epoll: prints every 0.3 s", &["python3"], "exec python3 clock.py epoll prints 0.3", "ready"),
+    busy("timerfd: prints every 0.3 s", &["python3"], "exec python3 clock.py timerfd prints 0.3", "ready"),
+    busy("alarm: prints every 0.1 s", &["python3"], "exec python3 clock.py alarm prints 0.1", "ready"),
+    busy("fork: prints every 0.3 s", &["python3"], "exec python3 clock.py fork prints 0.3", "ready"),
+    busy("fork: prints every 1000 s", &["python3"], "exec python3 clock.py fork prints 1000", "ready"),
+    busy(
+        "bash: read -t, prints",
+        &[],
+        "exec bash -c 'echo ready; until read -t 0.3 line; do echo tick; done'",
+        "ready",
+    ),
+    busy(
+        "bash: a loop with read -t 1",
+        &[],
+        "exec bash -c 'echo ready; until read -t 1 line; do echo tick; done'",
+        "ready",
+    ),
+    busy(
+        "perl: alarm, prints",
+        &["perl"],
+        "exec perl -e '$| = 1; $SIG{ALRM} = sub { print \"tick\\n\"; Time::HiRes::ualarm(100000) }; use Time::HiRes; \
+         print \"ready\\n\"; Time::HiRes::ualarm(100000); <STDIN> while 1'",
+        "ready",
+    ),
     // More work.
     busy("sha256sum", &[], "echo ready; exec sha256sum /dev/zero", "ready"),
     busy("a pipeline that works", &[], "echo ready; cat /dev/zero | gzip >/dev/null", "ready"),
