@@ -8,6 +8,7 @@
 mod configurations;
 mod folded;
 mod git_dirs;
+mod git_links;
 mod inotify;
 mod network;
 mod older_repositories;

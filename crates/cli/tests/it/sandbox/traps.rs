@@ -2,6 +2,7 @@
 //! command left may run then.
 
 mod indexes;
+mod links;
 mod repositories;
 mod scripts;
 mod settings;
@@ -345,6 +346,16 @@ fn no_index_that_a_command_of_an_ordinary_user_writes_makes_git_write_elsewhere(
 }
 
 #[test]
+fn no_link_that_a_command_leaves_in_a_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links", Owner::Myself), links::TRAPS);
+}
+
+#[test]
+fn no_link_that_a_command_of_an_ordinary_user_leaves_in_a_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-user", Owner::ordinary()), links::TRAPS);
+}
+
+#[test]
 fn no_command_gives_settings_to_the_repository_that_the_user_works_in() {
     check_settings(&Stage::new("trap-settings", Owner::Myself));
 }
@@ -360,11 +371,14 @@ fn check_settings(stage: &Stage) {
 }
 
 fn check(stage: &Stage, traps: &[Trap]) {
+    let mut wrong = Vec::new();
     for trap in traps {
-        for layers in ["all", "landlock"] {
-            assert!(!trap.springs(stage, Some(layers)), "{} ({layers})", trap.name);
-        }
+        let sprung = ["all", "landlock"].into_iter().filter(|layers| trap.springs(stage, Some(layers)));
+        wrong.extend(sprung.map(|layers| format!("{} ({layers})", trap.name)));
         // The same command does it where nothing confines it.
-        assert!(trap.springs(stage, None), "{} is no trap", trap.name);
+        if !trap.springs(stage, None) {
+            wrong.push(format!("{} is no trap", trap.name));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
