@@ -10,6 +10,7 @@ mod folded;
 mod git_dirs;
 mod git_links;
 mod inotify;
+mod late_links;
 mod network;
 mod older_repositories;
 mod opened;

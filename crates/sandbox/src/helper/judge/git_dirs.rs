@@ -198,7 +198,6 @@ impl Judge<'_> {
             return refusal(Operation::Create, &entry.path(), "a list of files that it would copy");
         }
         match judged_parts(directory) {
-            Ok(copies) if copies.is_empty() => Answer::carry_out(deed),
             Ok(copies) => Answer::carry_out(Deed::AfterCopies { copies, deed: Box::new(deed) }),
             Err(reason) => refusal(Operation::Create, &entry.path(), &reason),
         }

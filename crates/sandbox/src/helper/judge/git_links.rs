@@ -49,7 +49,7 @@ const OWN_PARTS: [&str; 21] = [
     "worktrees",
 ];
 /// More names than a directory has that is moved into a git directory, or becomes one.
-const MOST_NAMES: usize = 200_000;
+pub(super) const MOST_NAMES: usize = 200_000;
 
 impl Judge<'_> {
     /// Why a deed is refused: it would put a link, a pipe or a device into a git directory.
@@ -80,15 +80,20 @@ impl Judge<'_> {
         if !seen.is_directory() {
             return self.special_arrives(Operation::Rename, to);
         }
-        // A directory with this name is one that the user may make a repository.
-        let is_repository = is_repository_name(Some(&to.name)) && !self.is_left_to_command(&to.path());
-        let git_dir = is_repository.then(|| to.path()).or_else(|| self.git_dir_around(to))?;
-        let inside = first_special_in(&seen, WorkTrees::None)?;
-        Some(refusal(Operation::Rename, to, &git_dir, &inside))
+        let git_dir = self.git_dir_with(to)?;
+        let inside = first_special_in(&seen, WorkTrees::None, MOST_NAMES)?;
+        Some(refusal(Operation::Rename, to, &git_dir, &seen.path.join(inside)))
+    }
+
+    /// The git directory that a directory of this name is, or is a part of. One called `.git` is one that the user may make a
+    /// repository.
+    pub(super) fn git_dir_with(&self, entry: &Entry) -> Option<PathBuf> {
+        let is_repository = is_repository_name(Some(&entry.name)) && !self.is_left_to_command(&entry.path());
+        is_repository.then(|| entry.path()).or_else(|| self.git_dir_around(entry))
     }
 
     /// The git directory that a new name becomes a part of, or completes.
-    fn git_dir_around(&self, entry: &Entry) -> Option<PathBuf> {
+    pub(super) fn git_dir_around(&self, entry: &Entry) -> Option<PathBuf> {
         let directory = &entry.directory;
         let is_here = |name: &str| entry.name.eq_ignore_ascii_case(name) || has(directory, name);
         if marks_git_dir(is_here) && !self.is_left_to_command(&directory.path) {
@@ -127,32 +132,38 @@ impl Judge<'_> {
 /// Why a name must not make a directory a git directory: the link, pipe or device in it.
 pub(super) fn link_in_new_git_dir(operation: Operation, entry: &Entry) -> Option<Answer> {
     let git_dir = &entry.directory;
-    let work_trees = if may_have_work_trees(&git_dir.path) { WorkTrees::Beside } else { WorkTrees::None };
-    let inside = first_special_in(git_dir, work_trees)?;
-    Some(refusal(operation, entry, &git_dir.path, &inside))
+    let inside = first_special_in(git_dir, WorkTrees::of(git_dir), MOST_NAMES)?;
+    Some(refusal(operation, entry, &git_dir.path, &git_dir.path.join(inside)))
 }
 
 /// Whether a directory has work trees in it beside the parts of a repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum WorkTrees {
+pub(super) enum WorkTrees {
     Beside,
     None,
 }
 
-/// The first link, pipe or device below a directory, or a directory that cannot be looked into.
-fn first_special_in(top: &Seen, work_trees: WorkTrees) -> Option<PathBuf> {
+impl WorkTrees {
+    pub(super) fn of(git_dir: &Seen) -> Self {
+        if may_have_work_trees(&git_dir.path) { Self::Beside } else { Self::None }
+    }
+}
+
+/// The first link, pipe or device below a directory, or a directory that cannot be looked into, or a name beyond the most. Its path from
+/// there.
+pub(super) fn first_special_in(top: &Seen, work_trees: WorkTrees, most: usize) -> Option<PathBuf> {
     let held = PathBuf::from(top.link());
-    let shown = |path: &Path| top.path.join(path.strip_prefix(&held).unwrap_or(path));
+    let inside = |path: &Path| path.strip_prefix(&held).unwrap_or(path).to_owned();
     let mut names = 0;
     let mut open = vec![(held.clone(), work_trees)];
     while let Some((directory, work_trees)) = open.pop() {
         let is_top = directory == held;
-        let Ok(entries) = std::fs::read_dir(&directory) else { return Some(shown(&directory)) };
+        let Ok(entries) = std::fs::read_dir(&directory) else { return Some(inside(&directory)) };
         for entry in entries {
             names += 1;
-            let Ok(entry) = entry else { return Some(shown(&directory)) };
-            if names > MOST_NAMES || is_special_entry(&entry) {
-                return Some(shown(&entry.path()));
+            let Ok(entry) = entry else { return Some(inside(&directory)) };
+            if names > most || is_special_entry(&entry) {
+                return Some(inside(&entry.path()));
             }
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_beside = work_trees == WorkTrees::Beside && !(is_top && is_own_part(&entry.file_name()));
@@ -172,18 +183,17 @@ fn is_special_entry(entry: &DirEntry) -> bool {
     })
 }
 
-fn is_special(kind: FileType) -> bool {
+pub(super) fn is_special(kind: FileType) -> bool {
     matches!(kind, FileType::Symlink | FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice)
 }
 
 /// `git init` tries whether the file system has links, before it makes `HEAD`, with one that leads to a name beside it. That name is no
 /// link, and under its own, which is random, git writes nothing.
-fn is_probe(entry: &Entry, target: &OsStr) -> bool {
+pub(super) fn is_probe(entry: &Entry, target: &OsStr) -> bool {
     let is_random = |name: &[u8]| name.len() == 6 && name.iter().all(u8::is_ascii_alphanumeric);
     target == "testing" && entry.name.as_bytes().strip_prefix(b"t").is_some_and(is_random)
 }
 
-/// Some keep the worktrees of a bare repository in the repository's own directory.
 fn may_have_work_trees(git_dir: &Path) -> bool {
     !is_repository_name(git_dir.file_name())
 }
@@ -197,11 +207,14 @@ fn exists(directory: &Seen, name: &str) -> bool {
 }
 
 fn refusal(operation: Operation, entry: &Entry, git_dir: &Path, inside: &Path) -> Answer {
+    Answer::Refuse(Errno::PERM, denial(operation, &entry.path(), git_dir, inside))
+}
+
+pub(super) fn denial(operation: Operation, path: &Path, git_dir: &Path, inside: &Path) -> Denial {
     let rule = format!(
         "protected: git would follow or wait for {}, a link, pipe or device in {}",
         inside.display(),
         git_dir.display()
     );
-    let target = entry.path().display().to_string();
-    Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 })
+    Denial { operation, target: path.display().to_string(), rule, times: 1 }
 }
