@@ -198,6 +198,17 @@ const TRAPS: &[Trap] = &[
         after: "cat .vscode/* .idea/* .mcp.json .MCP.json .claude/* .cursor/* .vimrc .ripgreprc | sh",
     },
     Trap {
+        name: "settings by which other editors and agents run programs",
+        before: "mkdir -p src .zed",
+        rules: &[],
+        command: "echo \"$EVIL\" > e; for d in . src; do for file in .zed/settings.json .helix/languages.toml .fleet/run.json \
+                  .devcontainer/devcontainer.json .opencode/plugin/x.js .kiro/settings/mcp.json .roo/mcp.json .windsurf/hooks.json \
+                  .continue/mcpServers/x .amazonq/mcp.json .clinerules/hooks/x .junie/mcp/mcp.json .factory/mcp.json .qwen/settings.json; \
+                  do mkdir -p $d/${file%/*}; cp e $d/$file; done; for file in .aider.conf.yml .devcontainer.json opencode.json \
+                  opencode.jsonc .opencode.json .crush.json crush.json; do cp e $d/$file; done; done",
+        after: "rm e; find . -type f -exec cat {} + | sh",
+    },
+    Trap {
         name: "what editors and agents obey, in directories that were there before",
         before: "mkdir -p src/.vscode lib/deep; touch src/.vscode/tasks.json lib/.mcp.json",
         rules: &[],
@@ -353,6 +364,26 @@ fn no_link_that_a_command_leaves_in_a_repository_leads_git_elsewhere() {
 #[test]
 fn no_link_that_a_command_of_an_ordinary_user_leaves_in_a_repository_leads_git_elsewhere() {
     check(&Stage::new("trap-links-user", Owner::ordinary()), links::TRAPS);
+}
+
+#[test]
+fn no_link_that_a_command_leaves_in_another_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-elsewhere", Owner::Myself), links::TRAPS_ELSEWHERE);
+}
+
+#[test]
+fn no_link_that_a_command_of_an_ordinary_user_leaves_in_another_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-elsewhere-user", Owner::ordinary()), links::TRAPS_ELSEWHERE);
+}
+
+#[test]
+fn no_alias_that_a_command_makes_runs_its_operand() {
+    check(&Stage::new("trap-aliases", Owner::Myself), repositories::ALIASES);
+}
+
+#[test]
+fn no_alias_that_a_command_of_an_ordinary_user_makes_runs_its_operand() {
+    check(&Stage::new("trap-aliases-user", Owner::ordinary()), repositories::ALIASES);
 }
 
 #[test]

@@ -26,6 +26,69 @@ const PLAIN: &str = "git init -q -b main; git commit -q --allow-empty -m x; touc
 /// The user commits; the file of the user's has then been written, or not.
 const COMMITS: &str = "git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"";
 
+/// In repositories beside that of the workspace.
+pub(super) const TRAPS_ELSEWHERE: &[Trap] = &[
+    link(
+        "a link in a repository that the command makes",
+        "touch ~/mine",
+        lead!(
+            "git init -q r; git -C r commit -q --allow-empty -m x; lead r/.git/COMMIT_EDITMSG ~/mine; lead r/.git/logs/HEAD ~/mine"
+        ),
+        "cd r; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
+    ),
+    link(
+        "a directory with a link becomes a repository",
+        "touch ~/mine",
+        "mkdir -p a/.git; ln -s ~/mine a/.git/COMMIT_EDITMSG; git init -q a; \
+         mkdir b b.git; ln -s ~/mine b.git/COMMIT_EDITMSG; git init -q --separate-git-dir \"$PWD/b.git\" b; \
+         git init -q --bare t; mkdir c d; ln -s ~/mine d/COMMIT_EDITMSG; cp -r t/* d; git -C d config core.bare false; mv d c/.git; \
+         mkdir d; ln -s ~/mine d/COMMIT_EDITMSG; mv t/objects d; mv t/refs d; mv t/HEAD d; mkdir e; echo \"gitdir: $PWD/d\" > e/.git",
+        "for r in a b c e; do git -C $r commit -q --allow-empty -m y; done; test -s ~/mine && eval \"$EVIL\"",
+    ),
+    link(
+        "a part with a link makes a directory a repository",
+        "touch ~/mine",
+        "git init -q --bare t; mkdir -p r/.git; mv t/HEAD r/.git; rm -rf t/refs; mkdir -p s/heads; ln -s ~/mine s/heads/x; \
+         mkdir -p r/.git/logs; mv s r/.git/refs; mv t/objects r/.git",
+        "test -L r/.git/refs/heads/x && git -C r rev-parse --git-dir && eval \"$EVIL\"",
+    ),
+    link(
+        "a repository whose parts are links",
+        "touch ~/mine; mkdir ~/theirs",
+        "git init -q --bare t; mkdir -p r/.git; ln -s ~/theirs r/.git/objects; ln -s ../../t/refs r/.git/refs; cp t/HEAD r/.git; \
+         cp -r t/refs r/.git; ln -s ../../t/HEAD r/.git/HEAD",
+        "echo x | git -C r hash-object -w --stdin; ls ~/theirs | grep . && eval \"$EVIL\"",
+    ),
+    link(
+        "a directory with links that the user makes a repository",
+        "touch ~/mine",
+        "mkdir -p r/.git; ln -s ~/mine r/.git/COMMIT_EDITMSG; test -L r/.git/COMMIT_EDITMSG || rm -rf r/.git; \
+         mkdir d; ln -s ~/mine d/COMMIT_EDITMSG; mv -T d r/.git",
+        "git init -q r; cd r; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
+    ),
+    link(
+        "a link in a bare repository that was there before",
+        "git init -q -b main; git commit -q --allow-empty -m x; git clone -q --bare . bare; touch ~/mine",
+        lead!(
+            "lead bare/FETCH_HEAD ~/mine; mv bare/HEAD H; mv bare/refs R; lead bare/FETCH_HEAD ~/mine; mv H bare/HEAD; mv R bare/refs"
+        ),
+        "git -C bare fetch -q \"$PWD\" main; test -s ~/mine && eval \"$EVIL\"",
+    ),
+    link(
+        "a link in what git keeps about a worktree",
+        "git init -q -b main; git commit -q --allow-empty -m x; git worktree add -q wt; touch ~/mine",
+        lead!("lead .git/worktrees/wt/COMMIT_EDITMSG ~/mine; lead .git/worktrees/wt/logs/HEAD ~/mine"),
+        "cd wt; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
+    ),
+    link(
+        "a link in the repository of a submodule",
+        WITH_SUBMODULE,
+        lead!("lead .git/modules/sub/COMMIT_EDITMSG ~/mine; lead .git/modules/sub/logs/HEAD ~/mine"),
+        "cd sub; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
+    ),
+];
+
+/// In the repository of the workspace.
 pub(super) const TRAPS: &[Trap] = &[
     link(
         "the message of a commit leads to a start-up file",
@@ -134,64 +197,6 @@ pub(super) const TRAPS: &[Trap] = &[
         PLAIN,
         lead!("mkdir -p .git/logs/.git; touch .git/logs/refs/.git; lead .git/logs/HEAD ~/mine"),
         COMMITS,
-    ),
-    link(
-        "a link in a repository that the command makes",
-        "touch ~/mine",
-        lead!(
-            "git init -q r; git -C r commit -q --allow-empty -m x; lead r/.git/COMMIT_EDITMSG ~/mine; lead r/.git/logs/HEAD ~/mine"
-        ),
-        "cd r; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
-    ),
-    link(
-        "a directory with a link becomes a repository",
-        "touch ~/mine",
-        "mkdir -p a/.git; ln -s ~/mine a/.git/COMMIT_EDITMSG; git init -q a; \
-         mkdir b b.git; ln -s ~/mine b.git/COMMIT_EDITMSG; git init -q --separate-git-dir \"$PWD/b.git\" b; \
-         git init -q --bare t; mkdir c d; ln -s ~/mine d/COMMIT_EDITMSG; cp -r t/* d; git -C d config core.bare false; mv d c/.git; \
-         mkdir d; ln -s ~/mine d/COMMIT_EDITMSG; mv t/objects d; mv t/refs d; mv t/HEAD d; mkdir e; echo \"gitdir: $PWD/d\" > e/.git",
-        "for r in a b c e; do git -C $r commit -q --allow-empty -m y; done; test -s ~/mine && eval \"$EVIL\"",
-    ),
-    link(
-        "a part with a link makes a directory a repository",
-        "touch ~/mine",
-        "git init -q --bare t; mkdir -p r/.git; mv t/HEAD r/.git; rm -rf t/refs; mkdir -p s/heads; ln -s ~/mine s/heads/x; \
-         mkdir -p r/.git/logs; mv s r/.git/refs; mv t/objects r/.git",
-        "test -L r/.git/refs/heads/x && git -C r rev-parse --git-dir && eval \"$EVIL\"",
-    ),
-    link(
-        "a repository whose parts are links",
-        "touch ~/mine; mkdir ~/theirs",
-        "git init -q --bare t; mkdir -p r/.git; ln -s ~/theirs r/.git/objects; ln -s ../../t/refs r/.git/refs; cp t/HEAD r/.git; \
-         cp -r t/refs r/.git; ln -s ../../t/HEAD r/.git/HEAD",
-        "echo x | git -C r hash-object -w --stdin; ls ~/theirs | grep . && eval \"$EVIL\"",
-    ),
-    link(
-        "a directory with links that the user makes a repository",
-        "touch ~/mine",
-        "mkdir -p r/.git; ln -s ~/mine r/.git/COMMIT_EDITMSG; test -L r/.git/COMMIT_EDITMSG || rm -rf r/.git; \
-         mkdir d; ln -s ~/mine d/COMMIT_EDITMSG; mv -T d r/.git",
-        "git init -q r; cd r; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
-    ),
-    link(
-        "a link in a bare repository that was there before",
-        "git init -q -b main; git commit -q --allow-empty -m x; git clone -q --bare . bare; touch ~/mine",
-        lead!(
-            "lead bare/FETCH_HEAD ~/mine; mv bare/HEAD H; mv bare/refs R; lead bare/FETCH_HEAD ~/mine; mv H bare/HEAD; mv R bare/refs"
-        ),
-        "git -C bare fetch -q \"$PWD\" main; test -s ~/mine && eval \"$EVIL\"",
-    ),
-    link(
-        "a link in what git keeps about a worktree",
-        "git init -q -b main; git commit -q --allow-empty -m x; git worktree add -q wt; touch ~/mine",
-        lead!("lead .git/worktrees/wt/COMMIT_EDITMSG ~/mine; lead .git/worktrees/wt/logs/HEAD ~/mine"),
-        "cd wt; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
-    ),
-    link(
-        "a link in the repository of a submodule",
-        WITH_SUBMODULE,
-        lead!("lead .git/modules/sub/COMMIT_EDITMSG ~/mine; lead .git/modules/sub/logs/HEAD ~/mine"),
-        "cd sub; git commit -q --allow-empty -m y; test -s ~/mine && eval \"$EVIL\"",
     ),
     link(
         "a pipe for which git would wait",
