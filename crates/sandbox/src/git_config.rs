@@ -87,8 +87,50 @@ fn is_own_strategy(name: &str) -> bool {
     ["ort", "recursive", "resolve", "octopus", "ours", "subtree"].contains(&name)
 }
 
-/// Whether an alias is a command of git's with options that run nothing: git takes any option there, such as `-c`.
+/// Whether an alias is a command of git's whose operands run nothing, with options that run nothing: git takes any option there, such as
+/// `-c`, and any program. `bisect run x`, `submodule foreach x` and `merge-index x` run their operands, `config` sets what git runs, and a
+/// word with a slash is the path of a program, `git-WORD`.
 fn is_plain_alias(value: &str) -> bool {
+    const COMMANDS: [&str; 38] = [
+        "add",
+        "annotate",
+        "blame",
+        "branch",
+        "cat-file",
+        "checkout",
+        "cherry",
+        "cherry-pick",
+        "clean",
+        "commit",
+        "describe",
+        "diff",
+        "diff-tree",
+        "fetch",
+        "for-each-ref",
+        "gc",
+        "grep",
+        "log",
+        "ls-files",
+        "ls-tree",
+        "merge",
+        "mv",
+        "pull",
+        "push",
+        "rebase",
+        "reflog",
+        "reset",
+        "restore",
+        "rev-list",
+        "rev-parse",
+        "revert",
+        "rm",
+        "shortlog",
+        "show",
+        "stash",
+        "status",
+        "switch",
+        "tag",
+    ];
     const OPTIONS: [&str; 12] = [
         "--all",
         "--amend",
@@ -108,7 +150,7 @@ fn is_plain_alias(value: &str) -> bool {
         is_name && (!word.starts_with('-') || OPTIONS.contains(&word))
     };
     let mut words = value.split_whitespace();
-    words.next().is_none_or(|command| is_plain(command) && !command.starts_with('-')) && words.all(is_plain)
+    words.next().is_none_or(|command| COMMANDS.contains(&command)) && words.all(is_plain)
 }
 
 /// Values that programs and tests often set: switches, and programs of the system that run nothing further.
@@ -370,6 +412,8 @@ mod tests {
         check("[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = x\n", &["filter.lfs.smudge"]);
         check("[include]\n\tpath = /dev/null\n", &["include.path"]);
         check("[alias]\nst = status --short\nlg = log --graph --oneline\nci = commit\n", &[]);
+        check("[alias]\na = bisect run ./x\nb = submodule foreach x\n", &["alias.a", "alias.b"]);
+        check("[alias]\na = ./x\nb = config core.fsmonitor x\nc = y\n", &["alias.a", "alias.b", "alias.c"]);
         check("[alias]\nst = -c core.fsmonitor=x status\nco = grep -Ox y\n", &["alias.st", "alias.co"]);
         check("[rebase]\ninstructionFormat = %s%nexec x\nautosquash = true\n", &["rebase.instructionformat"]);
         check("[diff]\ntool = ../../x\n[merge]\ntool = vimdiff\n", &["diff.tool"]);

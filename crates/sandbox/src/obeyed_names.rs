@@ -7,37 +7,60 @@ use std::path::{Path, PathBuf};
 /// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or opens.
 ///
 /// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`, `package.json`), that ask
-/// again after each change (`.envrc`), and `.gitmodules`, which git writes in every checkout and takes no commands from.
-pub(crate) const OBEYED_ANYWHERE: [&str; 25] = [
+/// again after each change (`.envrc`, `.nvim.lua`) or about each command (`.dir-locals.el`), that only give advice (`.goosehints`), and
+/// `.gitmodules`, which git writes in every checkout and takes no commands from.
+pub(crate) const OBEYED_ANYWHERE: [&str; 47] = [
     ".agents",
+    ".aider.conf.yml",
+    ".amazonq",
     ".bash_aliases",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
     ".claude",
+    ".clinerules",
     ".codex",
+    ".continue",
+    ".crush.json",
     ".cursor",
+    ".devcontainer",
+    ".devcontainer.json",
     ".exrc",
+    ".factory",
+    ".fleet",
     ".gemini",
     ".gitconfig",
+    ".helix",
     ".idea",
+    ".junie",
+    ".kiro",
     ".lvimrc",
     ".mcp.json",
     ".nvimrc",
+    ".opencode",
+    ".opencode.json",
+    ".opencode.jsonc",
     ".profile",
+    ".qwen",
     ".ripgreprc",
+    ".roo",
     ".vimrc",
     ".vscode",
+    ".windsurf",
+    ".zed",
     ".zlogin",
     ".zlogout",
     ".zprofile",
     ".zshenv",
     ".zshrc",
+    "crush.json",
+    "opencode.json",
+    "opencode.jsonc",
 ];
 
 /// What is obeyed in a home directory alone, beside the start-up files of shells: files, and directories with all that is in them.
-pub(crate) const OBEYED_IN_HOME: [&str; 88] = [
+pub(crate) const OBEYED_IN_HOME: [&str; 94] = [
     ".Rprofile",
     ".asdf",
     ".aws",
@@ -47,6 +70,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 88] = [
     ".cargo/config.toml",
     ".cargo/env",
     ".claude.json",
+    ".codeium",
     ".condarc",
     ".config/Code",
     ".config/Cursor",
@@ -55,6 +79,7 @@ pub(crate) const OBEYED_IN_HOME: [&str; 88] = [
     ".config/autostart-scripts",
     ".config/bash_completion",
     ".config/containers",
+    ".config/crush",
     ".config/direnv",
     ".config/elvish",
     ".config/emacs",
@@ -62,17 +87,21 @@ pub(crate) const OBEYED_IN_HOME: [&str; 88] = [
     ".config/fish",
     ".config/gdb",
     ".config/gh",
+    ".config/goose",
     ".config/helix",
     ".config/npm",
     ".config/nushell",
     ".config/nvim",
+    ".config/opencode",
     ".config/pip",
     ".config/plasma-workspace",
     ".config/systemd",
     ".config/tmux",
     ".config/vim",
     ".config/xonsh",
+    ".config/zed",
     ".config/zsh",
+    ".copilot",
     ".cshrc",
     ".curlrc",
     ".direnvrc",
@@ -151,21 +180,36 @@ impl ObeyedName {
 /// Why a name of [`OBEYED_ANYWHERE`] is protected.
 pub(crate) fn reason(name: &str) -> String {
     match name {
-        ".vscode" | ".idea" => format!("settings of editors ({name}), which can run tasks"),
-        ".vimrc" | ".exrc" | ".nvimrc" | ".lvimrc" => format!("editors run commands from {name}"),
-        ".mcp.json" | ".claude" | ".codex" | ".agents" | ".cursor" | ".gemini" => {
-            format!("settings of agents ({name}), which can start programs")
+        ".vscode" | ".idea" | ".fleet" | ".helix" | ".zed" => {
+            format!("settings of editors ({name}), which can run tasks and language servers")
         }
+        ".devcontainer" | ".devcontainer.json" => {
+            format!(
+                "settings of development containers ({name}), which can run commands outside of the container"
+            )
+        }
+        ".vimrc" | ".exrc" | ".nvimrc" | ".lvimrc" => format!("editors run commands from {name}"),
         ".gitconfig" => "configuration of git (.gitconfig), which can name programs to run".to_owned(),
         ".ripgreprc" => "options of ripgrep (.ripgreprc), which can name a program to run".to_owned(),
-        _ => format!("start-up file of shells ({name})"),
+        _ if is_of_a_shell(name) => format!("start-up file of shells ({name})"),
+        _ => format!("settings of agents ({name}), which can start programs"),
     }
 }
 
+fn is_of_a_shell(name: &str) -> bool {
+    [".bash", ".profile", ".zlog", ".zprofile", ".zsh"].iter().any(|start| name.starts_with(start))
+}
+
 fn obeyed(part: &OsStr) -> Option<&'static str> {
-    // Most names are not hidden, and this is asked for every path that is changed.
-    part.as_encoded_bytes().starts_with(b".").then_some(())?;
+    // Most names are neither hidden nor settings, and this is asked for every path that is changed.
+    let bytes = part.as_encoded_bytes();
+    let is_json = || [&b".json"[..], b".jsonc"].iter().any(|end| ends_with_ignoring_case(bytes, end));
+    (bytes.starts_with(b".") || is_json()).then_some(())?;
     OBEYED_ANYWHERE.into_iter().find(|name| part.eq_ignore_ascii_case(name))
+}
+
+fn ends_with_ignoring_case(name: &[u8], end: &[u8]) -> bool {
+    name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
 #[cfg(test)]
@@ -182,6 +226,8 @@ mod tests {
         check("/w/.vscode/tasks.json", Some((".vscode", "/w")));
         check("/w/a/b/.MCP.json", Some((".mcp.json", "/w/a/b")));
         check("/w/a/.vscode/.idea", Some((".vscode", "/w/a")));
+        check("/w/a/OpenCode.JSON", Some(("opencode.json", "/w/a")));
+        check("/w/package.json", None);
         check("/w/vscode/x", None);
         check("/w", None);
         check("/v/.vscode", None);
@@ -192,9 +238,30 @@ mod tests {
         for name in OBEYED_ANYWHERE {
             let reason = reason(name);
             assert!(reason.contains(name), "{reason}");
-            let is_of_a_shell = [".bash", ".z", ".profile"].iter().any(|start| name.starts_with(start));
-            assert_eq!(reason.starts_with("start-up file of shells"), is_of_a_shell, "{reason}");
         }
+    }
+
+    #[test]
+    fn settings_by_which_editors_and_agents_run_programs_are_protected() {
+        let check = |names: &[&str], kind: &str| {
+            for name in names {
+                let found = ObeyedName::in_path(&Path::new("/w").join(name), Path::new("/w"));
+                assert_eq!(found.map(|found| found.name), Some(*name));
+                assert!(reason(name).starts_with(kind), "{}", reason(name));
+            }
+        };
+        check(&[".bashrc", ".profile", ".zshenv", ".zlogin"], "start-up file of shells");
+        check(&[".vscode", ".idea", ".fleet", ".helix", ".zed"], "settings of editors");
+        check(&[".devcontainer", ".devcontainer.json"], "settings of development containers");
+        let agents =
+            [".mcp.json", ".claude", ".codex", ".agents", ".cursor", ".gemini", ".qwen", ".kiro", ".amazonq"];
+        check(&agents, "settings of agents");
+        let others =
+            [".roo", ".clinerules", ".windsurf", ".continue", ".aider.conf.yml", ".junie", ".factory"];
+        check(&others, "settings of agents");
+        let files =
+            ["opencode.json", "opencode.jsonc", ".opencode", ".opencode.json", "crush.json", ".crush.json"];
+        check(&files, "settings of agents");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod attempts;
 mod confinement;
 mod denials;
 mod exhaustion;
+mod git_links;
 mod later;
 mod locks;
 mod nested;

@@ -51,7 +51,7 @@ pub(super) enum Deed {
         seen: Seen,
         bytes: Vec<u8>,
     },
-    /// The same as another deed, after files were replaced by copies of what was judged.
+    /// The same as another deed, which makes a directory a repository, after files in it were replaced by copies of what was judged.
     AfterCopies {
         copies: Vec<JudgedCopy>,
         deed: Box<Deed>,

@@ -8,7 +8,9 @@
 mod configurations;
 mod folded;
 mod git_dirs;
+mod git_links;
 mod inotify;
+mod late_links;
 mod network;
 mod older_repositories;
 mod opened;

@@ -220,6 +220,12 @@ impl Seen {
         Ok(Self { hold: Rc::new(hold), path, about })
     }
 
+    /// The same where it is by now.
+    pub(super) fn again(&self) -> Option<Self> {
+        let (about, path) = (fstat(&self.hold).ok()?, std::fs::read_link(self.link()).ok()?);
+        Some(Self { hold: Rc::clone(&self.hold), path, about })
+    }
+
     pub(super) fn kind(&self) -> FileType {
         FileType::from_raw_mode(self.about.st_mode)
     }
@@ -292,6 +298,11 @@ impl Seen {
 impl Entry {
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path.join(&self.name)
+    }
+
+    /// The same where its directory is by now.
+    pub(super) fn again(&self) -> Option<Self> {
+        Some(Self { directory: self.directory.again()?, ..self.clone() })
     }
 
     pub(super) fn exists(&self) -> bool {

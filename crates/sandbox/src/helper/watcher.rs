@@ -274,6 +274,10 @@ impl<'a> Watch<'a> {
     fn carry_out(&mut self, notice: &Notice, deed: Deed) -> Carried {
         let done =
             Caller::of(notice.pid).and_then(|caller| Ok((caller, deed.perform(&caller, Patience::None)?)));
+        if done.is_ok() {
+            let late = self.judge.remove_late_links(&deed);
+            late.into_iter().for_each(|denial| self.tell(denial));
+        }
         match (done, deed) {
             (Ok((_, Opened::Nothing)), _) => self.listener.done(notice),
             (Ok((_, Opened::Count(count))), _) => self.listener.done_with(notice, count),

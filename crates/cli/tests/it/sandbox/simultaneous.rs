@@ -1,5 +1,6 @@
 //! Two commands at the same time: one changes git's configuration as git does, and the other tries to get hold of the file that the
-//! first one's supervisor is about to put in its place.
+//! first one's supervisor is about to put in its place; or one makes links in a directory that the other moves into a repository. Each
+//! command has a supervisor of its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -7,6 +8,7 @@ use std::process::Stdio;
 use super::stage::{Owner, Stage};
 
 pub(super) const RACES: &str = include_str!("settings_races.c");
+const LINK_RACES: &str = include_str!("link_races.c");
 
 /// Whether the intruder had a file of the supervisor's, and what the configuration is in the end.
 fn outcome(stage: &Stage, layers: Option<&str>, beside: &str) -> (bool, String) {
@@ -51,5 +53,47 @@ fn no_command_gets_hold_of_a_configuration_that_another_one_writes() {
         // Without a sandbox nothing keeps such names.
         let waits = ": > .git/.windlass-x; while test -e .git/.windlass-x; do :; done";
         assert!(outcome(&stage, None, waits).0, "{owner:?}: the intruder does nothing");
+    }
+}
+
+/// The links that are in git directories after two commands have raced.
+fn links_of_race(stage: &Stage, layers: Option<&str>, mode: &str) -> String {
+    let windlass = stage.windlass();
+    let words = |words: &[&str]| -> Vec<String> {
+        let confined = layers.map(|layers| {
+            [&windlass, "run", "--sandbox", "workspace-write", "--sandbox-layers", layers, "--"]
+                .map(str::to_owned)
+        });
+        confined.into_iter().flatten().chain(words.iter().map(|&word| word.to_owned())).collect()
+    };
+    let plainly = |script: &str| {
+        let output = stage.command(&["sh", "-ec", script].map(str::to_owned)).output().expect("it starts");
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    plainly("mkdir -p .git/in repositories");
+    let program = stage.path("link_races");
+    let mut maker = stage.command(&words(&[&program, "make"]));
+    let mut maker = maker.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let moved =
+        stage.command(&words(&[&program, mode, "60"])).stderr(Stdio::null()).status().expect("it starts");
+    plainly(": > stop");
+    maker.wait().expect("it ends");
+    assert!(moved.success(), "{layers:?} {mode}");
+    plainly("find .git repositories -type l; rm -rf stop l d repositories .git/in")
+}
+
+#[test]
+fn no_command_puts_links_into_a_directory_that_another_one_makes_part_of_a_repository() {
+    for (name, owner) in [("links-beside", Owner::Myself), ("links-beside-user", Owner::ordinary())] {
+        let stage = Stage::new(name, owner);
+        stage.compile_also("link_races", LINK_RACES);
+        for mode in ["move", "become"] {
+            for layers in ["all", "landlock"] {
+                assert_eq!(links_of_race(&stage, Some(layers), mode), "", "{mode} {layers} {owner:?}");
+            }
+            // Without a sandbox there are some.
+            assert_ne!(links_of_race(&stage, None, mode), "", "{mode} {owner:?}: it is no race");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! command left may run then.
 
 mod indexes;
+mod links;
 mod repositories;
 mod scripts;
 mod settings;
@@ -197,6 +198,17 @@ const TRAPS: &[Trap] = &[
         after: "cat .vscode/* .idea/* .mcp.json .MCP.json .claude/* .cursor/* .vimrc .ripgreprc | sh",
     },
     Trap {
+        name: "settings by which other editors and agents run programs",
+        before: "mkdir -p src .zed",
+        rules: &[],
+        command: "echo \"$EVIL\" > e; for d in . src; do for file in .zed/settings.json .helix/languages.toml .fleet/run.json \
+                  .devcontainer/devcontainer.json .opencode/plugin/x.js .kiro/settings/mcp.json .roo/mcp.json .windsurf/hooks.json \
+                  .continue/mcpServers/x .amazonq/mcp.json .clinerules/hooks/x .junie/mcp/mcp.json .factory/mcp.json .qwen/settings.json; \
+                  do mkdir -p $d/${file%/*}; cp e $d/$file; done; for file in .aider.conf.yml .devcontainer.json opencode.json \
+                  opencode.jsonc .opencode.json .crush.json crush.json; do cp e $d/$file; done; done",
+        after: "rm e; find . -type f -exec cat {} + | sh",
+    },
+    Trap {
         name: "what editors and agents obey, in directories that were there before",
         before: "mkdir -p src/.vscode lib/deep; touch src/.vscode/tasks.json lib/.mcp.json",
         rules: &[],
@@ -345,6 +357,36 @@ fn no_index_that_a_command_of_an_ordinary_user_writes_makes_git_write_elsewhere(
 }
 
 #[test]
+fn no_link_that_a_command_leaves_in_a_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links", Owner::Myself), links::TRAPS);
+}
+
+#[test]
+fn no_link_that_a_command_of_an_ordinary_user_leaves_in_a_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-user", Owner::ordinary()), links::TRAPS);
+}
+
+#[test]
+fn no_link_that_a_command_leaves_in_another_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-elsewhere", Owner::Myself), links::TRAPS_ELSEWHERE);
+}
+
+#[test]
+fn no_link_that_a_command_of_an_ordinary_user_leaves_in_another_repository_leads_git_elsewhere() {
+    check(&Stage::new("trap-links-elsewhere-user", Owner::ordinary()), links::TRAPS_ELSEWHERE);
+}
+
+#[test]
+fn no_alias_that_a_command_makes_runs_its_operand() {
+    check(&Stage::new("trap-aliases", Owner::Myself), repositories::ALIASES);
+}
+
+#[test]
+fn no_alias_that_a_command_of_an_ordinary_user_makes_runs_its_operand() {
+    check(&Stage::new("trap-aliases-user", Owner::ordinary()), repositories::ALIASES);
+}
+
+#[test]
 fn no_command_gives_settings_to_the_repository_that_the_user_works_in() {
     check_settings(&Stage::new("trap-settings", Owner::Myself));
 }
@@ -360,11 +402,14 @@ fn check_settings(stage: &Stage) {
 }
 
 fn check(stage: &Stage, traps: &[Trap]) {
+    let mut wrong = Vec::new();
     for trap in traps {
-        for layers in ["all", "landlock"] {
-            assert!(!trap.springs(stage, Some(layers)), "{} ({layers})", trap.name);
-        }
+        let sprung = ["all", "landlock"].into_iter().filter(|layers| trap.springs(stage, Some(layers)));
+        wrong.extend(sprung.map(|layers| format!("{} ({layers})", trap.name)));
         // The same command does it where nothing confines it.
-        assert!(trap.springs(stage, None), "{} is no trap", trap.name);
+        if !trap.springs(stage, None) {
+            wrong.push(format!("{} is no trap", trap.name));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

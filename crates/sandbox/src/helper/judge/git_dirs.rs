@@ -9,6 +9,7 @@
 //! copy that no process has open.
 
 use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touched_copy};
+use super::git_links::link_in_new_git_dir;
 use super::repositories::{is_index_name, is_repository_name, judge_index};
 use super::{Answer, Judge};
 use crate::calls::WRITING;
@@ -80,7 +81,7 @@ impl Judge<'_> {
         if let Some(refused) = touched_copy(&deed) {
             return refused;
         }
-        if let Some(refused) = self.named_by_older_repository(&deed) {
+        if let Some(refused) = self.link_in_git_dir(&deed).or_else(|| self.named_by_older_repository(&deed)) {
             return refused;
         }
         let deed = match self.begun_sequence(deed).and_then(|deed| self.in_linked_work_tree(deed)) {
@@ -190,11 +191,13 @@ impl Judge<'_> {
         if is_git_dir(directory) || !is_complete {
             return Answer::carry_out(deed);
         }
+        if let Some(refused) = link_in_new_git_dir(Operation::Create, entry) {
+            return refused;
+        }
         if self.has_resolutions(directory) {
             return refusal(Operation::Create, &entry.path(), "a list of files that it would copy");
         }
         match judged_parts(directory) {
-            Ok(copies) if copies.is_empty() => Answer::carry_out(deed),
             Ok(copies) => Answer::carry_out(Deed::AfterCopies { copies, deed: Box::new(deed) }),
             Err(reason) => refusal(Operation::Create, &entry.path(), &reason),
         }
@@ -434,7 +437,7 @@ fn is_hooks_of_git_dir(hooks: &Seen) -> bool {
 /// Whether git takes a directory with these names for a repository, or for what several worktrees have in common: a `commondir`
 /// leads to a directory that needs no `HEAD`. A repository has all of the first three, but two are enough here: a socket can come
 /// under the third name by a race.
-fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
+pub(super) fn marks_git_dir(has: impl Fn(&str) -> bool) -> bool {
     let marks = [HEAD, OBJECTS, REFS].into_iter().filter(|name| has(name)).count();
     marks >= 2 || has(HEAD) && has(COMMON)
 }

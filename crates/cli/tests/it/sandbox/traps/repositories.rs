@@ -27,6 +27,38 @@ macro_rules! branch_with_gitlink {
 /// A repository with one commit.
 const PLAIN: &str = "git init -q -b main; echo x > file; git add file; git commit -q -m x";
 
+/// `git a` is this alias, in a repository that the command makes. `x` is a program there, and so is the one that git looks for if an alias is
+/// the path `./x`. The repository has a submodule, three commits, and a branch that conflicts.
+macro_rules! alias {
+    ($name:literal, $alias:literal, $after:literal) => {
+        Trap {
+            name: $name,
+            before: "mkdir w",
+            rules: &[],
+            command: concat!(
+                "git init -q m; git -C m commit -q --allow-empty -m m; git init -q -b main r; cd r; mkdir git-.; \
+                 printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > x; chmod +x x; cp x git-./x; \
+                 for i in 1 2 3; do echo $i > file; git add file; git commit -q -m $i; done; \
+                 git -c protocol.file.allow=always submodule --quiet add \"$PWD/../m\" sub; git commit -q -m sub; \
+                 git checkout -q -b side HEAD~1; echo s > file; git commit -q -a -m side; git checkout -q main; \
+                 echo n > file; git commit -q -a -m n; git config alias.a '",
+                $alias,
+                "'"
+            ),
+            after: concat!("cd r; ", $after),
+        }
+    };
+}
+
+/// Aliases without `!` that run a program by their operands.
+pub(super) const ALIASES: &[Trap] = &[
+    alias!("an alias whose operand is a program", "bisect run ./x", "git bisect start HEAD HEAD~2; git a"),
+    alias!("an alias that runs a program in each submodule", "submodule foreach ../x", "git a"),
+    alias!("an alias that is the path of a program", "./x", "git a"),
+    alias!("an alias that sets what git runs", "config core.fsmonitor ./x", "git a; git status"),
+    alias!("an alias that names a merge program", "merge-index ./x file", "git merge -q side; git a"),
+];
+
 pub(super) const TRAPS: &[Trap] = &[
     Trap {
         name: "a common directory without HEAD",
