@@ -136,7 +136,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) limits: LimitWords,
 
-    /// Stop waiting once this regular expression shows in the output
+    /// Stop waiting once this regular expression shows in the output. A command that ends with code 0 before that makes windlass
+    /// exit with 1
     #[arg(long, value_name = "PATTERN", value_parser = values::pattern)]
     pub(crate) until: Option<Pattern>,
 
@@ -213,7 +214,8 @@ const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
 
 Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when
---until or --idle was met; with 127 or 126 when the program is missing or cannot be executed; with
+--until or --idle was met; with 1 when the command ended with 0 and never printed what --until
+waits for; with 127 or 126 when the program is missing or cannot be executed; with
 125 when windlass itself fails, as when a sandbox cannot be enforced, or when its reader was so slow
 that output was lost; with 2 when the options make no sense.
 What the command leaves running is ended when windlass exits.
@@ -393,7 +395,7 @@ pub(crate) struct Top {
 const TOP_EXAMPLES: &str = "\
 Every session that runs on this machine and is remembered in the state directory, whichever windlass
 runs it, with all the processes it started. 100% is one processor. Without a terminal it looks once.
-Ctrl-C ends it.
+It ends with q or Ctrl-C, and gives the terminal back as it was.
 
 Examples:
   windlass top

@@ -80,7 +80,7 @@ fn obey(verb: Verb, config: Config) -> Result<Exit> {
         },
         Verb::Log(order) => commands::log::run(&order, &config),
         Verb::Ps(order) => commands::ps::run(&order, &config),
-        Verb::Top(order) => commands::top::run(&order, &config),
+        Verb::Top(order) => on_runtime(commands::top::run(order, config)),
         Verb::Stop(order) => commands::stop::run(&order, &config),
         Verb::Keep(order) => on_runtime(commands::keep::run(order, config)),
         Verb::Keeper(order) => on_runtime(commands::keeper::run(order, config)),

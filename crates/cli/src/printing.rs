@@ -6,10 +6,24 @@ use anyhow::{Context, Error, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
+use windlass_output::Shown;
 
 /// Prints to standard output.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<()> {
     write_all(rustix::stdio::stdout(), text.as_ref()).context("cannot write to standard output")
+}
+
+/// Prints text for people to standard output. Names, paths and commands in it cannot move the cursor, hide anything or change the
+/// direction of writing.
+pub(crate) fn print_text(text: &str) -> Result<()> {
+    print(displayable(text))
+}
+
+/// Text as it may stand on a terminal, by the rules that approval dialogs follow. Blanks at the ends of lines are ours, from columns of
+/// tables and wrapped help, and are left out.
+pub(crate) fn displayable(text: &str) -> String {
+    let lines = text.split('\n').map(|line| Shown::whole(line.trim_end_matches(' ')).to_string());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a line to standard error. Where that cannot be written, the line is lost and nothing else: what is said there never
@@ -22,7 +36,7 @@ macro_rules! say {
 pub(crate) use say;
 
 pub(crate) fn print_to_stderr(text: &str, end: &str) {
-    let _ = write_all(rustix::stdio::stderr(), format!("{text}{end}").as_bytes());
+    let _ = write_all(rustix::stdio::stderr(), displayable(&format!("{text}{end}")).as_bytes());
 }
 
 /// Writes everything, blocking. No buffer stands between: what was written has been handed over.

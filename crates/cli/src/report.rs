@@ -93,7 +93,7 @@ pub(crate) fn command_line(argv: &[OsString]) -> String {
 }
 
 fn quoted(word: &OsStr) -> String {
-    let text = word.to_string_lossy().replace(|c: char| c.is_control(), " ");
+    let text = word.to_string_lossy().replace(['\n', '\r', '\t'], " ");
     let plain = |c: char| c.is_alphanumeric() || "_-./+@%:,=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text

@@ -459,10 +459,9 @@ impl Engine {
         if end.remaining.is_empty() {
             self.inner.unregister();
         }
-        if self.inner.brand.is_nested() {
-            // The runtime around this one would find the guardian, which outlives us by a moment, left running, and say so.
-            self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
-        }
+        // A guardian that outlives its runtime is collected by init, and stays a zombie under an init that collects no orphans. A
+        // runtime around this one would report it as left running.
+        self.inner.guard.relieve(self.inner.limits.patience.after_kill).await;
         end
     }
 

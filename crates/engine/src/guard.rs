@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
 use windlass_sys::guardian::{self, Guardian, GuardianProgram};
 use windlass_sys::mark::Brand;
 
@@ -24,14 +23,11 @@ pub enum Guard {
 /// Stands guard until it is dropped; then the guardian does its work.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    kept: Mutex<Option<Kept>>,
+    /// Dropped to let the guardian do its work.
+    relieved: Mutex<Option<oneshot::Sender<()>>>,
+    /// Closed once the last guardian is collected. Several may wait, as when a client hangs up while a signal asks for the end.
+    collected: Option<watch::Receiver<()>>,
     missing: Missing,
-}
-
-#[derive(Debug)]
-struct Kept {
-    relieved: oneshot::Sender<()>,
-    keeping: JoinHandle<()>,
 }
 
 /// Why there is no guardian right now, if there is none.
@@ -47,11 +43,10 @@ impl Missing {
 impl Standing {
     /// Lets the guardian do its work now, and waits until it is gone, up to this long.
     pub(crate) async fn relieve(&self, patience: Duration) {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Kept { relieved, keeping }) = kept else { return };
-        drop(relieved);
+        drop(self.relieved.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let Some(mut collected) = self.collected.clone() else { return };
         // timer: a guardian that fights with processes that cannot be killed must not keep the runtime.
-        let _ = tokio::time::timeout(patience, keeping).await;
+        let _ = tokio::time::timeout(patience, collected.changed()).await;
     }
 
     /// Why this runtime has no guardian right now, if it should have one.
@@ -74,13 +69,19 @@ impl Guard {
     /// The first guardian is started here, so that its failure is told to the caller that makes the engine.
     pub(crate) fn stand(self, brand: Brand, registration: Option<&Path>) -> Result<Standing, Errno> {
         let missing = Missing::default();
-        let Self::Program(plan) = self else { return Ok(Standing { kept: Mutex::default(), missing }) };
+        let Self::Program(plan) = self else {
+            return Ok(Standing { relieved: Mutex::default(), collected: None, missing });
+        };
         let registration = registration.map(Path::to_path_buf);
         let first = guardian::start(&plan(brand.family()), registration.as_deref())?;
         let (sender, relieved) = oneshot::channel();
+        let (collecting, collected) = watch::channel(());
         let post = Post { plan, brand, registration, missing: missing.clone(), pause: FIRST_PAUSE };
-        let keeping = tokio::spawn(post.keep(first, relieved));
-        Ok(Standing { kept: Mutex::new(Some(Kept { relieved: sender, keeping })), missing })
+        drop(tokio::spawn(async move {
+            post.keep(first, relieved).await;
+            drop(collecting);
+        }));
+        Ok(Standing { relieved: Mutex::new(Some(sender)), collected: Some(collected), missing })
     }
 }
 

@@ -7,6 +7,7 @@ mod builtins;
 mod git;
 mod harmless;
 mod interpreters;
+mod loaders;
 mod options;
 mod prefixes;
 mod remote;
@@ -14,6 +15,7 @@ mod runners;
 mod search;
 mod shells;
 mod tables;
+mod vague;
 
 use crate::rule::{Reading, is_usual_program};
 use crate::script::ShellKind;
@@ -111,6 +113,8 @@ pub(crate) fn look(given: &Given<'_>) -> Look {
     shells::look(&name, given, &mut look);
     search::look(&name, given, &mut look);
     remote::look(&name, given, &mut look);
+    loaders::look(&name, given, &mut look);
+    vague::look(&name, given, &mut look);
     runners::look(&name, given, &mut look);
     interpreters::look(&name, given, &mut look);
     git::look(&name, given, &mut look);

@@ -7,6 +7,8 @@ mod assigning;
 mod bounds;
 #[path = "it/builtins.rs"]
 mod builtins;
+#[path = "it/carriers.rs"]
+mod carriers;
 #[path = "it/evaluation.rs"]
 mod evaluation;
 #[path = "it/examples.rs"]

@@ -154,7 +154,8 @@ fn network(network: &Network) -> String {
     match network {
         Network::Off => "off".to_owned(),
         Network::Loopback => {
-            "loopback: commands of this runtime reach each other at 127.0.0.1, and nothing else".to_owned()
+            "loopback: commands of this runtime reach each other at 127.0.0.1, and nothing else; servers that run on this machine outside \
+             of the sandbox are not there, `--network localhost:PORT` reaches one".to_owned()
         }
         Network::Hosts(hosts) => {
             format!(

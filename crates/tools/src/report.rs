@@ -111,12 +111,21 @@ pub(crate) fn session_line(number: &dyn Display, state: &str, command: &str, sta
 
 /// The names of variables that a command did not get, as a part of a session's line in a list.
 pub(crate) fn withheld(names: &[String]) -> String {
+    withheld_names(names).map(|names| format!(" | withheld variables: {names}")).unwrap_or_default()
+}
+
+/// The same as a remark, which a client gets once: a program that misses such a variable blames something else.
+pub(crate) fn withheld_remark(names: &[String]) -> Option<String> {
+    withheld_names(names).map(|names| format!("commands do not get these variables: {names}"))
+}
+
+fn withheld_names(names: &[String]) -> Option<String> {
     const MOST: usize = 10;
     let shown = shortened(&names[..names.len().min(MOST)].join(", "), 300);
     match names.len().checked_sub(MOST).filter(|more| *more > 0) {
-        _ if names.is_empty() => String::new(),
-        Some(more) => format!(" | withheld variables: {shown} and {more} more"),
-        None => format!(" | withheld variables: {shown}"),
+        _ if names.is_empty() => None,
+        Some(more) => Some(format!("{shown} and {more} more")),
+        None => Some(shown),
     }
 }
 

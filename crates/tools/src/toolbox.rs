@@ -343,6 +343,9 @@ impl Toolbox {
         const SESSION: &str = "WINDLASS_SESSION";
         let Starting { spec, straight, command, removed, sandbox } = starting;
         let policy = sandbox.as_ref().unwrap_or(&self.inner.options.sandbox);
+        if matches!(policy, Policy::Confined(_)) {
+            self.remark(report::withheld_remark(&removed).iter());
+        }
         let secret = (self.inner.options.numbering == Numbering::Secret).then(secret_number);
         let start = |mut spec: CommandSpec, plan: &Option<Arc<Plan>>| {
             spec.sandbox.clone_from(plan);

@@ -144,8 +144,12 @@ pub(crate) enum ProfileName {
 const MCP_EXAMPLES: &str = "\
 Without --http it serves one client on standard input and output, until that client closes them.
 
+Without --sandbox nothing confines commands: they may do all that the user who starts the server may. `--sandbox
+workspace-write` lets them change the working directory and /tmp, and reach no network.
+
 Examples:
   windlass mcp --http 127.0.0.1:8787
+  windlass mcp install claude -- --sandbox workspace-write
   windlass mcp install claude      Claude Code starts `windlass mcp` from now on
   windlass mcp install codex --print";
 

@@ -23,7 +23,8 @@ pub(crate) struct SandboxWords {
     #[arg(long, value_name = "PATTERN", requires = "sandbox")]
     pub(crate) deny_read: Vec<String>,
 
-    /// What of the network it may use: off, loopback, on, or hosts such as 'crates.io,*.npmjs.org' [default: off]
+    /// What of the network it may use: off, loopback, on, or hosts such as 'crates.io,*.npmjs.org' [default: off]. `loopback` is one
+    /// of its own, for servers that commands start: servers of this machine are reached with 'localhost:PORT'
     #[arg(long, value_name = "NETWORK", requires = "sandbox")]
     pub(crate) network: Option<String>,
 
@@ -74,7 +75,7 @@ pub(crate) struct SandboxExplain {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) deny_read: Vec<String>,
 
-    /// What of the network it may use
+    /// What of the network it may use. `loopback` is one of its own, not that of this machine
     #[arg(long, value_name = "NETWORK")]
     pub(crate) network: Option<String>,
 

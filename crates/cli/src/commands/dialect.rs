@@ -7,7 +7,7 @@ use windlass_protocol::schema::Dialect;
 
 use crate::args::{Destination, DialectCommand};
 use crate::failure::Exit;
-use crate::printing::print;
+use crate::printing::{print, print_text};
 
 /// Prints or writes what is asked for.
 pub(crate) fn run(order: &DialectCommand, dialect: &Dialect) -> Result<Exit> {
@@ -27,6 +27,6 @@ fn deliver(text: String, name: &str, destination: &Destination) -> Result<Exit> 
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let file = folder.join(name);
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    print(format!("{}\n", file.display()))?;
+    print_text(&format!("{}\n", file.display()))?;
     Ok(Exit::SUCCESS)
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::args::Doctor;
 use crate::config::{Colour, Config};
 use crate::failure::Exit;
-use crate::printing::print;
+use crate::printing::{displayable, print};
 
 /// Looks at everything, and says it.
 pub(crate) fn run(order: &Doctor, config: &Config) -> Result<Exit> {
@@ -98,7 +98,8 @@ impl Check {
             (Colour::On, Verdict::Problem) => format!("\x1b[1;31m{word}\x1b[0m"),
         };
         let advice = self.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-        format!("{word}  {:<17}  {}{advice}\n", self.name, self.message)
+        let said = displayable(&format!("{}{advice}", self.message));
+        format!("{word}  {:<17}  {said}\n", self.name)
     }
 }
 

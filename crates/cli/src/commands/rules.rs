@@ -9,7 +9,7 @@ use windlass_rules::{Judgement, Part, Reason, Rules, ShellKind, Verdict};
 use crate::args::{RulesCheck, RulesCommand, RulesTest};
 use crate::config::{Config, below_home};
 use crate::failure::Exit;
-use crate::printing::print;
+use crate::printing::{print, print_text};
 use crate::rules_files::{self, Owner, Place};
 
 /// Does what was asked for.
@@ -34,7 +34,7 @@ fn test(order: &RulesTest, config: &Config) -> Result<Exit> {
     if order.json {
         print(as_json(&judgement).to_string() + "\n")?;
     } else {
-        print(as_text(&judgement))?;
+        print_text(&as_text(&judgement))?;
     }
     Ok(match judgement.verdict {
         Verdict::Allow => Exit::SUCCESS,
@@ -102,7 +102,7 @@ fn check(order: &RulesCheck, config: &Config) -> Result<Exit> {
             }
             None => "not there".to_owned(),
         };
-        print(format!("{name}: {state}\n"))?;
+        print_text(&format!("{name}: {state}\n"))?;
     }
     Ok(Exit::SUCCESS)
 }
@@ -113,7 +113,7 @@ fn path(config: &Config) -> Result<Exit> {
             if owner == Owner::User { "yours" } else { "the project's" },
             if path.exists() { "" } else { " (not there)" },
         );
-        print(format!("{}  {owner}{state}\n", path.display()))?;
+        print_text(&format!("{}  {owner}{state}\n", path.display()))?;
     }
     Ok(Exit::SUCCESS)
 }

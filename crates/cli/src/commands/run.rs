@@ -55,12 +55,13 @@ pub(crate) async fn run(order: Run, config: Config) -> Result<Exit> {
     let turn = front.close(turn).await;
     // What the session left running ends here.
     let swept = engine.shutdown().await;
-    let telling = Telling { session: &session, store: store.as_ref(), turn: &turn, swept: &swept, tokenizer };
+    let (store, until) = (store.as_ref(), &plan.until);
+    let telling = Telling { session: &session, store, turn: &turn, until, swept: &swept, tokenizer };
     telling.tell(plan.presentation)?;
     if let Some(housekeeping) = housekeeping {
         housekeeping.settle().await;
     }
-    Ok(turn.exit())
+    Ok(turn.exit(&plan.until))
 }
 
 /// An engine whose sessions end with this process, however it ends.

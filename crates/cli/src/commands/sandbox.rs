@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use windlass_engine::sandbox::{
     Access, Explanation, Network, Plan, Policy, Ruling, Summary, Unborn, plan_for,
 };
+use windlass_tools::looks_secret;
 
 use crate::args::{SandboxCommand, SandboxExplain};
 use crate::config::Config;
 use crate::confinement;
 use crate::failure::{Exit, Usage};
-use crate::printing::print;
+use crate::printing::{print, print_text};
 
 pub(crate) fn run(order: &SandboxCommand, config: &Config) -> Result<Exit> {
     match order {
@@ -38,12 +39,15 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             // The one about missing namespaces sends its reader here, where the lines with `but` say more.
             let remarks = plan.remarks.iter().filter(|remark| !remark.contains("windlass sandbox explain"));
             if order.json {
-                return print_json(&plan_json(&plan));
+                let mut value = plan_json(&plan);
+                value["withheld_variables"] = json!(withheld(config));
+                return print_json(&value);
             }
             let mut notes: String = remarks.map(|remark| format!("note        {remark}\n")).collect();
             if !windlass_sys::probe::lists_unix_sockets() {
                 notes.push_str(&format!("differs     unix sockets: {}\n", confinement::NO_UNIX_SOCKETS));
             }
+            notes.extend(withheld_words(config));
             match order.verbose {
                 true => format!("{}{notes}", Explanation(&plan)),
                 false => {
@@ -62,8 +66,22 @@ fn explain(order: &SandboxExplain, config: &Config) -> Result<Exit> {
             open.name()
         ),
     };
-    print(text)?;
+    print_text(&text)?;
     Ok(Exit::SUCCESS)
+}
+
+/// The variables that look like secrets. Only the ways by which models run commands keep them back.
+fn withheld(config: &Config) -> Vec<String> {
+    let secret = config.environment.iter().filter(|(name, value)| looks_secret(name, value));
+    let mut names: Vec<String> = secret.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn withheld_words(config: &Config) -> Option<String> {
+    let names = withheld(config);
+    let said = "commands of `windlass mcp` and of the agent do not get these; `windlass run` passes them on";
+    (!names.is_empty()).then(|| format!("variables   withheld: {}  [{said}]\n", names.join(", ")))
 }
 
 fn print_json(value: &Value) -> Result<Exit> {

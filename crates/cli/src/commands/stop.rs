@@ -21,7 +21,7 @@ use self::receipt::{await_end, await_receipt};
 use crate::args::Stop;
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::printing::{print, say};
+use crate::printing::{print, print_text, say};
 use crate::report;
 use crate::sessions::{self, State, hold};
 
@@ -30,7 +30,11 @@ pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
     let record = sessions::find(&store, &order.session)?;
     let ending = Ending::of(record, &store)?;
-    print(if order.json { ending.json() } else { ending.text() })?;
+    if order.json {
+        print(ending.json())?;
+    } else {
+        print_text(&ending.text())?;
+    }
     Ok(if ending.is_complete() { Exit::SUCCESS } else { Exit::FAILED })
 }
 

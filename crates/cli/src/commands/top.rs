@@ -2,6 +2,7 @@
 //! what they use, and so it works across runtimes, and for one that hangs.
 
 mod look;
+mod screen;
 mod table;
 
 use std::time::Duration;
@@ -11,7 +12,9 @@ use rustix::event::{Timespec, poll};
 use serde_json::Value;
 
 use self::look::{Look, Row};
+use self::screen::{Keys, OwnScreen};
 use crate::args::Top;
+use crate::commands::run::signals::{Signals, Told};
 use crate::config::{Config, own_size};
 use crate::failure::Exit;
 use crate::printing::print;
@@ -21,16 +24,15 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// Between the two looks that one answer needs: a rate is a difference.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// The cursor to the first place, and nothing after what is printed next. What is there is overwritten, so nothing flickers.
+/// The cursor to the first place. What is there is overwritten, so nothing flickers.
 const HOME: &str = "\x1b[H";
-const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
 /// Shows what sessions use.
-pub(crate) fn run(order: &Top, config: &Config) -> Result<Exit> {
+pub(crate) async fn run(order: Top, config: Config) -> Result<Exit> {
     let live = config.terminals.stdout.is_some() && !order.once && !order.json;
-    if live { watch(config) } else { tell(order, config) }
+    if live { watch(&config).await } else { tell(&order, &config) }
 }
 
 /// Two looks, one answer.
@@ -48,18 +50,34 @@ fn tell(order: &Top, config: &Config) -> Result<Exit> {
     Ok(Exit::SUCCESS)
 }
 
-/// Until somebody ends it.
-fn watch(config: &Config) -> Result<Exit> {
+/// Until a key or a signal ends it. The terminal is then as it was before.
+async fn watch(config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
-    print(CLEAR_SCREEN)?;
     let mut before = Look::take(&store)?;
+    let mut signals = Signals::catch()?;
+    let screen_of_top = OwnScreen::enter()?;
+    let mut keys = Keys::read();
     let mut pause = MOMENT;
     loop {
-        pass(pause);
+        // timer: usage has no events, it is a difference between two looks.
+        if let Ok(Some(exit)) = tokio::time::timeout(pause, ended(&mut signals, &mut keys)).await {
+            return Ok(exit);
+        }
         pause = REFRESH;
         let now = Look::take(&store)?;
-        print(screen(&now.rows(&before), config))?;
+        screen_of_top.show(&screen(&now.rows(&before), config))?;
         before = now;
+    }
+}
+
+/// Waits for a key or a signal. `None`: the window has another size, which the next look takes over.
+async fn ended(signals: &mut Signals, keys: &mut Keys) -> Option<Exit> {
+    tokio::select! {
+        told = signals.next() => match told {
+            Told::Interrupt(signal) | Told::End(signal) => Some(Exit::of_command(128 + signal.number())),
+            Told::Resized => None,
+        },
+        () = keys.ending() => Some(Exit::SUCCESS),
     }
 }
 

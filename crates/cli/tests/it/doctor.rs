@@ -46,6 +46,30 @@ fn this_machine_is_well_and_every_check_has_one_line() {
     assert!(!seen.stdout.contains('\x1b'), "no colour where there is no terminal");
 }
 
+/// Windlass hides its own processes from others of the same user, and looked at itself here.
+#[test]
+fn an_ordinary_user_is_told_that_the_kernel_says_what_commands_wait_for() {
+    let home = Home::new("doctor-ordinary");
+    let mut command = home.windlass(&["doctor", "--json"]);
+    if rustix::process::geteuid().is_root() {
+        let program = command.get_program().to_owned();
+        command = std::process::Command::new("setpriv");
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(program)
+            .args(["doctor", "--json"]);
+        std::os::unix::fs::chown(home.path(), Some(65534), Some(65534)).expect("root may give it away");
+        command.env("WINDLASS_STATE_DIR", home.path());
+    }
+    let output = command.env("HOME", home.path()).output().expect("windlass starts");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    let checks = told["checks"].as_array().expect("there are checks");
+    let evidence = checks.iter().find(|check| check["name"] == "kernel evidence").expect("it is checked");
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    let expected = if matches!(scope.trim(), "2" | "3") { "note" } else { "ok" };
+    assert_eq!(evidence["verdict"], expected, "{evidence}");
+}
+
 #[test]
 fn json_has_a_name_a_verdict_and_words_for_every_check() {
     let home = Home::new("doctor-json");

@@ -21,6 +21,38 @@ fn ends_everything(name: &str, deaf: &str, signal: Signal) -> Option<i32> {
     code
 }
 
+/// Orphans of a windlass become children of this process, as they would of an init that collects none.
+#[test]
+fn a_runtime_that_ends_by_itself_leaves_no_guardian_to_collect() {
+    rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1)).expect("it is allowed");
+    let home = Home::new("collected");
+    assert_eq!(home.seen(&["run", "--", "true"]).code, 0);
+    assert_eq!(home.seen(&["run", "--timeout", "100ms", "sleep 1000"]).code, 143);
+    let mut running = home.start(&["run", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    running.signal(Signal::TERM);
+    assert_eq!(running.exit_code(), Some(143));
+    assert_eq!(home.windlass(&["mcp"]).output().expect("it starts").status.code(), Some(0));
+    for signal in [None, Some(Signal::TERM)] {
+        let mut served = crate::mcp::Served::start(&home, &[]);
+        served.greet();
+        match signal {
+            Some(signal) => served.signal(signal),
+            None => served.hang_up(),
+        }
+        assert_eq!(served.exit_code(), Some(0), "{signal:?}");
+    }
+    let children = std::fs::read_dir("/proc/self/task")
+        .expect("it is there")
+        .flatten()
+        .map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    let children: String = children.collect();
+    let name = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let guardians = children.split_whitespace().filter(|pid| name(pid).trim() == "wl-guardian").count();
+    rustix::process::set_child_subreaper(None).expect("it is allowed");
+    assert_eq!(guardians, 0);
+}
+
 #[test]
 fn term_ends_the_tree_and_is_128_and_15() {
     assert_eq!(ends_everything("term", "HUP", Signal::TERM), Some(143));

@@ -85,6 +85,11 @@ impl Served {
         process.signal(signal).expect("windlass can be signalled");
     }
 
+    /// Closes its input.
+    pub(crate) fn hang_up(&mut self) {
+        drop(self.input.take());
+    }
+
     pub(crate) fn exit_code(mut self) -> Option<i32> {
         self.child.wait().expect("windlass can be waited for").code()
     }

@@ -139,3 +139,38 @@ fn a_clock_that_was_set_back_confuses_nobody() {
         assert_eq!(home.seen(&["log", "1001"]).stdout, "printed\n");
     }
 }
+
+/// A directory and commands whose names turn the direction of writing around, clear the screen or hide.
+#[test]
+fn no_name_path_or_command_changes_how_a_terminal_shows_what_windlass_prints() {
+    let home = Home::new("misleading");
+    let odd = "odd\u{202e}\u{1b}[2J\u{200b}name";
+    let directory = home.path().join(odd);
+    std::fs::create_dir(&directory).expect("the directory is new");
+    let directory = directory.to_str().expect("it is UTF-8");
+    let mut running =
+        home.start(&["run", "-C", directory, "--", "sh", "-c", "echo up; exec sleep 1000", odd]);
+    running.printed("up");
+    let missing = format!("{directory}/missing");
+    let shown = [
+        home.seen(&["ps"]),
+        home.seen(&["top", "--once"]),
+        home.seen(&["run", "--", odd, "x"]),
+        home.seen(&["run", "-C", &missing, "--", "true"]),
+        home.seen(&["log", odd]),
+        home.seen(&["stop", odd]),
+        home.seen(&["sandbox", "explain", "--sandbox", "workspace-write", "--deny-read", &missing]),
+        home.seen(&["rules", "check", &missing]),
+        home.seen(&["ps", odd]),
+    ];
+    for seen in shown {
+        let text = format!("{}{}", seen.stdout, seen.stderr);
+        assert!(!text.contains(['\u{202e}', '\u{1b}', '\u{200b}']), "{seen:?}");
+        assert!(text.contains("<U+202E>") || !text.contains("odd"), "{seen:?}");
+    }
+    let doctor = home.windlass(&["doctor"]).env("WINDLASS_STATE_DIR", directory).output().expect("it starts");
+    let text = String::from_utf8(doctor.stdout).expect("it prints text");
+    assert!(text.contains("odd<U+202E><U+001B>[2J<U+200B>name"), "{text}");
+    running.signal(Signal::TERM);
+    running.exit_code();
+}

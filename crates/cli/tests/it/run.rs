@@ -241,6 +241,17 @@ fn a_pattern_that_never_comes_leaves_the_commands_own_exit() {
 }
 
 #[test]
+fn a_command_that_ends_well_without_printing_the_pattern_is_a_failure() {
+    let home = Home::new("never-well");
+    let seen = home.seen(&["run", "--until", "never", "echo something"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (1, "something\n"));
+    assert!(seen.stderr.contains("ended without printing what --until waits for"), "{seen:?}");
+    let seen = home.seen(&["run", "--json", "--until", "never", "echo something"]);
+    let told: serde_json::Value = serde_json::from_str(&seen.stdout).expect("it prints JSON");
+    assert_eq!((seen.code, &told["met"]["condition"], &told["exit_code"]), (1, &json!("exit"), &json!(0)));
+}
+
+#[test]
 fn until_silence_then_stopped() {
     let home = Home::new("idle");
     let seen = home.seen(&["run", "--idle", "200ms", "echo busy; sleep 1000"]);

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use windlass_engine::{CommandSpec, Engine, EngineOptions, Io, Met, Receipt, Session, Terminal, Until};
+use windlass_engine::{
+    CommandSpec, Engine, EngineOptions, Io, Met, PatternText, Receipt, Session, Terminal, Until,
+};
 use windlass_output::{Offset, Pattern, Span, settle};
 use windlass_sys::pty::Size;
 use windlass_testkit::HANG;
@@ -168,5 +170,41 @@ async fn the_table_fits_the_window_and_has_colour_only_if_wanted() {
         let mut bytes = Vec::new();
         session.journal().read_into(Span::new(Offset::ZERO, session.journal().end()), 1 << 20, &mut bytes);
         assert_eq!(bytes.contains(&0x1b), coloured, "{words:?}");
+    }
+}
+
+/// The alternate screen and keys without Enter are taken back, whichever way it ends.
+#[tokio::test]
+async fn top_gives_the_terminal_back_after_a_key_and_after_a_signal() {
+    let home = Home::new("top-screen");
+    for (key, code) in [(Some("q"), 0), (Some("\x03"), 0), (None, 143)] {
+        let engine = engine();
+        let script = format!(
+            "stty -a > before; sh -c 'echo $$ > pid; exec \"$0\" top' '{WINDLASS}'; echo code $?; stty -a > after; cmp before after && echo same"
+        );
+        let session = typed(&engine, &home, &["sh", "-c", &script]);
+        // Settled text has nothing of the alternate screen.
+        let until =
+            Until { text: PatternText::Raw, ..Until::pattern(Pattern::new("windlass top: ").unwrap()) };
+        let met = tokio::time::timeout(HANG, session.wait(&until)).await.expect("it draws");
+        assert!(matches!(met, Met::Pattern(_)), "{met:?}");
+        match key {
+            Some(key) => drop(session.write(key).await.expect("it is typed")),
+            None => {
+                let pid = std::fs::read_to_string(home.path().join("pid")).expect("it wrote its number");
+                let pid = windlass_sys::process::Pid::new(pid.trim().parse().expect("a number"));
+                let top = windlass_sys::process::Process::open(pid).expect("it is alive");
+                top.signal(windlass_sys::signal::Signal::TERM).expect("it is ours");
+            }
+        }
+        assert_eq!(receipt(&session).await.exit.code(), 0, "{key:?}: {}", text(&session));
+        let mut bytes = Vec::new();
+        let journal = session.journal();
+        journal.read_into(Span::new(Offset::ZERO, journal.end()), 1 << 20, &mut bytes);
+        let raw = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(raw.starts_with("\x1b[?1049h"), "{key:?}: {raw:?}");
+        let ending = format!("\x1b[?1049lcode {code}\r\nsame\r\n");
+        assert!(raw.ends_with(&ending), "{key:?}: {raw:?}");
+        engine.shutdown().await;
     }
 }

@@ -117,6 +117,15 @@ fn a_sandbox_says_what_of_the_words_about_it_has_no_effect() {
         seen.code == 0 && seen.stderr.contains("`zzz*` was to be writable, but nothing matches"),
         "{seen:?}"
     );
+    let seen = run(&["read-only", "--deny-read", "/etc/shaddow", "--deny-read", "**/.envv", "--", "true"]);
+    for remark in [
+        "`/etc/shaddow` was to be hidden, but there is no /etc/shaddow",
+        "`**/.envv` was to be hidden, but nothing",
+    ] {
+        assert!(seen.code == 0 && seen.stderr.contains(remark), "{seen:?}");
+    }
+    let seen = run(&["read-only", "--deny-read", "/etc/passwd", "--", "true"]);
+    assert_eq!((seen.code, seen.stderr.as_str()), (0, ""), "{seen:?}");
     let seen = run(&["read-only", "--network", "localhost:1", "--", "true"]);
     assert!(seen.stderr.contains("reached as localhost; 127.0.0.1 or ::1 is the sandbox's own"), "{seen:?}");
     let seen = run(&["read-only", "--deny-read", "/usr/bin/true", "--", "true"]);

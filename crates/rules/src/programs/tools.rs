@@ -1,6 +1,6 @@
 //! Tables of other tools: viewers, version control, packages of systems, typesetting.
 
-use super::Coverage::{Marked, Partial};
+use super::Coverage::{Complete, Marked, Partial};
 use super::Style::{Dash, Exact, Gnu};
 use super::{Program, program};
 
@@ -53,6 +53,42 @@ pub(super) const PROGRAMS: &[Program] = &[
          f,fix-broken m,fix-missing reinstall purge auto-remove,autoremove V,verbose-versions u,show-upgraded a,all-versions installed \
          upgradable names-only n,names-only2 full i,important h,help v,version no-upgrade only-upgrade allow-downgrades b,build",
     ),
-    program(&["dpkg"], (Exact, Marked), "pre-invoke:=run post-invoke:=run status-logger:=run"),
-    program(&["rpm"], (Exact, Marked), "E,eval:=code pipe:=run"),
+    program(
+        &["dpkg"],
+        (Exact, Marked),
+        "pre-invoke:=run post-invoke:=run status-logger:=run i,install=write unpack=write configure=write r,remove=write \
+         P,purge=write triggers-only=write A,record-avail=write update-avail=write merge-avail=write clear-avail=write \
+         set-selections=write clear-selections=write add-architecture=write remove-architecture=write b,build=write x,extract=write \
+         X,vextract=write e,control=write R,raw-extract=write log:=write admindir:=file instdir:=file root:=file",
+    ),
+    program(
+        &["rpm"],
+        (Exact, Marked),
+        "E,eval:=code pipe:=run D,define:=ask predefine:=ask load:=file macros:=file rcfile:=file q,query V,verify,checksig,K \
+         version help querytags showrc",
+    ),
+    program(
+        &["m4", "gm4"],
+        (Gnu, Complete),
+        "D,define:=code U,undefine: I,include: E,fatal-warnings P,prefix-builtins Q,quiet,silent warn-macro-sequence? i,interactive e \
+         W,word-regexp: g,gnu G,traditional s,synclines H,hashsize: L,nesting-limit: F,freeze-state:=write R,reload-state:=file \
+         d,debug? debugfile?=write o,error-output:=write l,arglength: t,trace: B: S: T: N: help version",
+    ),
+    program(&["restic"], (Exact, Marked), "password-command:=run o,option:=ask"),
+    program(&["borg"], (Exact, Marked), "rsh:=run remote-path:=ask"),
+    program(&["rclone"], (Exact, Marked), "password-command:=run"),
+    program(
+        &["unison"],
+        (Dash, Marked),
+        "sshcmd:=run rshcmd:=run sshargs:=ask rshargs:=ask servercmd:=ask diff:=run merge:=run",
+    ),
+    program(
+        &["certbot"],
+        (Gnu, Marked),
+        "pre-hook:=run post-hook:=run deploy-hook:=run renew-hook:=run manual-auth-hook:=run manual-cleanup-hook:=run",
+    ),
+    program(&["helm"], (Exact, Marked), "post-renderer:=run post-renderer-args:=ask"),
+    program(&["gcloud"], (Exact, Marked), "command:=run"),
+    program(&["fly", "flyctl"], (Exact, Marked), "C,command:=run"),
+    program(&["sk"], (Gnu, Marked), "preview:=run bind:=ask c,cmd:=run"),
 ];

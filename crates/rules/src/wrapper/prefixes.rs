@@ -1,7 +1,8 @@
 //! Programs that stand before the command they run: `env`, `sudo`, `timeout` and their like, as a table of their options.
 
 use super::options::{Spec, Step, Walk};
-use super::{Carried, Given, Look, Strength, head, joined};
+use super::vague::vague;
+use super::{Carried, Given, Look, Strength, joined};
 use crate::script::{self, ShellKind};
 use crate::word::Word;
 
@@ -127,8 +128,20 @@ const PREFIXES: &[Prefix] = &[
     ),
     transparent(&["time"], ("apo:f:vqV", "append portability output: format: verbose quiet help version"), 0),
     transparent(&["fakeroot"], ("l:s:i:b:uhv", "lib: faked: unknown-is-real fd-base: help version"), 0),
-    transparent(&["unbuffer", "catchsegv", "dumb-init", "dbus-run-session"], ("p", "help version"), 0),
-    transparent(&["prlimit"], ("p:o:hV", "pid: output: noheadings raw verbose help version"), 0),
+    transparent(&["unbuffer", "catchsegv"], ("p", "help version"), 0),
+    transparent(&["dumb-init"], ("cvr:hV", "single-child verbose rewrite: help version"), 0),
+    transparent(&["dbus-run-session"], ("", "config-file: dbus-daemon: help version"), 0),
+    transparent(
+        &["prlimit"],
+        (
+            "p:o:hVc?d?e?f?i?l?m?n?q?r?s?t?u?v?x?y?",
+            "pid: output: noheadings raw verbose help version core? data? nice? fsize? sigpending? memlock? rss? nofile? msgqueue? \
+             rtprio? stack? cpu? nproc? as? locks? rttime?",
+        ),
+        0,
+    ),
+    transparent(&["choom"], ("n:p:hV", "adjust: pid: help version"), 0),
+    transparent(&["sshpass"], ("f:d:p:e?P:vhV", ""), 0),
     transparent(
         &["ltrace"],
         (
@@ -156,51 +169,6 @@ const PREFIXES: &[Prefix] = &[
     },
 ];
 
-/// Programs that run others behind options we do not know: whatever in their arguments may be a command is looked at.
-const VAGUE: &[&str] = &[
-    "bwrap",
-    "cpulimit",
-    "entr",
-    "faketime",
-    "firejail",
-    "heaptrack",
-    "hyperfine",
-    "numactl",
-    "perf",
-    "proot",
-    "rlwrap",
-    "rr",
-    "runcon",
-    "systemd-inhibit",
-    "systemd-run",
-    "tini",
-    "torsocks",
-    "proxychains",
-    "proxychains4",
-    "valgrind",
-    "xvfb-run",
-    "gdb",
-    "lldb",
-    "capsh",
-    "start-stop-daemon",
-    "daemonize",
-    "unshare-run",
-    "chpst",
-    "setuidgid",
-    "softlimit",
-    "envdir",
-    "s6-setuidgid",
-    "gosu",
-    "su-exec",
-    "run0",
-    "mpirun",
-    "srun",
-    "cgexec",
-    "ip",
-];
-/// How many words of such a program are looked at. With more, it is asked about.
-const VAGUE_WORDS: usize = 64;
-
 pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     if let Some(prefix) = PREFIXES.iter().find(|prefix| prefix.names.contains(&name)) {
         prefix.look(name, given, look);
@@ -214,18 +182,6 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
             }
         }
         "windlass" => of_windlass(given, look),
-        "cmake" if given.words.iter().any(|word| word.is("-E")) => vague(name, given.words, look),
-        _ if VAGUE.contains(&name) => {
-            vague(name, given.words, look);
-            let is_command = |word: &Word| !word.beginning().starts_with('-');
-            let runs = given.words.iter().skip(1).any(is_command);
-            // `ip` runs commands in other networks only, or those of a file.
-            let is_exempt =
-                name == "ip" && !given.words.iter().any(|word| word.is("exec") || may_be_batch(word));
-            if runs && !is_exempt {
-                look.ask_at_least(Strength::UnlessWords(2), "it may run another program");
-            }
-        }
         _ => {}
     }
 }
@@ -297,8 +253,17 @@ fn adding_option((name, option): (&str, &str), value: Option<&Word>, look: &mut 
         ("strace", "e") if value.is_some_and(tampers) => {
             (Strength::UnlessDefaultAllows, "changes what its command does")
         }
+        ("chrt" | "taskset" | "ionice" | "prlimit" | "choom", "p" | "pid")
+        | ("ionice", "P" | "pgid" | "u" | "uid") => {
+            (Strength::UnlessDefaultAllows, "changes another process")
+        }
+        ("dbus-run-session", "config-file") => (Strength::UnlessDefaultAllows, "reads a file with settings"),
         ("ltrace", "F" | "config") => (Strength::UnlessDefaultAllows, "reads a file with settings"),
-        ("fakeroot", "l" | "lib" | "faked") | ("ssh-agent", "P") => (Strength::Always, "loads or runs code"),
+        ("fakeroot", "l" | "lib" | "faked") | ("ssh-agent", "P") | ("dbus-run-session", "dbus-daemon") => {
+            (Strength::Always, "loads or runs code")
+        }
+        // Programs such as git and busybox choose what they do by the name that they are called by.
+        ("env", "a" | "argv0") => (Strength::UnlessUnrestricted, "gives its program another name"),
         _ => return false,
     };
     let dashes = if option.len() == 1 { "-" } else { "--" };
@@ -343,10 +308,6 @@ fn is_architecture(word: &Word) -> bool {
     word.text().is_some_and(|text| KNOWN.contains(&text))
 }
 
-fn may_be_batch(word: &Word) -> bool {
-    word.text().is_none_or(|text| text.starts_with("-b") || text.starts_with("--b"))
-}
-
 fn splits(word: &Word) -> bool {
     word.split() == crate::word::Split::Words
 }
@@ -365,27 +326,6 @@ fn split_string(value: Option<&Word>, rest: &[Word], look: &mut Look) {
             look.carry("env -S", Carried::Command(words));
         }
         _ => look.ask("what it splits into words is not understood"),
-    }
-}
-
-/// Everything behind the name that may be a command is looked at.
-fn vague(name: &str, words: &[Word], look: &mut Look) {
-    look.carrier = Some(name.to_owned());
-    for place in 1..words.len().min(VAGUE_WORDS) {
-        let word = &words[place];
-        if word.text().is_some_and(|text| !text.is_empty() && !text.starts_with('-')) {
-            look.carried.push(Carried::Perhaps(head(&words[place..])));
-            // Some of them take a whole script as one argument.
-            if word.text().is_some_and(|text| text.contains(' ')) {
-                look.carried.push(Carried::Script(word.clone(), ShellKind::Posix));
-            }
-        }
-    }
-    if words.get(1).is_some_and(|word| word.text().is_none()) {
-        look.ask("what it runs is known only when it runs");
-    }
-    if words.len() > VAGUE_WORDS {
-        look.ask("it has too many words to find the command that it runs");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::builtins::is_made_up;
 use super::options::{Spec, Step, Walk};
+use super::vague::script_words;
 use super::{Carried, Given, Look, Strength, head, joined};
 use crate::languages::{self, Meaning};
 use crate::script::ShellKind;
@@ -11,6 +12,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     match name {
         "ssh" | "slogin" | "autossh" => ssh(given.words, look),
         "su" | "runuser" => su(name, given.words, look),
+        "sg" | "newgrp" => group_shell(name, given.words, look),
         "flock" => flock(given, look),
         "script" => script(given.words, look),
         "watch" => watch(given, look),
@@ -122,6 +124,34 @@ fn su(name: &str, words: &[Word], look: &mut Look) {
     }
 }
 
+/// `sg [-] group [-c] script`, and `newgrp`, which takes a script only behind its option.
+fn group_shell(name: &str, words: &[Word], look: &mut Look) {
+    const SPEC: Spec = Spec { shorts: "c:lhV", longs: "command: help version" };
+    let mut walk = Walk::new(words);
+    let (mut has_group, mut found) = (false, false);
+    loop {
+        let script = match walk.next(SPEC) {
+            None => break,
+            Some(Step::Strange(what)) => return look.ask(format!("{what} is not understood")),
+            Some(Step::Option(option, value)) if matches!(option.as_str(), "c" | "command") => value,
+            Some(Step::Option(..)) => None,
+            Some(Step::Operand(place)) if words[place].is("-") => None,
+            Some(Step::Operand(place)) if has_group => Some(words[place].clone()),
+            Some(Step::Operand(_)) => {
+                has_group = true;
+                None
+            }
+        };
+        if let Some(script) = script {
+            found = true;
+            look.carry(&format!("{name} -c"), Carried::Script(script, ShellKind::Posix));
+        }
+    }
+    if !found || walk.doubtful {
+        look.ask("it starts a shell");
+    }
+}
+
 fn flock(given: &Given<'_>, look: &mut Look) {
     const SPEC: Spec = Spec {
         shorts: "sexnuoFw:E:c:vhV",
@@ -217,11 +247,6 @@ fn last_words(name: &str, words: &[Word], look: &mut Look) {
             look.carried.push(Carried::Perhaps(script_words(&words[place])));
         }
     }
-}
-
-/// `sh -c` around a text, as programs do that take a script in one word.
-fn script_words(script: &Word) -> Vec<Word> {
-    vec![Word::literal("sh"), Word::literal("-c"), script.clone()]
 }
 
 fn runs_in_socat(word: &Word) -> bool {

@@ -2,6 +2,7 @@
 //! command is not known, so each that may be one is held against the rules; and a rule that allows such a program by its name alone
 //! does not cover these subcommands.
 
+use super::vague::script_words;
 use super::{Carried, Given, Look, Strength, head};
 use crate::word::Word;
 
@@ -44,7 +45,7 @@ const RUNNERS: &[(&[&str], &[&str])] = &[
     (&["dotnet"], &["run", "exec", "tool", "watch", "script"]),
     (&["docker", "podman", "nerdctl"], &["run", "exec", "create", "compose", "container"]),
     (&["docker-compose", "podman-compose"], &["run", "exec"]),
-    (&["kubectl", "oc"], &["exec", "run", "debug", "attach", "plugin"]),
+    (&["kubectl", "oc"], &["exec", "run", "debug", "attach", "plugin", "rsh"]),
     (&["nix"], &["run", "develop", "shell"]),
     (&["apptainer", "singularity"], &["run", "exec", "shell"]),
     (&["flatpak", "snap", "heroku", "op", "doppler"], &["run"]),
@@ -54,6 +55,21 @@ const RUNNERS: &[(&[&str], &[&str])] = &[
     (&["systemctl"], &["edit"]),
     (&["bazel", "bazelisk", "buck2"], &["run", "test"]),
     (&["meson"], &["devenv"]),
+    (&["composer"], &["exec", "run", "run-script", "global"]),
+    (&["cabal", "stack"], &["exec", "run", "repl", "ghc", "ghci", "runghc"]),
+    (&["consul", "etcdctl"], &["exec", "lock", "watch"]),
+    (&["opam", "fnm", "jenv", "volta", "nvm", "chamber", "crictl", "multipass", "pct"], &["exec", "run"]),
+    (&["pixi", "honcho", "foreman", "dotenvx", "dagger", "buildah"], &["run", "start", "exec"]),
+    (&["runc", "crun", "youki", "ctr"], &["run", "exec", "create", "task", "tasks", "t"]),
+    (&["guix"], &["shell", "environment", "time-machine", "repl"]),
+    (&["sops"], &["exec-env", "exec-file", "edit"]),
+    (&["lerna", "nx", "tox"], &["exec", "run", "e", "r", "run-many"]),
+    (&["toolbox", "distrobox"], &["run", "enter"]),
+    (&["limactl", "colima"], &["shell", "ssh"]),
+    (&["mix"], &["cmd", "run", "do"]),
+    (&["rvm"], &["do", "exec"]),
+    (&["jj"], &["util"]),
+    (&["gh", "glab"], &["alias", "extension", "extensions", "ext"]),
     (&["terraform", "tofu"], &["apply", "console", "destroy"]),
 ];
 
@@ -92,6 +108,10 @@ fn may_run(carrier: &str, (words, place): (&[Word], usize), look: &mut Look) {
         }
         runs = true;
         look.carry(carrier, Carried::Perhaps(head(&words[at..])));
+        if text.contains(' ') {
+            let script = Word::literal(text.trim_start_matches('!'));
+            look.carry(carrier, Carried::Perhaps(script_words(&script)));
+        }
     }
     if runs || words[place + 1..].iter().any(|word| word.text().is_none()) {
         look.ask_at_least(Strength::UnlessWords(2), "it may run another program");

@@ -218,6 +218,16 @@ fn operands(name: &str, arguments: &Arguments, given: &Given<'_>, look: &mut Loo
         "psql" | "mysql" | "mariadb" | "dc" | "sftp" | "lftp" | "openssl" | "redis-cli" | "valkey-cli" => {
             reads_commands(name, (&words, arguments), given, look);
         }
+        "m4" | "gm4" if !only_informs(arguments) => look.ask_unless_named("its macros may run commands"),
+        "apt" | "apt-get" if words.iter().any(|word| is_package_file(word)) => {
+            look.ask_at_least(
+                Strength::UnlessDefaultAllows,
+                "it installs a file as a package, and runs its scripts",
+            );
+        }
+        "rpm" if !only_informs(arguments) && !only_queries_packages(arguments) => {
+            look.ask_at_least(Strength::UnlessDefaultAllows, "it changes packages, and runs their scripts");
+        }
         "make" | "gmake" => words.iter().for_each(|word| make_variable(name, word, look)),
         _ if OPTION_FILES.contains(&name) && words.iter().any(|word| word.beginning().starts_with('@')) => {
             look.ask_at_least(Strength::UnlessUnrestricted, "it reads options from a file");
@@ -281,6 +291,16 @@ fn hides_option(value: &Word) -> bool {
 fn only_informs(arguments: &Arguments) -> bool {
     let informs = |name: &str| arguments.options.iter().any(|found| found.entry.is_named(name));
     informs("version") || informs("help") || informs("V")
+}
+
+fn is_package_file(word: &Word) -> bool {
+    let is_file = |text: &str| text.starts_with(['.', '/', '~']) || text.ends_with(".deb");
+    word.text().map_or_else(|| word.beginning().starts_with(['.', '/', '~']), is_file)
+}
+
+fn only_queries_packages(arguments: &Arguments) -> bool {
+    const QUERIES: [&str; 6] = ["q", "V", "E", "querytags", "showrc", "checksig"];
+    arguments.options.iter().any(|found| QUERIES.iter().any(|name| found.entry.is_named(name)))
 }
 
 /// An address of socat. Many kinds open files; those of networks and descriptors do not.

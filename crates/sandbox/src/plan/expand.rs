@@ -81,6 +81,9 @@ pub(super) fn add_rules(
         if ways.is_empty() && rule.access == Access::Write {
             remarks.push(format!("`{}` was to be writable, but nothing matches it", rule.place.text()));
         }
+        if rule.access == Access::Deny && !ways.iter().any(Way::leads_somewhere) {
+            remarks.push(denies_nothing(rule.place.text(), steps.is_empty().then_some(start.as_path())));
+        }
         for way in ways {
             // What is to be writable, and leads nowhere, is left alone.
             if rule.access == Access::Write && !way.leads_somewhere() {
@@ -103,6 +106,16 @@ pub(super) fn add_rules(
         remarks.extend(found.add(rulings, &mut unborn));
     }
     Ok(Ruled { unborn, remarks })
+}
+
+/// A rule that hides nothing may be a slip of the pen. The file may also come later, so it is no error.
+fn denies_nothing(rule: &str, path: Option<&Path>) -> String {
+    match path {
+        Some(path) => format!("`{rule}` was to be hidden, but there is no {}", path.display()),
+        None => format!(
+            "`{rule}` was to be hidden, but nothing matches it; what comes later is hidden from later commands"
+        ),
+    }
 }
 
 /// A place behind links. Commands can make links in what is writable for them, and those must open nothing: they make nothing

@@ -213,6 +213,6 @@ pub(super) fn trust(order: &AgentTrust, config: &Config) -> Result<Exit> {
     let root = &configured.loaded.project.root;
     let level = if order.revoke { TrustLevel::Untrusted } else { TrustLevel::Trusted };
     let file = windlass_settings::trust(&configured.places, root, level)?;
-    printing::print(format!("{} is {} (in {})\n", root.display(), level.word(), file.display()))?;
+    printing::print_text(&format!("{} is {} (in {})\n", root.display(), level.word(), file.display()))?;
     Ok(Exit::SUCCESS)
 }

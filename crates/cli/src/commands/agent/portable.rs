@@ -56,7 +56,7 @@ fn export(order: &Order<'_>, places: &Places, config: &Config) -> Result<Exit> {
         let place = omission.place.as_ref().map(|place| format!(", {place}")).unwrap_or_default();
         text += &format!("  {}{place}: {}\n", omission.file, omission.reason);
     }
-    printing::print(text)?;
+    printing::print_text(&text)?;
     Ok(Exit::SUCCESS)
 }
 
@@ -89,7 +89,7 @@ fn import(order: &Order<'_>, places: &Places, config: &Config) -> Result<Exit> {
     };
     match portable::import(&bytes, places, &options) {
         Ok(imported) => {
-            printing::print(told(&imported))?;
+            printing::print_text(&told(&imported))?;
             Ok(Exit::SUCCESS)
         }
         Err(ImportError::Differs { files }) => {

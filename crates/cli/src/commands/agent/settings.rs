@@ -18,7 +18,7 @@ const WIDEST: usize = 60;
 pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
     let configured = context::load(options, config, None)?;
     let loaded = &configured.loaded;
-    printing::print(format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
+    printing::print_text(&format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
     Ok(Exit::SUCCESS)
 }
 

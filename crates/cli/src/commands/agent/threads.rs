@@ -80,7 +80,7 @@ pub(super) fn list(order: &AgentThreads, config: &Config) -> Result<Exit> {
             json!({ "id": id.as_str(), "began": began, "directory": facts.directory, "model": facts.model, "task": task })
                 .to_string()
         } else {
-            format!("{id}  {}  {}  {task}", report::timestamp(began), facts.model)
+            printing::displayable(&format!("{id}  {}  {}  {task}", report::timestamp(began), facts.model))
         };
         text += &(line + "\n");
     }

@@ -39,7 +39,13 @@ fn check(client: McpClient, config: &Config) -> Option<Check> {
         Err(error) => return Some(Check::note(name, format!("{shown} cannot be read: {error}"))),
     };
     Some(match target.has_server(&text) {
-        Ok(true) => Check::ok(name, format!("it starts windlass, as {shown} says")),
+        Ok(true) => {
+            let check = Check::ok(name, format!("it starts windlass, as {shown} says"));
+            let confine = format!(
+                "its commands run without a sandbox; `windlass mcp install {word} -- --sandbox workspace-write` confines them"
+            );
+            if text.contains("--sandbox") { check } else { check.advise(confine) }
+        }
         Ok(false) => Check::note(name, format!("{shown} does not say to start windlass")).advise(install),
         Err(broken) => Check::note(name, format!("{shown} is not understood, {broken}")),
     })

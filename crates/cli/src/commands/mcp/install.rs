@@ -13,7 +13,7 @@ use crate::args::{McpClient, McpInstall};
 use crate::clients::{self, Broken, SERVER_NAME, Scope, Server, Target};
 use crate::config::{Config, below_home};
 use crate::failure::{Exit, Usage};
-use crate::printing::print;
+use crate::printing::{print, print_text};
 
 /// Changes the client's configuration.
 pub(crate) fn run(order: &McpInstall, config: &Config) -> Result<Exit> {
@@ -87,7 +87,7 @@ fn not_understood(target: &Target, broken: &Broken) -> anyhow::Error {
 fn nothing_to_change(order: &McpInstall, target: &Target, config: &Config) -> Result<Exit> {
     let shown = below_home(&target.path, &config.environment);
     let state = if order.remove { "is not in it" } else { "is in it already" };
-    print(format!("nothing to change in {shown}: {SERVER_NAME} {state}\n"))?;
+    print_text(&format!("nothing to change in {shown}: {SERVER_NAME} {state}\n"))?;
     Ok(Exit::SUCCESS)
 }
 
@@ -96,13 +96,21 @@ fn tell(order: &McpInstall, config: &Config, shown: &str, written: &Written) -> 
     let ending = if order.remove {
         format!("{title} no longer starts windlass")
     } else {
-        format!("{title} starts windlass from its next start on")
+        let confined = order.arguments.iter().any(|word| word.starts_with("--sandbox"));
+        let word = word(order.client);
+        let remark = match confined {
+            true => String::new(),
+            false => format!(
+                "\nits commands run without a sandbox; `windlass mcp install {word} -- --sandbox workspace-write` confines them"
+            ),
+        };
+        format!("{title} starts windlass from its next start on{remark}")
     };
     let backup = match &written.backup {
         Some(backup) => format!("the file as it was is {}", below_home(backup, &config.environment)),
         None => "there was no such file before".to_owned(),
     };
-    print(format!("\nwrote {shown}; {backup}\n{ending}\n"))?;
+    print_text(&format!("\nwrote {shown}; {backup}\n{ending}\n"))?;
     Ok(Exit::SUCCESS)
 }
 

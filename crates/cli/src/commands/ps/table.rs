@@ -5,6 +5,7 @@ use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::config::Colour;
+use crate::printing::displayable;
 
 /// One cell.
 #[derive(Clone, Debug)]
@@ -46,8 +47,10 @@ const EXPENDABLE: [usize; 4] = [CWD, OUTPUT, WALL, STARTED];
 /// How wide each column is; `None`: it is left out.
 type Widths = [Option<usize>; COLUMNS];
 
-/// Renders the table; without a width nothing is cut.
+/// Renders the table; without a width nothing is cut. Cells hold names, paths and commands of others, so each is made safe to show.
 pub(crate) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> String {
+    let rows: Vec<Row> = rows.iter().map(displayable_row).collect();
+    let rows = rows.as_slice();
     let headings = HEADINGS.map(|text| Cell { text: text.to_owned(), tint: Tint::Heading });
     let mut widths = natural_widths(rows);
     if let Some(width) = width {
@@ -58,6 +61,10 @@ pub(crate) fn render(rows: &[Row], width: Option<usize>, colour: Colour) -> Stri
         write_row(row, &widths, colour, &mut table);
     }
     table
+}
+
+fn displayable_row(row: &Row) -> Row {
+    row.each_ref().map(|cell| Cell { text: displayable(&cell.text), tint: cell.tint })
 }
 
 fn natural_widths(rows: &[Row]) -> Widths {

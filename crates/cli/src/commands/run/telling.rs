@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use windlass_engine::sandbox::{Denial, Operation};
-use windlass_engine::{Cause, Degraded, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd};
+use windlass_engine::{Cause, Degraded, Exit as CommandExit, Met, Receipt, Session, Store, TreeEnd, Until};
 use windlass_output::{Offset, Span, Tokenizer, View};
 use windlass_sys::signal::Signal;
 
@@ -22,6 +22,7 @@ pub(crate) struct Telling<'a> {
     pub(crate) session: &'a Session,
     pub(crate) store: Option<&'a Store>,
     pub(crate) turn: &'a Turn,
+    pub(crate) until: &'a Until,
     /// What was ended when windlass was about to exit.
     pub(crate) swept: &'a TreeEnd,
     pub(crate) tokenizer: Tokenizer,
@@ -101,6 +102,9 @@ impl Telling<'_> {
             }
             Turn::Met(Met::Idle(time)) => {
                 say(&format!("session {id} was silent for {}; it was stopped", report::duration(*time)));
+            }
+            Turn::Exited(_) if self.turn.has_missed(self.until) => {
+                say(&format!("session {id} ended without printing what --until waits for"));
             }
             Turn::Exited(receipt) => self.remark_on_exit(receipt),
             Turn::Unwritable(reason) => say(&format!("cannot write the output of session {id}: {reason}")),

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use windlass_engine::{Met, Receipt};
+use windlass_engine::{Met, Receipt, Until};
 use windlass_sys::signal::Signal;
 
 use super::stream::Streamed;
@@ -50,15 +50,24 @@ impl Turn {
         }
     }
 
-    /// What windlass exits with.
-    pub(crate) fn exit(&self) -> Exit {
+    /// What windlass exits with. A command that ends well has still not printed what was waited for.
+    pub(crate) fn exit(&self, until: &Until) -> Exit {
         match self {
+            Self::Exited(_) if self.has_missed(until) => Exit::FAILED,
             Self::Exited(receipt) => Exit::of_command(receipt.exit.code()),
             Self::Met(_) => Exit::SUCCESS,
             Self::Ended(signal) | Self::Stopped(signal) => Exit::of_command(128 + signal.number()),
             Self::ReaderGone => Exit::READER_GONE,
             Self::Unwritable(_) | Self::Missed { .. } => Exit::CANNOT_RUN,
         }
+    }
+}
+
+impl Turn {
+    /// Whether the command ended well, and never printed what was waited for.
+    pub(crate) fn has_missed(&self, until: &Until) -> bool {
+        let Self::Exited(receipt) = self else { return false };
+        !until.patterns.is_empty() && receipt.exit.code() == 0
     }
 }
 
@@ -82,12 +91,12 @@ mod tests {
         let part = Ok(Streamed { missed: 7 });
         let broken = Err(io::ErrorKind::BrokenPipe.into());
         let full = Err(io::ErrorKind::StorageFull.into());
-        assert_eq!(idle().after(None).exit(), Exit::SUCCESS);
-        assert_eq!(idle().after(Some(&whole)).exit(), Exit::SUCCESS);
-        assert_eq!(idle().after(Some(&part)).exit(), Exit::CANNOT_RUN);
-        assert_eq!(idle().after(Some(&full)).exit(), Exit::CANNOT_RUN);
-        assert_eq!(idle().after(Some(&broken)).exit(), Exit::READER_GONE);
+        assert_eq!(idle().after(None).exit(&Until::default()), Exit::SUCCESS);
+        assert_eq!(idle().after(Some(&whole)).exit(&Until::default()), Exit::SUCCESS);
+        assert_eq!(idle().after(Some(&part)).exit(&Until::default()), Exit::CANNOT_RUN);
+        assert_eq!(idle().after(Some(&full)).exit(&Until::default()), Exit::CANNOT_RUN);
+        assert_eq!(idle().after(Some(&broken)).exit(&Until::default()), Exit::READER_GONE);
         let ended = Turn::Ended(Signal::TERM).after(Some(&broken));
-        assert_eq!(ended.exit(), Exit::of_command(143), "whoever told us to end is told so");
+        assert_eq!(ended.exit(&Until::default()), Exit::of_command(143), "whoever told us to end is told so");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::look::Row;
 use crate::config::Colour;
+use crate::printing::displayable;
 use crate::report;
 
 const HEADINGS: [&str; 10] =
@@ -47,6 +48,7 @@ fn cells(row: &Row) -> Cells {
         report::limits_words(&start.limits),
         report::asked_for(start),
     ]
+    .map(|text| displayable(&text))
 }
 
 fn layout(rows: &[Cells], width: Option<usize>, colour: Colour) -> String {

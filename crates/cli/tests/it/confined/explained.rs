@@ -26,6 +26,14 @@ fn a_policy_can_be_explained_before_it_is_relied_on() {
             && short.stdout.contains("--verbose"),
         "{short:?}"
     );
+    let words = ["sandbox", "explain", "-C", work, "--network", "loopback"];
+    let told = quarters.home.windlass(&words).env("GH_TOKEN", "x").output().expect("it starts");
+    let told = String::from_utf8(told.stdout).expect("it prints text");
+    assert!(
+        told.lines().any(|line| line.starts_with("variables   withheld: ") && line.contains("GH_TOKEN")),
+        "{told}"
+    );
+    assert!(told.contains("servers that run on this machine outside of the sandbox are not there"), "{told}");
     let seen = explain(&["--verbose"]);
     assert!(seen.stdout.contains(&format!("writable  {work}  [workspace-write: the workspace")), "{seen:?}");
     assert!(seen.stdout.contains("\nunchanged   commands can neither create"), "{seen:?}");

@@ -48,6 +48,17 @@ fn a_shell_in_the_workspace_is_not_run() {
     });
 }
 
+#[test]
+fn the_first_reply_of_a_confined_client_names_the_variables_that_commands_do_not_get() {
+    let stage = Stage::new("withheld-told", Owner::Myself);
+    let remark = "commands do not get these variables: GH_TOKEN";
+    let mut served = serve(&stage, &["--sandbox", "workspace-write"], stage.windlass());
+    let first = exec(&mut served, &json!({ "cmd": "true" })).to_string();
+    let second = exec(&mut served, &json!({ "cmd": "true" })).to_string();
+    assert!(first.contains(remark), "{first}");
+    assert!(!second.contains(remark), "once is enough: {second}");
+}
+
 /// With a home that commands may write, the file could be another one for the next call.
 #[test]
 fn start_up_files_run_in_the_sandbox_and_without_withheld_variables() {
