@@ -440,7 +440,7 @@ impl State {
     /// Moves the collector past whatever is at `span.from()`: a hole, or bytes in memory. Files are left to the caller.
     fn step(&self, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
         match &self.storage {
-            Storage::Memory(memory) => self.copy(memory, span, left, collector),
+            Storage::Memory(memory) => self.copy(memory, (span, left), collector),
             Storage::Files(files) => self.in_files(files, span, collector),
             Storage::Opened(opened) => match opened.segments().find(span.from()) {
                 Found::Gap { next } => self.hole(span, next, collector),
@@ -450,7 +450,7 @@ impl State {
                 let on_disk = Span::new(span.from(), span.to().min(degraded.note.at));
                 self.in_files(&degraded.files, on_disk, collector)
             }
-            Storage::Degraded(degraded) => self.copy(&degraded.memory, span, left, collector),
+            Storage::Degraded(degraded) => self.copy(&degraded.memory, (span, left), collector),
         }
     }
 
@@ -464,7 +464,7 @@ impl State {
         }
     }
 
-    fn copy(&self, memory: &MemoryLog, span: Span, left: u64, collector: &mut dyn Collect) -> NextStep {
+    fn copy(&self, memory: &MemoryLog, (span, left): (Span, u64), collector: &mut dyn Collect) -> NextStep {
         let Some(mut run) = memory.run(span.from()) else {
             return self.hole(span, memory.next_start(span.from()), collector);
         };
