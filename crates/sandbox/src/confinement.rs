@@ -97,8 +97,7 @@ impl Confinement {
             supervised: self.supervisor,
             namespaces: self.namespaces,
             names_kept: self.keeps_names(),
-            // Whether something must not even be read.
-            reads: self.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+            reads: self.rulings.iter().any(Ruling::hides_content),
             datagrams_kept: keeps_datagrams(self.landlock),
         }
     }

@@ -13,6 +13,7 @@ mod judge;
 mod memory;
 mod place;
 mod prepared;
+mod process_links;
 mod rules;
 mod socket_owners;
 mod view;

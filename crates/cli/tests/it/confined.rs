@@ -3,6 +3,7 @@
 
 mod explained;
 mod neighbours;
+mod opens;
 mod reasons;
 mod rules;
 mod sockets;

@@ -159,7 +159,7 @@ impl Judge<'_> {
             // An open descriptor, or `/proc/self/exe`: the caller has it already, wherever it lies.
             return Answer::GoOn;
         }
-        let path = match (located.look(true), located.end(notice, true)) {
+        let path = match (located.look(true), located.end(true)) {
             (Ok(seen), _) => seen.path,
             // A directory that is hidden is empty.
             (Err(Missing::Fails(_)), Ok(End::Name(entry))) => entry.path(),
