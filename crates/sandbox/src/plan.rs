@@ -8,6 +8,7 @@ mod rulings;
 
 pub(crate) use rulings::Rulings;
 
+use crate::authority::Authority;
 use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
@@ -79,6 +80,8 @@ pub enum Layer {
 pub struct Plan {
     /// The name of the policy it comes from.
     pub policy: &'static str,
+    /// All that the policy allows, to compare it with others.
+    pub authority: Authority,
     /// What holds where, from the root of the tree down.
     pub rulings: Vec<Ruling>,
     /// What must neither come into being nor go away.
@@ -198,6 +201,7 @@ pub fn plan(
     remarks.extend(machine.fallback());
     let mut plan = Plan {
         policy: confined.base.name(),
+        authority: Authority::of(confined, surroundings),
         repositories: protected.repositories,
         named_files: protected.named_files,
         remarks,
