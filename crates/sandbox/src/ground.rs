@@ -102,8 +102,19 @@ pub struct OwnFiles {
     pub startup: Vec<PathBuf>,
     /// Files with secrets that the runtime was given, such as tokens of its servers: no command may read them.
     pub secrets: Vec<PathBuf>,
+    /// Places at which the user's programs expect a server of the user.
+    pub server_places: Vec<ServerPlace>,
     /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
     pub state_inside: Option<StateInside>,
+}
+
+/// A directory with sockets, or a socket, that a variable of the user's environment names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerPlace {
+    /// Where.
+    pub path: PathBuf,
+    /// The variable, for the words of a denial.
+    pub variable: String,
 }
 
 /// A variable for confined commands.

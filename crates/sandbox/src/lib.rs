@@ -32,7 +32,7 @@ pub use denial::{Denial, Operation};
 pub use disk::Disk;
 pub use explain::{Explanation, Summary};
 pub use files::{Files, Kind};
-pub use ground::{Ground, Grounds, Means, OwnFiles, StateInside};
+pub use ground::{Ground, Grounds, Means, OwnFiles, ServerPlace, StateInside};
 pub use machine::Machine;
 pub use order::{DOOR, Failure, Stage};
 pub use pattern::{BadPattern, Pattern};

@@ -6,6 +6,7 @@ mod readable;
 mod rendezvous;
 mod rulings;
 
+pub(crate) use rendezvous::tmux_directory;
 pub(crate) use rulings::Rulings;
 
 use crate::authority::Authority;
@@ -181,7 +182,7 @@ pub fn plan(
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
-    unborn.extend(rendezvous::add(rustix::process::getuid(), files, &mut rulings));
+    unborn.extend(rendezvous::add(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
     unborn.extend(add_secrets(surroundings, &layers, files, &mut rulings));

@@ -6,6 +6,7 @@ mod neighbours;
 mod opens;
 mod reasons;
 mod rules;
+mod servers;
 mod sockets;
 
 use std::fs;
