@@ -136,7 +136,7 @@ impl Machine {
         }
         said.push(
             "/dev/shm, the list of listening sockets of this machine and the user's limit of inotify watches are shared with \
-             programs outside"
+             programs outside; commands can change files in /dev/shm that were made since this windlass was started"
                 .to_owned(),
         );
         said.push("System V shared memory and POSIX message queues cannot be used".to_owned());

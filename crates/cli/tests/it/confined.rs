@@ -7,6 +7,7 @@ mod opens;
 mod reasons;
 mod rules;
 mod servers;
+mod shared_memory;
 mod sockets;
 
 use std::fs;
