@@ -16,6 +16,7 @@ use crate::commands::confine;
 use crate::config::{Config, STATE_DIRECTORY};
 use crate::failure::Usage;
 use crate::remedies::Interface;
+use crate::server_places;
 
 /// Said where the kernel does not list unix sockets.
 pub(crate) const NO_UNIX_SOCKETS: &str =
@@ -81,6 +82,7 @@ fn own_files(config: &Config) -> OwnFiles {
         configuration: own.chain(named.into_iter().filter_map(directory)).collect(),
         startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
         secrets: Vec::new(),
+        server_places: server_places::of(|name| config.variable(name)),
         state_inside: Some(StateInside {
             variable: STATE_DIRECTORY.to_owned(),
             directory: format!("/tmp/windlass-inside-{}", rustix::process::getuid().as_raw()).into(),

@@ -14,6 +14,7 @@ mod remedies;
 mod report;
 mod rules_files;
 mod secret_file;
+mod server_places;
 mod sessions;
 mod toolbox;
 

@@ -1,5 +1,6 @@
 //! What confines a command: its plan as helpers and supervisors need it, and as it travels to them.
 
+use crate::authority::AuthorityNumbers;
 use crate::calls::{Wanted, keeps_datagrams};
 use crate::order::NetworkKind;
 use crate::order::bytes::{Reader, Writer};
@@ -28,6 +29,8 @@ pub(crate) struct Confinement {
     pub(crate) supervisor: bool,
     /// The list of sockets that sessions of this runtime have bound comes with it.
     pub(crate) shares_sockets: bool,
+    /// The policies whose sockets it reaches.
+    pub(crate) authority: AuthorityNumbers,
     /// Changes that the runtime's caller can make to the policy; denials name them.
     pub(crate) remedies: Remedies,
 }
@@ -56,6 +59,8 @@ pub(crate) struct Circumstances {
     pub(crate) own_network: bool,
     /// Whether the list of sockets is passed on.
     pub(crate) shares_sockets: bool,
+    /// The number of the plan's authority, and of those that it covers.
+    pub(crate) authority: AuthorityNumbers,
     /// When the runtime began.
     pub(crate) runtime_began: u64,
     /// Changes that the runtime's caller can make to the policy.
@@ -64,7 +69,7 @@ pub(crate) struct Circumstances {
 
 impl Confinement {
     pub(crate) fn of(plan: &Plan, circumstances: Circumstances) -> Self {
-        let Circumstances { own_network, shares_sockets, runtime_began, remedies } = circumstances;
+        let Circumstances { own_network, shares_sockets, authority, runtime_began, remedies } = circumstances;
         Self {
             rulings: plan.rulings.clone(),
             unborn: plan.unborn.clone(),
@@ -79,6 +84,7 @@ impl Confinement {
             landlock: plan.landlock(),
             supervisor: plan.has(Layer::Supervisor),
             shares_sockets,
+            authority,
             remedies,
         }
     }
@@ -97,8 +103,7 @@ impl Confinement {
             supervised: self.supervisor,
             namespaces: self.namespaces,
             names_kept: self.keeps_names(),
-            // Whether something must not even be read.
-            reads: self.rulings.iter().any(|ruling| ruling.access == Access::Deny),
+            reads: self.rulings.iter().any(Ruling::hides_content),
             datagrams_kept: keeps_datagrams(self.landlock),
         }
     }
@@ -140,6 +145,8 @@ impl Confinement {
         out.number(self.landlock);
         out.flag(self.supervisor);
         out.flag(self.shares_sockets);
+        out.number(self.authority.own);
+        out.list(&self.authority.covered, |out, number| out.number(*number));
         self.remedies.write(out);
     }
 
@@ -171,6 +178,7 @@ impl Confinement {
             landlock: from.number()?,
             supervisor: from.flag()?,
             shares_sockets: from.flag()?,
+            authority: AuthorityNumbers { own: from.number()?, covered: from.list(Reader::number)? },
             remedies: Remedies::read(from)?,
         })
     }
@@ -203,6 +211,7 @@ pub(crate) mod tests {
             landlock: 7,
             supervisor: true,
             shares_sockets: true,
+            authority: AuthorityNumbers { own: 3, covered: vec![1, 3] },
             remedies: Remedies::default(),
         }
     }

@@ -1,6 +1,7 @@
-//! What a runtime keeps for its confined commands: what the machine can do, and the ground for each kind of network, made
+//! What a runtime keeps for its confined commands: what the machine can do, and the ground for each network, made
 //! when it is first needed and entered by every command after that.
 
+use crate::authority::{Authorities, Authority, AuthorityNumbers};
 use crate::confinement::{Circumstances, Confinement, Preparation, StreamKind};
 use crate::disk::DirectoryMemory;
 use crate::machine::Machine;
@@ -39,8 +40,8 @@ impl Ground {
 /// Helpers that wait for commands.
 #[derive(Debug, Default)]
 struct Waiting {
-    /// In the namespaces of one kind of network, with devices of its own; good for every plan that can use such a helper.
-    standing: Option<(NetworkKind, Talk)>,
+    /// In the namespaces of one network, with devices of its own; good for every plan that can use such a helper.
+    standing: Option<(Network, Talk)>,
     /// Confined as the last command was; good for the next one if its plan comes to the same.
     prepared: Option<(Preparation, Talk)>,
 }
@@ -50,14 +51,6 @@ struct Waiting {
 fn can_wait_for(plan: &Plan) -> bool {
     let covered = |ruling: &Ruling| HIDDEN.iter().any(|hidden| ruling.path.starts_with(hidden));
     plan.has(Layer::Namespaces) && !plan.rulings.iter().any(covered)
-}
-
-/// A list of hosts is kept at the door of each command; the network behind it is the same as without.
-fn shared_kind(network: &Network) -> NetworkKind {
-    match NetworkKind::from(network) {
-        NetworkKind::Hosts => NetworkKind::Loopback,
-        kind => kind,
-    }
 }
 
 /// Which of the machine's means are used.
@@ -81,7 +74,9 @@ pub struct Grounds {
     /// When the runtime began, in nanoseconds since 1970, by the clock of file systems.
     began: u64,
     machine: OnceLock<Machine>,
-    made: Mutex<Vec<(NetworkKind, Arc<Ground>)>>,
+    /// One for each network of a policy. The proxy to listed hosts listens on the loopback device of such a network and asks its
+    /// callers for nothing, so commands with another list, or none, must not share the device.
+    made: Mutex<Vec<(Network, Arc<Ground>)>>,
     waiting: Mutex<Waiting>,
     /// What the last plan has found on the disk. Two plans at the same time do not share it.
     memory: Mutex<DirectoryMemory>,
@@ -91,6 +86,8 @@ pub struct Grounds {
     done: Mutex<Vec<Helper>>,
     /// A file without a name in which supervisors write down the sockets that their sessions bind.
     sockets: OnceLock<Option<OwnedFd>>,
+    /// What its commands may do, by policy.
+    authorities: Mutex<Authorities>,
 }
 
 /// Files that the runtime and its user's shells obey. No confined command may change them, wherever they lie; a write rule that
@@ -105,8 +102,19 @@ pub struct OwnFiles {
     pub startup: Vec<PathBuf>,
     /// Files with secrets that the runtime was given, such as tokens of its servers: no command may read them.
     pub secrets: Vec<PathBuf>,
+    /// Places at which the user's programs expect a server of the user.
+    pub server_places: Vec<ServerPlace>,
     /// Where a runtime inside a sandbox keeps its records, and the variable that says so: it cannot write to those of this one.
     pub state_inside: Option<StateInside>,
+}
+
+/// A directory with sockets, or a socket, that a variable of the user's environment names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerPlace {
+    /// Where.
+    pub path: PathBuf,
+    /// The variable, for the words of a denial.
+    pub variable: String,
 }
 
 /// A variable for confined commands.
@@ -175,6 +183,7 @@ impl Grounds {
             preparing: Mutex::default(),
             done: Mutex::default(),
             sockets: OnceLock::new(),
+            authorities: Mutex::default(),
         }
     }
 
@@ -191,6 +200,10 @@ impl Grounds {
     fn bound_sockets(&self) -> Option<BorrowedFd<'_>> {
         let make = || memfd_create("bound-sockets", MemfdFlags::CLOEXEC).ok();
         self.sockets.get_or_init(make).as_ref().map(AsFd::as_fd)
+    }
+
+    fn authority_numbers(&self, authority: &Authority) -> AuthorityNumbers {
+        self.authorities.lock().unwrap_or_else(PoisonError::into_inner).numbers_of(authority)
     }
 
     pub(crate) fn began(&self) -> u64 {
@@ -220,8 +233,8 @@ impl Grounds {
         let own_network = ground.is_some_and(Ground::has_network);
         let circumstances = Circumstances {
             own_network,
-            // In a network of their own, the kernel's list of sockets has those of this runtime's sessions alone.
-            shares_sockets: !own_network && self.bound_sockets().is_some(),
+            shares_sockets: self.bound_sockets().is_some(),
+            authority: self.authority_numbers(&plan.authority),
             runtime_began: self.began,
             remedies: self.remedies.clone(),
         };
@@ -244,8 +257,7 @@ impl Grounds {
         if !can_wait_for(plan) {
             return None;
         }
-        let kind = shared_kind(&plan.network);
-        let (_, talk) = self.waiting().standing.take_if(|(ready, _)| *ready == kind)?;
+        let (_, talk) = self.waiting().standing.take_if(|(ready, _)| *ready == plan.network)?;
         Some(talk).filter(Talk::is_there)
     }
 
@@ -282,13 +294,12 @@ impl Grounds {
     }
 
     fn prepare_standing(&self, plan: &Plan) -> Result<(), StartFailure> {
-        let kind = shared_kind(&plan.network);
-        let is_it = |(ready, talk): &(NetworkKind, Talk)| *ready == kind && talk.is_there();
+        let is_it = |(ready, talk): &(Network, Talk)| *ready == plan.network && talk.is_there();
         if self.waiting().standing.as_ref().is_some_and(is_it) {
             return Ok(());
         }
         let talk = self.new_standing(&*self.ground(&plan.network)?)?;
-        self.waiting().standing = Some((kind, talk));
+        self.waiting().standing = Some((plan.network.clone(), talk));
         Ok(())
     }
 
@@ -329,15 +340,14 @@ impl Grounds {
         })
     }
 
-    /// The ground for a kind of network.
+    /// The ground for a network.
     pub fn ground(&self, network: &Network) -> Result<Arc<Ground>, StartFailure> {
-        let kind = shared_kind(network);
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, ground)) = made.iter().find(|(it, _)| *it == kind) {
+        if let Some((_, ground)) = made.iter().find(|(it, _)| it == network) {
             return Ok(Arc::clone(ground));
         }
-        let ground = Arc::new(make(&self.helper, kind)?);
-        made.push((kind, Arc::clone(&ground)));
+        let ground = Arc::new(make(&self.helper, network.into())?);
+        made.push((network.clone(), Arc::clone(&ground)));
         Ok(ground)
     }
 }

@@ -13,6 +13,7 @@ mod judge;
 mod memory;
 mod place;
 mod prepared;
+mod process_links;
 mod rules;
 mod socket_owners;
 mod view;
@@ -23,6 +24,7 @@ use self::view::{Console, Underneath};
 use self::watcher::Origin;
 use crate::confinement::Confinement;
 use crate::order::{self, DOOR, Failure, NetworkKind, Order, Report, Stage, Task};
+use crate::plan::{ruling_at, tmux_directory};
 use crate::policy::Access;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -415,7 +417,16 @@ fn name_own_tmux(order: &mut Order, confinement: &Confinement) {
             |variable: &CString| ["TMUX=", "TMUX_PANE="].iter().any(|it| value(variable, it).is_some());
         order.environment.retain(|variable| !is_outer(variable));
     }
-    if !order.environment.iter().any(|variable| value(variable, "TMUX_TMPDIR=").is_some()) {
+    let is_usable = |directory: &Path| {
+        let own = directory.join(tmux_directory(rustix::process::getuid()));
+        let is_kept = confinement.unborn.iter().any(|unborn| own.starts_with(&unborn.path));
+        !own.is_absolute()
+            || !is_kept
+                && ruling_at(&confinement.rulings, &own).is_some_and(|ruling| ruling.access == Access::Write)
+    };
+    let named = order.environment.iter().find_map(|variable| value(variable, "TMUX_TMPDIR="));
+    if named.is_none_or(|directory| !is_usable(&directory)) {
+        order.environment.retain(|variable| value(variable, "TMUX_TMPDIR=").is_none());
         order.environment.push(c"TMUX_TMPDIR=/dev/shm".to_owned());
     }
 }

@@ -2,6 +2,7 @@
 //! helper, a small process of its own, carries the plan out and becomes the command. Knows nothing of sessions or async.
 #![forbid(unsafe_code)]
 
+mod authority;
 mod calls;
 mod confinement;
 mod denial;
@@ -25,12 +26,13 @@ mod repository;
 mod start;
 mod way;
 
+pub use authority::Authority;
 pub use confinement::StreamKind;
 pub use denial::{Denial, Operation};
 pub use disk::Disk;
 pub use explain::{Explanation, Summary};
 pub use files::{Files, Kind};
-pub use ground::{Ground, Grounds, Means, OwnFiles, StateInside};
+pub use ground::{Ground, Grounds, Means, OwnFiles, ServerPlace, StateInside};
 pub use machine::Machine;
 pub use order::{DOOR, Failure, Stage};
 pub use pattern::{BadPattern, Pattern};

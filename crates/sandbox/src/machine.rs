@@ -1,6 +1,6 @@
 //! What this machine can enforce, found out by trying, and what follows from that for a policy.
 
-use crate::plan::{Layer, Plan, PlanError};
+use crate::plan::{Layer, Plan, PlanError, Ruling};
 use crate::policy::{Access, Confined, Network};
 use crate::remedies::Remedies;
 use windlass_sys::lockdown::landlock::Version;
@@ -125,7 +125,7 @@ impl Machine {
              writable places, and unix sockets of programs outside"
                 .to_owned(),
         );
-        if plan.rulings.iter().any(|ruling| ruling.access == Access::Deny) {
+        if plan.rulings.iter().any(Ruling::hides_content) {
             said.push("files that are created later beside a denied path cannot be read either".to_owned());
         }
         if self.landlock < LANDLOCK_FOR_SCOPES {
@@ -136,7 +136,7 @@ impl Machine {
         }
         said.push(
             "/dev/shm, the list of listening sockets of this machine and the user's limit of inotify watches are shared with \
-             programs outside"
+             programs outside; commands can change files in /dev/shm that were made since this windlass was started"
                 .to_owned(),
         );
         said.push("System V shared memory and POSIX message queues cannot be used".to_owned());

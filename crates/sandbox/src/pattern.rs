@@ -91,6 +91,15 @@ impl Pattern {
         &self.text
     }
 
+    /// The same as an absolute path or pattern, to compare rules by.
+    pub(crate) fn absolute(&self, workspace: &Path, home: Option<&Path>) -> PathBuf {
+        match (&self.plain, self.text.strip_prefix('~'), home) {
+            (Some(path), ..) => workspace.join(path),
+            (None, Some(below), Some(home)) if self.needs_home() => home.join(below.trim_start_matches('/')),
+            (None, ..) => workspace.join(&self.text),
+        }
+    }
+
     pub(crate) fn needs_home(&self) -> bool {
         self.plain.is_none() && (self.text == "~" || self.text.starts_with("~/"))
     }

@@ -6,8 +6,10 @@ mod readable;
 mod rendezvous;
 mod rulings;
 
+pub(crate) use rendezvous::tmux_directory;
 pub(crate) use rulings::Rulings;
 
+use crate::authority::Authority;
 use crate::denial::NOT_WRITABLE;
 use crate::disk::Disk;
 use crate::files::{Files, Kind};
@@ -79,6 +81,8 @@ pub enum Layer {
 pub struct Plan {
     /// The name of the policy it comes from.
     pub policy: &'static str,
+    /// All that the policy allows, to compare it with others.
+    pub authority: Authority,
     /// What holds where, from the root of the tree down.
     pub rulings: Vec<Ruling>,
     /// What must neither come into being nor go away.
@@ -178,10 +182,10 @@ pub fn plan(
     unborn.extend(protected.unborn);
     unborn.extend(add_kept(surroundings, files, &mut rulings));
     unborn.extend(protect::add_own_files(surroundings, files, &mut rulings));
-    unborn.extend(rendezvous::add(rustix::process::getuid(), files, &mut rulings));
-    unborn.extend(add_secrets(surroundings, files, &mut rulings));
+    unborn.extend(rendezvous::add(surroundings, files, &mut rulings));
     let layers = machine.layers(&confined.network);
     let namespaces = layers.contains(&Layer::Namespaces);
+    unborn.extend(add_secrets(surroundings, &layers, files, &mut rulings));
     let ways = if namespaces { foreign_sockets(&rulings, files) } else { Vec::new() };
     unborn.extend(ways.iter().flat_map(|way| way.kept("a socket of others")));
     let sockets = ways.into_iter().map(|way| way.end).collect();
@@ -192,12 +196,13 @@ pub fn plan(
     });
     let rulings = rulings.in_order();
     refuse_unsuitable(&rulings)?;
-    let readable = (!namespaces && rulings.iter().any(|ruling| ruling.access == Access::Deny))
+    let readable = (!namespaces && rulings.iter().any(Ruling::hides_content))
         .then(|| readable::all_but_denied(&rulings, files));
     remarks.extend(protected.remarks);
     remarks.extend(machine.fallback());
     let mut plan = Plan {
         policy: confined.base.name(),
+        authority: Authority::of(confined, surroundings),
         repositories: protected.repositories,
         named_files: protected.named_files,
         remarks,
@@ -240,6 +245,12 @@ pub fn plan_for(
 impl Ruling {
     pub(crate) fn new(path: impl Into<PathBuf>, access: Access, origin: impl Into<String>) -> Self {
         Self { path: path.into(), access, origin: origin.into(), pinned: false }
+    }
+
+    /// Whether it hides content, so that every open has to be judged. The directory with the runtime's sockets has none: a mount
+    /// hides it, and connections are judged in any case, so opens stay as fast as without it.
+    pub(crate) fn hides_content(&self) -> bool {
+        self.access == Access::Deny && self.origin != DOOR
     }
 }
 
@@ -380,17 +391,30 @@ fn add_kept(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Ruling
 
 /// Hides files with secrets of the runtime, whatever the policy allows there. A file that is missing at the moment, because its
 /// owner is replacing it, cannot be created by the command either.
-fn add_secrets(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+fn add_secrets(
+    surroundings: &Surroundings,
+    layers: &[Layer],
+    files: &dyn Files,
+    rulings: &mut Rulings,
+) -> Vec<Unborn> {
     const ORIGIN: &str = "windlass reads a secret from it";
     let mut unborn = Vec::new();
     for secret in &surroundings.own_files.secrets {
         let way = Way::of(secret, files);
         unborn.extend(way.kept(ORIGIN));
-        if way.leads_somewhere() {
+        let is_visible = !layers.contains(&Layer::Namespaces) || !is_out_of_sight(&way.end, rulings);
+        if way.leads_somewhere() && is_visible {
             rulings.push(Ruling::new(way.end, Access::Deny, ORIGIN));
         }
     }
     unborn
+}
+
+/// Whether a path lies where a command with namespaces has something of its own, and no rule brings the machine's back: systemd and
+/// containers keep secrets in `/run`. A ruling would have every open judged for nothing.
+fn is_out_of_sight(path: &Path, rulings: &Rulings) -> bool {
+    let is_ruled = |hidden: &str| rulings.iter().any(|ruling| ruling.path.starts_with(hidden));
+    HIDDEN.iter().any(|hidden| path.starts_with(hidden) && !is_ruled(hidden))
 }
 
 /// Sockets that others wait at, in places that stay visible: a command that could reach them could have others act for it.

@@ -60,7 +60,7 @@ pub enum Access {
 pub enum Network {
     /// Nothing, not even this machine's own addresses.
     Off,
-    /// Addresses of the loopback device, shared by the commands of one runtime and by nobody else.
+    /// Addresses of the loopback device, which commands of one runtime with the same network share.
     Loopback,
     /// Hosts of a list, through the runtime, beside the loopback device.
     Hosts(Vec<String>),

@@ -194,7 +194,9 @@ impl Toolbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windlass_engine::sandbox::{Layer, Network, Repository, Ruling, Unborn};
+    use windlass_engine::sandbox::{
+        Authority, Base, Confined, Layer, Network, Repository, Ruling, Surroundings, Unborn,
+    };
 
     #[test]
     fn what_must_stay_can_be_written_into_and_what_must_not_come_cannot() {
@@ -204,6 +206,7 @@ mod tests {
         let ruling = Ruling { path: "/".into(), access: Access::Write, origin: String::new(), pinned: false };
         let plan = Plan {
             policy: "test",
+            authority: Authority::of(&Confined::new(Base::ReadOnly), &Surroundings::default()),
             rulings: vec![ruling],
             unborn: vec![unborn(&there), unborn(&missing)],
             sockets: Vec::new(),
@@ -226,6 +229,7 @@ mod tests {
             Ruling { path: "/w".into(), access: Access::Write, origin: String::new(), pinned: false };
         let plan = Plan {
             policy: "test",
+            authority: Authority::of(&Confined::new(Base::ReadOnly), &Surroundings::default()),
             rulings: vec![ruling],
             unborn: Vec::new(),
             sockets: Vec::new(),

@@ -3,8 +3,11 @@
 
 mod explained;
 mod neighbours;
+mod opens;
 mod reasons;
 mod rules;
+mod servers;
+mod shared_memory;
 mod sockets;
 
 use std::fs;

@@ -2,6 +2,7 @@
 
 mod doors;
 mod files;
+mod policies;
 mod words;
 
 use rustix::process::Signal;

@@ -17,6 +17,7 @@ mod opened;
 mod repositories;
 mod resolutions;
 mod sequences;
+mod shared_memory;
 mod terminals;
 mod work_trees;
 
@@ -161,7 +162,7 @@ impl Judge<'_> {
             // An open descriptor, or `/proc/self/exe`: the caller has it already, wherever it lies.
             return Answer::GoOn;
         }
-        let path = match (located.look(true), located.end(notice, true)) {
+        let path = match (located.look(true), located.end(true)) {
             (Ok(seen), _) => seen.path,
             // A directory that is hidden is empty.
             (Err(Missing::Fails(_)), Ok(End::Name(entry))) => entry.path(),
@@ -215,7 +216,8 @@ impl Judge<'_> {
             let ruling = self.ruling_at(&seen.path);
             let is_shared = seen.path.parent().is_some_and(|above| above.starts_with("/dev/shm"));
             let is_ruled = !is_shared && ruling.is_some_and(|ruling| ruling.access != Access::Write);
-            seen.path.is_absolute() && (is_ruled || self.is_obeyed(&seen))
+            let is_kept = is_ruled || self.is_foreign_memory(&seen.path) || self.is_obeyed(&seen);
+            seen.path.is_absolute() && is_kept
         } else {
             self.is_kept(&seen)
         };
@@ -342,7 +344,7 @@ impl Judge<'_> {
             _ => self.step_of_users_sequence(&path),
         }
         .is_some();
-        if fixed || is_moved || self.sealed_in_place(&path).is_some() {
+        if fixed || is_moved || self.sealed_in_place(&path).is_some() || self.is_foreign_memory(&path) {
             Some(self.refused(operation, &path))
         } else {
             self.kept_entry(operation, entry)
@@ -440,7 +442,9 @@ impl Judge<'_> {
         let exempt = exempt.iter().any(|place| seen.path.starts_with(place));
         let ruled = self.ruling_at(&seen.path).is_some_and(|ruling| ruling.access != Access::Write)
             || !is_git_dir(seen) && self.sealed(&seen.path).is_some();
-        !exempt && seen.path.is_absolute() && ruled || self.order.namespaces && seen.is_on_read_only_mount()
+        !exempt && seen.path.is_absolute() && ruled
+            || self.order.namespaces && seen.is_on_read_only_mount()
+            || self.is_foreign_memory(&seen.path)
     }
 
     /// The same, and what other programs obey in repositories and directories that were there before the runtime.
@@ -463,7 +467,10 @@ impl Judge<'_> {
     fn refused(&self, operation: Operation, path: &Path) -> Answer {
         let ruling = self.ruling_at(path);
         let sealed = self.sealed(path).or_else(|| self.obeyed_in_older(path));
-        let rule = sealed.or_else(|| ruling.map(|ruling| ruling.origin.clone()));
+        let rule = match self.is_foreign_memory(path) {
+            true => Some("a file of a program outside in shared memory".to_owned()),
+            false => sealed.or_else(|| ruling.map(|ruling| ruling.origin.clone())),
+        };
         let rule = rule.unwrap_or_default();
         let target = path.display().to_string();
         Answer::Refuse(Errno::ROFS, Denial { operation, target, rule, times: 1 })

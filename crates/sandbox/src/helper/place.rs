@@ -3,6 +3,7 @@
 //! What is found is held, so that what was judged is what is used, whatever becomes of the path meanwhile.
 
 use super::memory::{Missing, path_at};
+use super::process_links;
 use crate::calls::Place;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
@@ -15,6 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use windlass_sys::lockdown::notice::Notice;
+use windlass_sys::process::Pid;
 
 /// A path, and where it begins for the caller.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(super) struct Located {
     base: String,
     /// As it was given; nothing: the base itself is meant.
     rest: OsString,
+    /// The caller, which `/proc/self` on the way means.
+    caller: Pid,
 }
 
 /// Something that is there.
@@ -54,7 +58,7 @@ pub(super) enum End {
 /// `AT_FDCWD` as it stands in a register.
 const WORKING_DIRECTORY: i32 = -100;
 /// The kernel follows no more links than this either.
-const MOST_LINKS: usize = 40;
+pub(super) const MOST_LINKS: usize = 40;
 
 impl Located {
     pub(super) fn of(notice: &Notice, place: Place) -> Result<Self, Missing> {
@@ -70,17 +74,18 @@ impl Located {
         let path = Path::new(OsStr::from_bytes(&text));
         Ok(match descriptor.filter(|descriptor| *descriptor != WORKING_DIRECTORY) {
             Some(descriptor) if !path.is_absolute() => {
-                Self { base: format!("/proc/{}/fd/{descriptor}", notice.pid), rest: path.into() }
+                let base = format!("/proc/{}/fd/{descriptor}", notice.pid);
+                Self { base, rest: path.into(), caller: notice.pid }
             }
             _ => Self::from_working_directory(notice, path),
         })
     }
 
     pub(super) fn from_working_directory(notice: &Notice, path: &Path) -> Self {
-        let pid = notice.pid.to_string();
+        let caller = notice.pid;
         match path.is_absolute() {
-            true => absolute(path, &pid),
-            false => Self { base: format!("/proc/{pid}/cwd"), rest: path.into() },
+            true => absolute(path, caller),
+            false => Self { base: format!("/proc/{caller}/cwd"), rest: path.into(), caller },
         }
     }
 
@@ -89,7 +94,7 @@ impl Located {
             (pid, WORKING_DIRECTORY) => format!("/proc/{pid}/cwd"),
             (pid, descriptor) => format!("/proc/{pid}/fd/{descriptor}"),
         };
-        Self { base, rest: OsString::new() }
+        Self { base, rest: OsString::new(), caller: notice.pid }
     }
 
     /// Whether nothing but the base is meant: an open descriptor.
@@ -104,7 +109,17 @@ impl Located {
             return Seen::of(base);
         }
         let links = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        Seen::below(&base, &self.rest, links)
+        self.below(&base, &self.rest, links)
+    }
+
+    /// As the caller would find it: the kernel takes us for whoever `/proc/self` means.
+    fn below(&self, base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Seen, Missing> {
+        let found = Seen::below(base, rest, flags);
+        let is_ours = match &found {
+            Ok(seen) => process_links::is_about_us(seen),
+            Err(_) => process_links::names_itself(Path::new(rest)),
+        };
+        if is_ours { process_links::walk(base, Path::new(rest), flags, self.caller) } else { found }
     }
 
     fn open_base(&self) -> Result<OwnedFd, Missing> {
@@ -122,7 +137,7 @@ impl Located {
         let directory = if parent.is_empty() {
             Seen::of(base)?
         } else {
-            Seen::below(&base, OsStr::from_bytes(parent), OFlags::DIRECTORY)?
+            self.below(&base, OsStr::from_bytes(parent), OFlags::DIRECTORY)?
         };
         if !directory.is_directory() {
             return Err(Errno::NOTDIR.into());
@@ -133,7 +148,7 @@ impl Located {
     }
 
     /// Where an open of this path ends: a link of that name is followed, because a file is made where it leads, not here.
-    pub(super) fn end(&self, notice: &Notice, follow: bool) -> Result<End, Missing> {
+    pub(super) fn end(&self, follow: bool) -> Result<End, Missing> {
         if self.is_base() {
             return self.look(true).map(End::Open);
         }
@@ -141,9 +156,10 @@ impl Located {
         for _ in 0..MOST_LINKS {
             let Some(target) = entry.link_target().filter(|_| follow) else { return Ok(End::Name(entry)) };
             entry.check_link()?;
+            let target = process_links::target(&entry.directory, &entry.name, self.caller).unwrap_or(target);
             let next = match Path::new(&target).is_absolute() {
-                true => absolute(Path::new(&target), &notice.pid.to_string()),
-                false => Self { base: own_link(&entry.directory.hold), rest: target },
+                true => absolute(Path::new(&target), self.caller),
+                false => Self { base: own_link(&entry.directory.hold), rest: target, caller: self.caller },
             };
             if next.is_base() {
                 return next.look(true).map(End::Open);
@@ -162,7 +178,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// What the caller means by itself is the caller, not whoever looks.
-fn absolute(path: &Path, pid: &str) -> Located {
+fn absolute(path: &Path, caller: Pid) -> Located {
     const OWN: [(&str, &str); 6] = [
         ("/proc/self", ""),
         ("/proc/thread-self", ""),
@@ -173,7 +189,7 @@ fn absolute(path: &Path, pid: &str) -> Located {
     ];
     for (prefix, own) in OWN {
         if let Ok(rest) = path.strip_prefix(prefix) {
-            let mut base = format!("/proc/{pid}{own}");
+            let mut base = format!("/proc/{caller}{own}");
             let mut names = rest.components();
             // The first names below lead through links that only the kernel can follow; those of the caller are meant.
             let through = match (own, rest.starts_with("fd")) {
@@ -184,7 +200,7 @@ fn absolute(path: &Path, pid: &str) -> Located {
             for name in names.by_ref().take(through) {
                 base = format!("{base}/{}", name.as_os_str().to_string_lossy());
             }
-            return Located { base, rest: names.as_path().into() };
+            return Located { base, rest: names.as_path().into(), caller };
         }
     }
     let bytes = path.as_os_str().as_bytes();
@@ -192,7 +208,7 @@ fn absolute(path: &Path, pid: &str) -> Located {
         Some(start) => OsStr::from_bytes(&bytes[start..]),
         None => OsStr::new("."),
     };
-    Located { base: format!("/proc/{pid}/root"), rest: rest.to_owned() }
+    Located { base: format!("/proc/{caller}/root"), rest: rest.to_owned(), caller }
 }
 
 /// Why nothing was found: because there is nothing, or because it cannot be seen.
@@ -207,7 +223,7 @@ fn missing(errno: Errno) -> Missing {
 
 impl Seen {
     /// From a place that is held, through ordinary links only: others would lead us where they would lead somebody else.
-    fn below(base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Self, Missing> {
+    pub(super) fn below(base: &OwnedFd, rest: &OsStr, flags: OFlags) -> Result<Self, Missing> {
         let how = ResolveFlags::NO_MAGICLINKS;
         let hold = openat2(base, rest, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty(), how);
         Self::of(hold.map_err(missing)?)
@@ -345,7 +361,7 @@ mod tests {
     #[test]
     fn what_a_caller_means_by_itself_is_the_caller() {
         let check = |path: &str, base: &str, rest: &str| {
-            let Located { base: found, rest: left } = absolute(Path::new(path), "7");
+            let Located { base: found, rest: left, .. } = absolute(Path::new(path), Pid::new(7));
             assert_eq!((found.as_str(), left), (base, OsString::from(rest)), "{path}");
         };
         check("/etc/hosts", "/proc/7/root", "etc/hosts");
@@ -384,7 +400,7 @@ mod tests {
         #[test]
         fn no_absolute_path_is_too_strange(path in prop::collection::vec(any::<u8>(), 0..64)) {
             let path = [b"/", path.as_slice()].concat();
-            let located = absolute(Path::new(OsStr::from_bytes(&path)), "7");
+            let located = absolute(Path::new(OsStr::from_bytes(&path)), Pid::new(7));
             prop_assert!(located.base.starts_with("/proc/7"));
         }
     }

@@ -1,21 +1,26 @@
-//! Which unix sockets belong to this session, and which to programs outside: a command may talk to the former alone.
+//! Which unix sockets belong to this session or to others that may do no more than this one, and which to programs outside: a
+//! command may talk to the former alone.
 //!
 //! A path says nothing about that, because a command can rename and link files in its writable places. The kernel lists which
 //! socket is bound to which file, and the supervisor knows which sockets the session's processes have bound.
 
 use super::place::Seen;
+use crate::authority::AuthorityNumbers;
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{fstat, makedev};
+use rustix::fs::{SeekFrom, fstat, makedev, seek, tell};
 use rustix::io::Errno;
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use windlass_sys::lockdown::unix_sockets::{BoundFile, UnixSocket, UnixSockets};
 
 /// Who has a socket bound somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A process of this session, or of another one of the same runtime.
+    /// A process of this session, or of another one of the same runtime that may do as much or less.
     Session,
+    /// A process of another session, whose policy allows something that this one's does not.
+    OtherPolicy,
+    /// A program outside.
     Others,
     /// No socket is bound there any more.
     Nobody,
@@ -34,18 +39,26 @@ pub(super) struct SocketOwners<'a> {
     namespaces: Namespaces<'a>,
     /// Inodes of sockets that processes of this session have bound.
     bound: RefCell<HashSet<u32>>,
-    /// The same of every session of the runtime, one after the other in a file, where they share everybody's network.
+    /// The same of every session of the runtime, each with the number of the session's authority, in a file.
     shared: Option<OwnedFd>,
+    authority: &'a AuthorityNumbers,
 }
+
+/// The inode of a socket and the authority that it was bound with, as they stand in the shared file.
+const RECORD: usize = 8;
 
 /// When so many were bound, those that are gone are forgotten.
 const MOST_BOUND: usize = 16 * 1024;
-/// Beyond this, sessions know their own sockets alone.
+/// The shared file begins anew at this length: other sessions then forget the oldest sockets.
 const LONGEST_SHARED: u64 = 1 << 20;
 
 impl<'a> SocketOwners<'a> {
-    pub(super) fn new(namespaces: Namespaces<'a>, shared: Option<OwnedFd>) -> Self {
-        Self { namespaces, bound: RefCell::default(), shared }
+    pub(super) fn new(
+        namespaces: Namespaces<'a>,
+        shared: Option<OwnedFd>,
+        authority: &'a AuthorityNumbers,
+    ) -> Self {
+        Self { namespaces, bound: RefCell::default(), shared, authority }
     }
 
     /// A process of this session is about to bind a socket, which had no name before.
@@ -66,26 +79,39 @@ impl<'a> SocketOwners<'a> {
     /// All supervisors write at one offset, which the kernel moves on before the next of them writes.
     fn share(&self, inode: u32) {
         let Some(shared) = &self.shared else { return };
-        if fstat(shared).is_ok_and(|about| about.st_size.unsigned_abs() < LONGEST_SHARED) {
-            // Other sessions then do not reach the socket.
-            let _ = rustix::io::write(shared, &inode.to_ne_bytes());
+        if tell(shared).is_ok_and(|offset| offset >= LONGEST_SHARED) {
+            let _ = seek(shared, SeekFrom::Start(0));
         }
+        // If any of this fails, other sessions do not reach the socket.
+        let _ = rustix::io::write(shared, &record(inode, self.authority.own));
     }
 
-    /// Whether any session of the runtime has bound these sockets.
-    fn are_of_sessions<'b>(&self, mut sockets: impl Iterator<Item = &'b UnixSocket>) -> bool {
+    /// The session that has bound these sockets; of several, the one that this command may do least with.
+    fn owner_of<'b>(&self, sockets: impl Iterator<Item = &'b UnixSocket>) -> Owner {
         let bound = self.bound.borrow();
         let shared = std::cell::OnceCell::new();
-        let is_shared = |inode| shared.get_or_init(|| self.read_shared()).contains(&inode);
-        sockets.all(|socket| bound.contains(&socket.inode) || is_shared(socket.inode))
+        let owner = |socket: &UnixSocket| {
+            if bound.contains(&socket.inode) {
+                return Owner::Session;
+            }
+            match shared.get_or_init(|| self.read_shared()).get(&socket.inode) {
+                Some(authority) if self.authority.covered.contains(authority) => Owner::Session,
+                Some(_) => Owner::OtherPolicy,
+                None => Owner::Others,
+            }
+        };
+        let owners: Vec<Owner> = sockets.map(owner).collect();
+        let any = |owner| owners.contains(&owner).then_some(owner);
+        any(Owner::Others).or_else(|| any(Owner::OtherPolicy)).unwrap_or(Owner::Session)
     }
 
-    fn read_shared(&self) -> HashSet<u32> {
-        let Some(shared) = &self.shared else { return HashSet::new() };
+    /// The authority of each socket that sessions of the runtime have bound.
+    fn read_shared(&self) -> HashMap<u32, u32> {
+        let Some(shared) = &self.shared else { return HashMap::new() };
         let length = fstat(shared).map_or(0, |about| about.st_size.unsigned_abs().min(2 * LONGEST_SHARED));
         let mut bytes = vec![0; length as usize];
         let read = rustix::io::pread(shared, &mut bytes[..], 0).unwrap_or(0);
-        bytes[..read].as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word)).collect()
+        bytes[..read].as_chunks::<RECORD>().0.iter().map(|bytes| parts(*bytes)).collect()
     }
 
     /// Who has a socket bound to a file.
@@ -108,21 +134,24 @@ impl<'a> SocketOwners<'a> {
         let listed = list(self.namespaces.own.as_ref())?;
         let mut meant = listed.iter().filter(|socket| is_meant(socket)).peekable();
         let is_listed = meant.peek().is_some();
-        match self.namespaces.outside {
-            // Everything in a network namespace of the runtime's own belongs to sessions.
-            Some(_) if is_listed && is_only_one => Ok(Owner::Session),
-            Some(outside) => Ok(match (list(Some(outside))?.iter().any(is_meant), is_listed) {
-                (true, _) => Owner::Others,
-                (false, true) => Owner::Session,
-                (false, false) => Owner::Nobody,
-            }),
-            None if !is_listed => Ok(Owner::Nobody),
-            None => Ok(match self.are_of_sessions(meant) {
-                true => Owner::Session,
-                false => Owner::Others,
-            }),
+        if let Some(outside) = self.namespaces.outside
+            && !(is_listed && is_only_one)
+            && list(Some(outside))?.iter().any(&is_meant)
+        {
+            return Ok(Owner::Others);
         }
+        Ok(if is_listed { self.owner_of(meant) } else { Owner::Nobody })
     }
+}
+
+fn record(inode: u32, authority: u32) -> [u8; RECORD] {
+    (u64::from(inode) << 32 | u64::from(authority)).to_ne_bytes()
+}
+
+/// An inode and an authority.
+fn parts(record: [u8; RECORD]) -> (u32, u32) {
+    let record = u64::from_ne_bytes(record);
+    ((record >> 32) as u32, record as u32)
 }
 
 /// A kernel that cannot list sockets cannot tell whose they are.
@@ -149,16 +178,21 @@ mod tests {
     use rustix::fs::{Mode, OFlags, open};
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 
-    fn owners() -> SocketOwners<'static> {
+    fn numbers(own: u32, covered: &[u32]) -> AuthorityNumbers {
+        AuthorityNumbers { own, covered: covered.to_vec() }
+    }
+
+    fn owners(authority: &AuthorityNumbers) -> SocketOwners<'_> {
         let own = UnixSockets::of_this_namespace().ok();
-        SocketOwners::new(Namespaces { own, outside: None }, None)
+        SocketOwners::new(Namespaces { own, outside: None }, None, authority)
     }
 
     #[test]
     fn a_socket_belongs_to_the_session_that_bound_it() {
         let path = std::env::temp_dir().join(format!("windlass-owners-{}", std::process::id()));
         let one = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
-        let owners = owners();
+        let authority = numbers(1, &[1]);
+        let owners = owners(&authority);
         bind(&one, &SocketAddrUnix::new(&path).unwrap()).unwrap();
         listen(&one, 1).unwrap();
         let hold = open(&path, OFlags::PATH, Mode::empty()).unwrap();
@@ -172,13 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_of_another_session_of_the_runtime_can_be_reached() {
+    fn a_socket_of_another_session_of_the_runtime_can_be_reached_if_that_may_do_no_more() {
         let list = rustix::fs::memfd_create("bound-sockets", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let session = || {
+        let (wide, narrow) = (numbers(1, &[1, 2]), numbers(2, &[2]));
+        let session = |authority| {
             let own = UnixSockets::of_this_namespace().ok();
-            SocketOwners::new(Namespaces { own, outside: None }, list.try_clone().ok())
+            SocketOwners::new(Namespaces { own, outside: None }, list.try_clone().ok(), authority)
         };
-        let (first, second) = (session(), session());
+        let (first, second, third) = (session(&wide), session(&wide), session(&narrow));
         let name = format!("windlass-shared-{}", std::process::id());
         let one = socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap();
         first.note_bound(&socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap()).unwrap();
@@ -186,13 +221,27 @@ mod tests {
         assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Others));
         first.note_bound(&one).unwrap();
         assert_eq!(second.of_abstract_name(name.as_bytes()), Ok(Owner::Session));
+        assert_eq!(third.of_abstract_name(name.as_bytes()), Ok(Owner::OtherPolicy));
+        // The file begins anew when it is full.
+        seek(&list, SeekFrom::Start(LONGEST_SHARED)).unwrap();
+        let other = socket(AddressFamily::UNIX, SocketType::DGRAM, None).unwrap();
+        third.note_bound(&other).unwrap();
+        assert_eq!(tell(&list), Ok(RECORD as u64));
+        let inode = fstat(&other).unwrap().st_ino as u32;
+        assert_eq!(first.read_shared().get(&inode), Some(&2));
+        assert_eq!(
+            second.of_abstract_name(name.as_bytes()),
+            Ok(Owner::Session),
+            "the second record is still there"
+        );
     }
 
     #[test]
     fn an_abstract_name_belongs_to_the_session_that_bound_it() {
         let name = format!("windlass-owners-{}", std::process::id());
         let one = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
-        let owners = owners();
+        let authority = numbers(1, &[1]);
+        let owners = owners(&authority);
         assert_eq!(owners.of_abstract_name(name.as_bytes()), Ok(Owner::Nobody));
         bind(&one, &SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap()).unwrap();
         listen(&one, 1).unwrap();

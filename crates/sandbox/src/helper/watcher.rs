@@ -65,7 +65,7 @@ pub(super) fn run(Links { channel, outside }: Links<'_>, line: &OwnedFd, from: O
         own: UnixSockets::of_this_namespace().ok(),
         outside: outside.filter(|_| confinement.own_network),
     };
-    let sockets = SocketOwners::new(namespaces, shared);
+    let sockets = SocketOwners::new(namespaces, shared, &confinement.authority);
     // A prepared helper waits for its command here, as long as it takes.
     let Ok(begin) = channel::receive(line, Waiting::Yes) else { exit(1) };
     let Some(mark) = order::mark_from_bytes(&begin.bytes) else { exit(1) };

@@ -3,7 +3,6 @@
 
 use super::{Ruling, ruling_at};
 use crate::files::{Files, Kind};
-use crate::policy::Access;
 use std::path::{Path, PathBuf};
 
 pub(super) fn all_but_denied(rulings: &[Ruling], files: &dyn Files) -> Vec<PathBuf> {
@@ -14,8 +13,8 @@ pub(super) fn all_but_denied(rulings: &[Ruling], files: &dyn Files) -> Vec<PathB
 
 fn add(at: &Path, rulings: &[Ruling], files: &dyn Files, found: &mut Vec<PathBuf>) {
     let below = rulings.iter().filter(|ruling| ruling.path != at && ruling.path.starts_with(at));
-    let denied = ruling_at(rulings, at).is_some_and(|ruling| ruling.access == Access::Deny);
-    let differs = |ruling: &Ruling| (ruling.access == Access::Deny) != denied;
+    let denied = ruling_at(rulings, at).is_some_and(Ruling::hides_content);
+    let differs = |ruling: &Ruling| ruling.hides_content() != denied;
     let mixed = below.into_iter().any(differs);
     match (mixed, denied) {
         (false, false) => found.push(at.to_owned()),

@@ -1,33 +1,49 @@
-//! Directories in `/tmp` at which programs of the user expect a server of the user, and do what it says. A server that a confined
-//! command starts there would give orders to the next program outside.
+//! Places at which programs of the user expect a server of the user. A server that a confined command starts there would give orders
+//! to the next program outside, or take its secrets: a tmux client executes what its server sends, and ssh trusts its agent.
 //!
-//! Only tmux is known to obey: its client executes what its server sends. Others that meet in `/tmp`, such as X11 and
-//! PostgreSQL, only take data from a server.
+//! The environment of the runtime names most of them. `/tmp` has one that is always looked for, that of tmux. Others that meet in
+//! `/tmp`, such as X11 and PostgreSQL, only take data from a server.
 
-use super::{Ruling, Rulings};
+use super::{Ruling, Rulings, Surroundings};
 use crate::files::Files;
+use crate::ground::ServerPlace;
 use crate::policy::Access;
 use crate::protect::Unborn;
 use crate::way::Way;
 use rustix::fs::Uid;
 use std::path::Path;
 
-const ORIGIN: &str =
+const TMUX: &str =
     "protected: your own tmux runs what a server in it says; TMUX_TMPDIR names another directory";
 
+/// The name of the directory that tmux makes in `/tmp` or `TMUX_TMPDIR`.
+pub(crate) fn tmux_directory(user: Uid) -> String {
+    format!("tmux-{}", user.as_raw())
+}
+
 /// Adds rulings for what is there, and returns what must not come into being.
-pub(super) fn add(user: Uid, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
-    let name = format!("tmux-{}", user.as_raw());
-    let way = Way::of(&Path::new("/tmp").join(name), files);
+pub(super) fn add(surroundings: &Surroundings, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+    let tmux = Path::new("/tmp").join(tmux_directory(rustix::process::getuid()));
+    let mut unborn = add_place(&tmux, TMUX, files, rulings);
+    for ServerPlace { path, variable } in &surroundings.own_files.server_places {
+        let origin = format!("protected: {variable} tells your own programs to trust a server there");
+        unborn.extend(add_place(path, &origin, files, rulings));
+    }
+    unborn
+}
+
+fn add_place(path: &Path, origin: &str, files: &dyn Files, rulings: &mut Rulings) -> Vec<Unborn> {
+    let way = Way::of(path, files);
     let is_writable = |path: &Path| rulings.access_at(path) == Some(Access::Write);
+    // A rule about exactly this place, or a writable place that it is: a runtime directory that is `/tmp` itself is not protected.
     let is_named =
         way.leads_somewhere() && rulings.about(&way.end).is_some_and(|ruling| ruling.access == Access::Write);
     if is_named || !is_writable(&way.end) {
         return Vec::new();
     }
-    let unborn = way.kept(ORIGIN);
+    let unborn = way.kept(origin);
     if way.leads_somewhere() {
-        rulings.push(Ruling::new(way.end, Access::Read, ORIGIN));
+        rulings.push(Ruling::new(way.end, Access::Read, origin));
     }
     unborn
 }

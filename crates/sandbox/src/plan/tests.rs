@@ -259,6 +259,34 @@ fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
 }
 
 #[test]
+fn opens_are_judged_for_what_has_content_and_can_be_seen() {
+    let lines = ["/s/keepers/", "/run/secrets/token", "/h/token", "/w/"];
+    let surroundings = |secret: &str| Surroundings {
+        doors: vec!["/s/keepers".into()],
+        own_files: OwnFiles { secrets: vec![secret.into()], ..OwnFiles::default() },
+        ..surroundings()
+    };
+    let reads = |confined: &Confined, machine: &Machine, secret: &str| {
+        let made = plan(confined, &surroundings(secret), machine, &Tree::of(&lines)).unwrap();
+        assert_eq!(made.ruling_at(Path::new("/s/keepers/1.sock")).unwrap().access, Deny);
+        let judged = made.rulings.iter().any(Ruling::hides_content);
+        assert_eq!(made.readable.is_some(), judged && !made.has(Layer::Namespaces));
+        judged
+    };
+    let with_run = write().with(Pattern::new("/run"), Write);
+    for (confined, machine, secret, expected) in [
+        (write(), machine(), "/s/none", false),
+        (write(), without_namespaces(), "/s/none", false),
+        (write(), machine(), "/run/secrets/token", false),
+        (with_run, machine(), "/run/secrets/token", true),
+        (write(), without_namespaces(), "/run/secrets/token", true),
+        (write(), machine(), "/h/token", true),
+    ] {
+        assert_eq!(reads(&confined, &machine, secret), expected, "{secret} {:?}", machine.namespaces);
+    }
+}
+
+#[test]
 fn what_a_repositorys_configuration_makes_git_obey_stays_as_it_is() {
     let config = "[core]\n\thooksPath = .husky\n\tfsmonitor = tools/watch\n[include]\n\tpath = ../shared.cfg\n\
                   [filter \"x\"]\n\tclean = python3 clean.py\n";

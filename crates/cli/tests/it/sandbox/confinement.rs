@@ -27,9 +27,8 @@ pub(crate) enum Layers {
     Landlock,
 }
 
-/// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others,
-/// and shared memory.
-const ADMITTED: &[&str] = &["victim_seen", "network_table_read", "posix_shared_memory_written"];
+/// What a sandbox without namespaces says beforehand (`windlass sandbox explain`) that it does not stop: the sight of others.
+const ADMITTED: &[&str] = &["victim_seen", "network_table_read"];
 
 /// One sandbox to hold to account.
 #[derive(Debug, Clone, Copy)]

@@ -143,6 +143,7 @@ impl Judge<'_> {
                 let answer = match self.sockets.of_abstract_name(name)? {
                     Owner::Session => None,
                     Owner::Nobody => Some(Answer::Fail(Errno::CONNREFUSED)),
+                    Owner::OtherPolicy => Some(of_other_policy(operation, target)),
                     Owner::Others => Some(foreign(operation, target)),
                 };
                 Ok(answer.map_or(Verdict::Allowed(Peer::Address(address)), Verdict::Answered))
@@ -176,6 +177,7 @@ impl Judge<'_> {
         Ok(match self.sockets.of_file(&seen)? {
             Owner::Session => Verdict::Allowed(Peer::File(seen)),
             Owner::Nobody => Answer::Fail(Errno::CONNREFUSED).into(),
+            Owner::OtherPolicy => of_other_policy(operation, seen.path.display().to_string()).into(),
             Owner::Others => foreign(operation, seen.path.display().to_string()).into(),
         })
     }
@@ -273,6 +275,11 @@ fn carried_out(socket: OwnedFd, peer: Peer, request: Request) -> Answer {
 fn unusual_socket(operation: Operation, target: String, errno: Errno) -> Answer {
     let rule = "a sandbox has unix, TCP, UDP and ping sockets only".to_owned();
     Answer::Refuse(errno, Denial { operation, target, rule, times: 1 })
+}
+
+fn of_other_policy(operation: Operation, target: String) -> Answer {
+    let rule = "a socket of a command whose policy allows more than this one's".to_owned();
+    Answer::Refuse(Errno::ACCESS, Denial { operation, target, rule, times: 1 })
 }
 
 fn foreign(operation: Operation, target: String) -> Answer {

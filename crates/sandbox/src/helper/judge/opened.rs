@@ -38,13 +38,13 @@ impl Judge<'_> {
         let located = Located::of(notice, place)?;
         let follows = !flags.intersects(OFlags::NOFOLLOW) && !flags.contains(OFlags::CREATE | OFlags::EXCL);
         if self.carries_open(flags) {
-            return self.opened_by_us(located.end(notice, follows)?, wish);
+            return self.opened_by_us(located.end(follows)?, wish);
         }
         match located.look(follows) {
             Ok(seen) => Ok(self.opened_there(&seen, flags).unwrap_or(Answer::GoOn)),
             Err(Missing::Hidden) if flags.bits() & WRITING != 0 => Err(Missing::Hidden),
             Err(Missing::Hidden) => Ok(Answer::GoOn),
-            Err(Missing::Fails(_)) => match (located.end(notice, follows), flags.contains(OFlags::CREATE)) {
+            Err(Missing::Fails(_)) => match (located.end(follows), flags.contains(OFlags::CREATE)) {
                 (Ok(End::Name(entry)), false) => {
                     Ok(self.denied_to_read(&entry.path()).unwrap_or(Answer::GoOn))
                 }

@@ -8,8 +8,7 @@ use super::{Answer, Judge};
 use crate::denial::Denial;
 use crate::helper::deed::Deed;
 use crate::helper::place::{Entry, Seen};
-use crate::plan::{DOOR, Ruling};
-use crate::policy::Access;
+use crate::plan::Ruling;
 use rustix::io::Errno;
 use std::ffi::OsStr;
 
@@ -46,7 +45,6 @@ impl Judge<'_> {
     }
 
     pub(super) fn is_kept_list(&self, name: &OsStr) -> bool {
-        let is_file = |ruling: &Ruling| ruling.access == Access::Deny && ruling.origin != DOOR;
-        name.eq_ignore_ascii_case(LIST) && self.order.rulings.iter().any(is_file)
+        name.eq_ignore_ascii_case(LIST) && self.order.rulings.iter().any(Ruling::hides_content)
     }
 }
