@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod attendant;
+mod call_queue;
 mod compact;
 mod crew;
 mod event;

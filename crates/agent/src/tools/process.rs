@@ -17,7 +17,7 @@ use crate::attendant::{ApprovedForGood, AtTheTools, Attendant, Decision};
 use crate::crew::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Running, Tool, arguments, shortened};
+use crate::tool::{Output, Pace, Running, Tool, arguments, shortened};
 use crate::worker::Commands;
 
 /// The longest that one call waits: agents have nobody who cuts them off.
@@ -76,6 +76,12 @@ impl Tool for ProcessTool {
             description: self.tool.description.into(),
             parameters: Value::Object(parameters),
         }
+    }
+
+    /// A patch that is written as a command is a patch.
+    fn pace(&self, call: &Call) -> Pace {
+        let script = script(self.tool.name, &arguments(call).unwrap_or_default());
+        if script.as_deref().and_then(Heredoc::find).is_some() { Pace::Alone } else { Pace::Together }
     }
 
     fn about(&self, call: &Call) -> String {

@@ -1,6 +1,6 @@
 //! One agent and its turns.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use windlass_agent::{Beginning, EventKind, Status};
 use windlass_model::{Failure, Remedy, Role};
 
@@ -18,6 +18,63 @@ async fn calls_run_beside_each_other_and_answer_in_their_order() {
     assert_eq!(stage.work("go").await, Status::Completed(Some("done".into())));
     let outputs = outputs(&stage.asked(1));
     assert!(outputs[0].contains("two") && outputs[1].contains("one"), "{outputs:?}");
+    stage.end().await;
+}
+
+/// Calls that add a file each, and behind each patch a command that reads the file.
+fn patches_and_readers(patch_by: fn(&str) -> (&'static str, Value)) -> Vec<(String, &'static str, Value)> {
+    let pair = |number: usize| {
+        let patch = format!("*** Begin Patch\n*** Add File: f{number}\n+text {number}\n*** End Patch\n");
+        let (tool, arguments) = patch_by(&patch);
+        [
+            (format!("p{number}"), tool, arguments),
+            (format!("c{number}"), "exec_command", run(&format!("cat f{number}"))),
+        ]
+    };
+    (0..20).flat_map(pair).collect()
+}
+
+async fn each_reader_sees_its_patch(patch_by: fn(&str) -> (&'static str, Value)) {
+    let made = patches_and_readers(patch_by);
+    let made: Vec<(&str, &str, Value)> =
+        made.iter().map(|(id, name, value)| (id.as_str(), *name, value.clone())).collect();
+    let mut stage = Stage::playing(vec![calls(&made), say("done")]);
+    stage.work("go").await;
+    let outputs = outputs(&stage.asked(1));
+    for (number, pair) in outputs.chunks(2).enumerate() {
+        assert!(pair[1].contains(&format!("text {number}")), "{pair:?}");
+    }
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_a_patch_in_one_answer_runs_after_the_patch() {
+    each_reader_sees_its_patch(|patch| ("apply_patch", json!({ "input": patch }))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_a_patch_that_is_written_as_a_command_runs_after_the_patch() {
+    let heredoc = |patch: &str| ("exec_command", run(&format!("apply_patch <<'EOF'\n{patch}EOF\n")));
+    each_reader_sees_its_patch(heredoc).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_patches_and_runs_at_once_runs_after_the_patch() {
+    let source = r"
+        const calls = [];
+        for (let n = 0; n < 10; n++) {
+            calls.push(tools.apply_patch(`*** Begin Patch\n*** Add File: f${n}\n+text ${n}\n*** End Patch\n`));
+            calls.push(tools.exec_command({cmd: `cat f${n}`}));
+        }
+        for (const answer of await Promise.all(calls)) text(answer);
+    ";
+    let setting = Setting { change: |manners| manners.free_text = true, ..Setting::default() };
+    let mut sayings = vec![calls(&[("1", "exec", json!({ "input": source }))]), say("done")].into_iter();
+    let mut stage = Stage::set(setting, move |_| sayings.next().unwrap_or_else(|| say("over")));
+    stage.work("go").await;
+    let output = &outputs(&stage.asked(1))[0];
+    let seen = (0..10).filter(|number| output.contains(&format!("\ntext {number}\n"))).count();
+    assert_eq!(seen, 10, "{output}");
     stage.end().await;
 }
 
