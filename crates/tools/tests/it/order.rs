@@ -57,3 +57,16 @@ fn a_stop_does_not_wait_for_the_reply_to_a_write() {
         assert!(written.structured["exit_code"].is_number(), "{}", written.text);
     });
 }
+
+#[test]
+fn standard_output_and_standard_error_of_a_command_on_pipes_keep_their_order() {
+    bench(async |bench| {
+        let script = "for number in $(seq 200); do echo out $number; echo err $number >&2; done";
+        let reply = bench.exec(script).await;
+        let expected: String = (1..=200).map(|number| format!("out {number}\nerr {number}\n")).collect();
+        assert_eq!(output(&reply), expected);
+        // Without a shell in between, too.
+        let reply = bench.exec("/bin/sh -c 'echo err >&2; echo out; echo err >&2'").await;
+        assert_eq!(output(&reply), "err\nout\nerr\n");
+    });
+}
