@@ -491,12 +491,8 @@ impl Team {
         let untold = |id: &ThreadId| members.get(id).and_then(|member| member.news.clone());
         let found: Vec<(ThreadId, Status)> = targets
             .iter()
-            .map(|id| (id.clone(), status(id)))
-            .filter(|(_, status)| status.is_final())
-            .map(|(id, status)| {
-                let told = untold(&id).unwrap_or(status);
-                (id, told)
-            })
+            .filter(|&id| status(id).is_final())
+            .map(|id| (id.clone(), untold(id).unwrap_or_else(|| status(id))))
             .collect();
         // It is told now, so it is no news any more.
         found.iter().for_each(|(id, _)| members.forget_news(id));

@@ -5,7 +5,6 @@
 //! its yield time, whatever its `until` says: a program may need the next line to get to where the first call waits for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -111,14 +110,33 @@ impl CallTicket {
     pub(crate) async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
         let _release = ReleaseOnDrop(&self.0.own);
         self.turn().await;
-        if !matches!(self.0.rank, Rank::Writes(_)) {
-            self.is_effective();
+        match self.0.rank {
+            Rank::Writes(hold) => self.write(call, hold).await,
+            Rank::Reads => {
+                self.is_effective();
+                call.await
+            }
+            Rank::Polls | Rank::Controls => {
+                self.0.own.release();
+                call.await
+            }
         }
+    }
+
+    /// Holds up the calls behind this one until its reply is made, but not for longer than this from when the session has its text.
+    async fn write<T>(&self, call: impl Future<Output = T>, hold: Duration) -> T {
+        let mut call = std::pin::pin!(call);
         tokio::select! {
             biased;
-            done = call => done,
-            never = self.hold() => match never {},
+            done = &mut call => return done,
+            () = self.0.own.effective.cancelled() => {}
         }
+        // timer: a call may wait for what only a later call brings about.
+        if let Ok(done) = tokio::time::timeout(hold, &mut call).await {
+            return done;
+        }
+        self.0.own.release();
+        call.await
     }
 
     /// Notes that the session has what this call gives it.
@@ -133,19 +151,6 @@ impl CallTicket {
                 Rank::Writes(_) | Rank::Reads | Rank::Polls => call.released.cancelled().await,
             }
         }
-    }
-
-    /// Holds up the calls behind this one while it has a right to.
-    async fn hold(&self) -> Infallible {
-        self.0.own.effective.cancelled().await;
-        match self.0.rank {
-            // timer: a call may wait for what only a later call brings about.
-            Rank::Writes(hold) => tokio::time::sleep(hold).await,
-            Rank::Reads => std::future::pending().await,
-            Rank::Polls | Rank::Controls => {}
-        }
-        self.0.own.release();
-        std::future::pending().await
     }
 }
 
