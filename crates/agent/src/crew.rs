@@ -63,8 +63,8 @@ pub struct Manners {
     pub patch_helper: Option<HelperProgram>,
     /// When a person is asked.
     pub approval: ApprovalMode,
-    /// How long an agent that has nothing else to do waits for commands that still run.
-    pub background_wait: Duration,
+    /// What becomes of commands and sub-agents that still run when an agent has given its answer.
+    pub background: Background,
     /// Whether the model may be asked to search the web by its provider.
     pub web_search: bool,
     /// Whether the model can look at pictures.
@@ -96,6 +96,18 @@ pub struct Voice {
     pub summary: Option<String>,
     /// How much it says.
     pub verbosity: Option<String>,
+}
+
+/// What becomes of commands and sub-agents that still run when an agent has given its answer: its first message without calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// The first agent is about to be closed. Its turn is over, no end of background work begins another one, and the work that
+    /// is ended with it is reported.
+    End,
+    /// The turn is over and the agent idle. The end of background work begins another turn.
+    Wake,
+    /// The turn goes on until the work has ended, at most for this long, and the model is asked again at each end.
+    Wait(Duration),
 }
 
 /// When a person is asked.

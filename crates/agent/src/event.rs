@@ -140,6 +140,8 @@ pub enum EventKind {
     },
     /// It has nothing left to do but to wait for these.
     Waiting(Vec<String>),
+    /// It has given its answer, and these are ended with it.
+    LeftRunning(Vec<String>),
     /// It is gone.
     Gone,
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod attendant;
+mod call_queue;
 mod compact;
 mod crew;
 mod event;
@@ -25,7 +26,7 @@ mod turn;
 mod worker;
 
 pub use attendant::{Approval, Attendant, Choice, Decision, Lasting, UserAnswer, UserQuestion, Waited};
-pub use crew::{ApprovalMode, Crew, Manners, Role, TeamLimits, Voice};
+pub use crew::{ApprovalMode, Background, Crew, Manners, Role, TeamLimits, Voice};
 pub use event::{CallNote, CommandNote, CommandOutcome, Event, EventKind, FileChange, Step, StepState};
 pub use history::{Entry, Origin};
 pub use patching::run_patch_helper;

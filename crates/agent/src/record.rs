@@ -30,6 +30,9 @@ pub struct ThreadFacts {
     /// The model it began with.
     #[serde(default)]
     pub model: String,
+    /// How hard that model thinks, if it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Who started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,

@@ -202,6 +202,7 @@ impl Team {
             began: now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs(),
             directory: crew.manners.directory.clone(),
             model: voice.model.clone(),
+            effort: voice.effort.clone(),
             ..ThreadFacts::default()
         }
     }
@@ -275,6 +276,7 @@ impl Team {
         *member.heard.lock().unwrap_or_else(PoisonError::into_inner) = history.words();
         let worker = Worker {
             me: id.clone(),
+            is_first: cradle.parent.is_none(),
             team: self.clone(),
             voice: cradle.voice,
             schema: crew.manners.output_schema.clone().filter(|_| cradle.parent.is_none()),
@@ -423,7 +425,11 @@ impl Team {
         if status.is_final()
             && let Some(member) = members.get_mut(id).filter(|member| member.parent.is_some())
         {
-            member.news = Some(status);
+            member.news = Some(match member.news.take() {
+                // An agent that was woken by its background work says more; its answer is still to be told.
+                Some(untold) => status.after(untold),
+                None => status,
+            });
         }
         drop(members);
         self.changed();
@@ -482,10 +488,11 @@ impl Team {
     fn take_final(&self, targets: &[ThreadId]) -> Vec<(ThreadId, Status)> {
         let mut members = self.lock();
         let status = |id: &ThreadId| members.get(id).map_or(Status::NotFound, Member::now);
+        let untold = |id: &ThreadId| members.get(id).and_then(|member| member.news.clone());
         let found: Vec<(ThreadId, Status)> = targets
             .iter()
-            .map(|id| (id.clone(), status(id)))
-            .filter(|(_, status)| status.is_final())
+            .filter(|&id| status(id).is_final())
+            .map(|id| (id.clone(), untold(id).unwrap_or_else(|| status(id))))
             .collect();
         // It is told now, so it is no news any more.
         found.iter().for_each(|(id, _)| members.forget_news(id));
@@ -527,6 +534,8 @@ impl Team {
         let record = threads.map(|threads| threads.resume(id)).transpose();
         let mut cradle = self.resumed(thread, record.map_err(|error| error.to_string())?);
         cradle.parent = Some(parent.clone());
+        cradle.voice.model.clone_from(&cradle.facts.model);
+        cradle.voice.effort.clone_from(&cradle.facts.effort);
         self.bear(cradle);
         Ok(Status::PendingInit)
     }

@@ -20,8 +20,8 @@ pub(crate) trait Tool: Send + Sync {
     /// What models are told of it.
     fn spec(&self) -> ToolSpec;
 
-    /// Whether it may run beside others.
-    fn pace(&self) -> Pace {
+    /// Whether a call of it may run beside others.
+    fn pace(&self, _call: &Call) -> Pace {
         Pace::Together
     }
 
@@ -31,6 +31,9 @@ pub(crate) trait Tool: Send + Sync {
     }
 
     /// Carries a call out. Dropping the future takes the call back.
+    ///
+    /// Calls are made in the model's order, but their futures are polled in any order: a tool whose calls must keep their order
+    /// takes their places before it returns.
     fn call(&self, call: Call) -> Running;
 }
 
@@ -113,13 +116,26 @@ impl ToolSet {
         exact(&call.name).or_else(grouped).or_else(|| exact(call.name.rsplit('.').next()?))
     }
 
+    /// Whether a call may run beside others. One of an unknown tool does nothing.
+    pub(crate) fn pace(&self, call: &Call) -> Pace {
+        self.find(call).map_or(Pace::Together, |tool| tool.pace(call))
+    }
+
     /// Carries a call out, whatever it may be: every failure is an answer.
-    pub(crate) async fn run(&self, call: Call) -> Output {
-        let Some(tool) = self.find(&call) else { return self.unknown(&call) };
-        let running = AssertUnwindSafe(tool.call(call));
-        match CatchPanic(running).await {
-            Ok(output) => output,
-            Err(message) => Output::refused(format!("the tool failed: {message}")),
+    pub(crate) fn call(&self, call: Call) -> Running {
+        let Some(tool) = self.find(&call) else {
+            let unknown = self.unknown(&call);
+            return Box::pin(async move { unknown });
+        };
+        let failed = |message| Output::refused(format!("the tool failed: {message}"));
+        match std::panic::catch_unwind(AssertUnwindSafe(|| tool.call(call))) {
+            Ok(running) => {
+                Box::pin(async move { CatchPanic(AssertUnwindSafe(running)).await.unwrap_or_else(failed) })
+            }
+            Err(panic) => {
+                let output = failed(words(panic.as_ref()));
+                Box::pin(async move { output })
+            }
         }
     }
 
@@ -234,7 +250,7 @@ mod tests {
     async fn answer(name: &str, arguments: &str) -> (String, bool) {
         let input = Input::Arguments(arguments.into());
         let call = Call { id: CallId("c".into()), name: name.into(), namespace: None, input };
-        let output = ToolSet::new(vec![Arc::new(Echo)]).run(call).await;
+        let output = ToolSet::new(vec![Arc::new(Echo)]).call(call).await;
         (output.shown(), output.ok)
     }
 

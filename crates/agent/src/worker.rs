@@ -16,18 +16,18 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use windlass_model::{Content, Item, Request, Role, ToolSpec, Usage};
-use windlass_tools::{Event as SessionEvent, Toolbox};
+use windlass_tools::{Event as SessionEvent, SessionSummary, Toolbox};
 
 pub(crate) use self::commands::Commands;
 use self::work::{Arrived, Work};
-use crate::crew::{Crew, Voice};
+use crate::crew::{Background, Crew, Voice};
 use crate::event::{EventKind, Reporter};
 use crate::history::{Entry, History};
 use crate::notices::Notices;
 use crate::record::Record;
 use crate::team::{Status, Team};
 use crate::thread::ThreadId;
-use crate::tool::ToolSet;
+use crate::tool::{ToolSet, shortened};
 use crate::turn::{Ending, Happened, Order, Patience, Turn};
 
 /// What reaches an agent from outside.
@@ -54,6 +54,8 @@ enum Task {
 /// An agent, as its own task sees it.
 pub(crate) struct Worker {
     pub(crate) me: ThreadId,
+    /// Whether no agent started it.
+    pub(crate) is_first: bool,
     pub(crate) crew: Arc<Crew>,
     pub(crate) team: Team,
     pub(crate) voice: Voice,
@@ -113,9 +115,7 @@ impl Worker {
             if std::mem::take(&mut self.compact) {
                 return Some(Task::Compact);
             }
-            // One that was told to stop waits for words: that a command ended with it does not set it to work again.
-            let stopped = *self.status.borrow() == Status::Interrupted && self.said.is_empty();
-            let heard = if stopped { Vec::new() } else { self.collect() };
+            let heard = if self.is_wakeful() { self.collect() } else { std::mem::take(&mut self.said) };
             if !heard.is_empty() {
                 return Some(Task::Words(heard));
             }
@@ -130,6 +130,17 @@ impl Worker {
                 _ = self.changes.changed() => {}
             }
         }
+    }
+
+    /// Whether an end of background work begins a turn. An agent that was told to stop waits for words, and one that is about
+    /// to be closed must not replace its answer by a remark on such an end.
+    fn is_wakeful(&self) -> bool {
+        let interrupted = *self.status.borrow() == Status::Interrupted;
+        !self.said.is_empty() || !(interrupted || self.is_closed_after_answer())
+    }
+
+    fn is_closed_after_answer(&self) -> bool {
+        self.crew.manners.background == Background::End && self.is_first
     }
 
     async fn turn(&mut self, task: Task) {
@@ -302,17 +313,22 @@ impl Worker {
         heard
     }
 
+    /// A boundary. A message without calls is the answer: only words for the agent keep its turn from ending with it, unless the
+    /// turn is to wait for background work.
     async fn listen(&mut self, called: bool, work: &mut Work) {
-        let heard = self.collect();
+        let waits = matches!(self.crew.manners.background, Background::Wait(_));
+        let goes_on = called || !self.said.is_empty() || waits;
+        let heard = if goes_on { self.collect() } else { Vec::new() };
         self.words_taken();
-        if called || !heard.is_empty() {
+        let (true, Background::Wait(patience)) = (heard.is_empty() && !called, self.crew.manners.background)
+        else {
             return work.due.push_back(Happened::Heard(heard));
-        }
+        };
         let awaited = self.awaited().await;
         if awaited.is_empty() {
             return work.due.push_back(Happened::Heard(Vec::new()));
         }
-        work.listening.begin(self.crew.manners.background_wait);
+        work.listening.begin(patience);
         self.report.tell(EventKind::Waiting(awaited)).await;
     }
 
@@ -338,12 +354,24 @@ impl Worker {
     async fn awaited(&self) -> Vec<String> {
         let mut awaited = self.team.busy_children(&self.me);
         let sessions = self.toolbox.expected().await;
-        awaited
-            .extend(sessions.iter().map(|session| format!("session {} ({})", session.id, session.command)));
+        awaited.extend(sessions.iter().map(in_words));
         awaited
     }
 
+    /// Names the commands and sub-agents that are ended because the agent is closed after its answer.
+    async fn tell_left_running(&self) {
+        if !self.is_closed_after_answer() {
+            return;
+        }
+        let mut left = self.team.busy_children(&self.me);
+        left.extend(self.toolbox.running().iter().map(in_words));
+        if !left.is_empty() {
+            self.report.tell(EventKind::LeftRunning(left)).await;
+        }
+    }
+
     async fn end_turn(&mut self, ending: Ending) {
+        self.tell_left_running().await;
         let (kind, status, word) = match ending {
             Ending::Completed => {
                 let (turn, thread) = (self.turn_usage, self.usage);
@@ -383,6 +411,10 @@ impl Worker {
     fn words_taken(&mut self) {
         self.unheard.fetch_sub(std::mem::take(&mut self.taken), Ordering::SeqCst);
     }
+}
+
+fn in_words(session: &SessionSummary) -> String {
+    format!("session {} ({})", session.id, shortened(&session.command, 120))
 }
 
 /// What the model hears of a turn that was taken back.

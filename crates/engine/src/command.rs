@@ -21,6 +21,8 @@ pub struct CommandSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// What it reads and writes.
     pub io: Io,
+    /// Whether its output and its errors are told apart, on pipes.
+    pub streams: Streams,
     /// Files in memory, read-only and without a name, which it finds open as descriptors 3, 4 and so on.
     pub memory_files: Vec<Vec<u8>>,
     /// What its life is tied to.
@@ -56,6 +58,7 @@ impl CommandSpec {
             directory: directory.into(),
             environment: Vec::new(),
             io: Io::Pipes(Stdin::Closed),
+            streams: Streams::Apart,
             memory_files: Vec::new(),
             lifetime: Lifetime::Runtime,
             name: None,
@@ -103,10 +106,20 @@ pub enum Pace {
 /// What a command reads and writes.
 #[derive(Clone, Debug)]
 pub enum Io {
-    /// Separate pipes for output and errors.
+    /// Pipes for output and errors.
     Pipes(Stdin),
     /// A terminal of its own for everything.
     Terminal(Terminal),
+}
+
+/// How many pipes a command writes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Streams {
+    /// One for output and one for errors. Their order among each other is lost: the kernel keeps none between two pipes.
+    #[default]
+    Apart,
+    /// One for both, in the order in which they were written. All of it counts as output.
+    Together,
 }
 
 /// What a command on pipes reads.

@@ -31,7 +31,7 @@ mod tally;
 mod wait;
 
 pub use causes::with_causes;
-pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Terminal};
+pub use command::{CommandSpec, Io, Keeping, Pace, Queries, Stdin, Streams, Terminal};
 pub use cursor::{Cursor, Delivery, Subscription, SubscriptionLimits};
 pub use door::check_hosts;
 pub use engine::{

@@ -2,7 +2,7 @@
 //! wrong and leaves nothing behind.
 
 use crate::SessionId;
-use crate::command::{CommandSpec, Io, Stdin, Terminal};
+use crate::command::{CommandSpec, Io, Stdin, Streams, Terminal};
 use crate::confined::Confined;
 use crate::door::{self, Door};
 use crate::limits::Held;
@@ -138,13 +138,11 @@ pub(crate) enum Ends {
     Pipes {
         stdin: Option<OwnedFd>,
         stdout: OwnedFd,
-        stderr: OwnedFd,
+        /// None where errors are written to the pipe of the output.
+        stderr: Option<OwnedFd>,
     },
     /// The slave is kept until the root exits: programs that close the terminal and open it again do not end it.
-    Terminal {
-        master: OwnedFd,
-        slave: OwnedFd,
-    },
+    Terminal { master: OwnedFd, slave: OwnedFd },
 }
 
 /// Where and as what the command is launched.
@@ -190,14 +188,17 @@ fn launch_on_pipes(
         }
     };
     let stdout = pipes::from_child().map_err(pipe_error)?;
-    let stderr = pipes::from_child().map_err(pipe_error)?;
+    let stderr = match spec.streams {
+        Streams::Apart => Some(pipes::from_child().map_err(pipe_error)?),
+        Streams::Together => None,
+    };
     let stdio = Stdio::Pipes {
         stdin: their_stdin.as_fd(),
         stdout: stdout.theirs.as_fd(),
-        stderr: stderr.theirs.as_fd(),
+        stderr: stderr.as_ref().unwrap_or(&stdout).theirs.as_fd(),
     };
     let Begun { process, confined, door } = call.launch(spec, stdio, placement)?;
-    let ends = Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.ours };
+    let ends = Ends::Pipes { stdin: our_stdin, stdout: stdout.ours, stderr: stderr.map(|pipe| pipe.ours) };
     Ok(Launched { process, ends, confined, door })
 }
 

@@ -1,11 +1,12 @@
 //! A file's text as lines that remember how each of them ended, so that what a patch does not speak of stays as it is,
 //! byte for byte.
 
-/// How a line ends. A carriage return alone ends no line.
+/// How a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Lf,
     CrLf,
+    Cr,
     /// The last line of a file without a final newline.
     Missing,
 }
@@ -15,6 +16,7 @@ impl Ending {
         match self {
             Self::Lf => "\n",
             Self::CrLf => "\r\n",
+            Self::Cr => "\r",
             Self::Missing => "",
         }
     }
@@ -31,12 +33,23 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// The lines of a text in which a carriage return alone ends no line.
     pub(crate) fn of(text: &'a str) -> Self {
+        Self::split(text, |line| vec![split_ending(line)])
+    }
+
+    /// The same where it ends one, as in files of old editors and in logs of progress; nothing, if there is none.
+    pub(crate) fn with_lone_returns(text: &'a str) -> Option<Self> {
+        let lines = Self::split(text, at_lone_returns);
+        lines.endings.contains(&Ending::Cr).then_some(lines)
+    }
+
+    fn split(text: &'a str, pieces: impl Fn(&'a str) -> Vec<(&'a str, Ending)>) -> Self {
         let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => (BYTE_ORDER_MARK, rest),
             None => ("", text),
         };
-        let (texts, endings) = text.split_inclusive('\n').map(split_ending).unzip();
+        let (texts, endings) = text.split_inclusive('\n').flat_map(pieces).unzip();
         Self { mark, texts, endings }
     }
 
@@ -44,13 +57,26 @@ impl<'a> Lines<'a> {
         self.texts.len()
     }
 
-    /// How lines that are added end: like the file's first.
+    /// How lines end for which no neighbour says it: like the file's first.
     pub(crate) fn usual_ending(&self) -> Ending {
         match self.endings.first() {
-            Some(Ending::CrLf) => Ending::CrLf,
-            _ => Ending::Lf,
+            Some(Ending::Missing) | None => Ending::Lf,
+            Some(ending) => *ending,
         }
     }
+}
+
+/// The pieces of one line, each with its ending. A carriage return before a line feed belongs to that.
+fn at_lone_returns(line: &str) -> Vec<(&str, Ending)> {
+    let (body, ending) = split_ending(line);
+    let mut pieces: Vec<(&str, Ending)> = body.split('\r').map(|piece| (piece, Ending::Cr)).collect();
+    match pieces.last_mut() {
+        // Nothing follows the last carriage return of the file.
+        Some(("", _)) if ending == Ending::Missing => drop(pieces.pop()),
+        Some(last) => last.1 = ending,
+        None => {}
+    }
+    pieces
 }
 
 fn split_ending(line: &str) -> (&str, Ending) {

@@ -20,15 +20,21 @@ pub(crate) struct Rewritten {
     pub(crate) doubts: Vec<Doubt>,
 }
 
-/// Applies the chunks to a text.
+/// Applies the chunks to a text. Carriage returns alone end lines only where the chunks do not fit otherwise.
 pub(crate) fn rewrite(text: &str, chunks: &[Chunk]) -> Result<Rewritten, Misfit> {
-    let lines = Lines::of(text);
+    rewrite_lines(text, &Lines::of(text), chunks).or_else(|misfit| {
+        let lines = Lines::with_lone_returns(text);
+        lines.and_then(|lines| rewrite_lines(text, &lines, chunks).ok()).ok_or(misfit)
+    })
+}
+
+fn rewrite_lines(text: &str, lines: &Lines<'_>, chunks: &[Chunk]) -> Result<Rewritten, Misfit> {
     if chunks.len().saturating_mul(lines.len()) > MAX_WORK {
         return Err(Misfit::TooMuchWork);
     }
     let index = Index::of(&lines.texts);
     let mut locator = Locator::of(&index);
-    let mut edits = Edits::of(&lines);
+    let mut edits = Edits::of(lines);
     for chunk in chunks {
         edits.take(chunk, locator.place(chunk)?);
     }
@@ -64,9 +70,15 @@ impl<'a> Edits<'a> {
     /// than it names when it ends with empty lines that the file lacks.
     fn take_block(&mut self, chunk: &'a Chunk, start: usize, length: usize) {
         let mut at = start;
+        let additions = additions(chunk).count() - surplus_blanks(chunk, length);
+        let mut added = 0;
         for line in &chunk.lines {
             match line {
-                PatchLine::Add(text) => self.added.entry(at).or_default().push(text),
+                PatchLine::Add(_) if added == additions => {}
+                PatchLine::Add(text) => {
+                    added += 1;
+                    self.added.entry(at).or_default().push(text);
+                }
                 _ if at == start + length => {}
                 PatchLine::Context(_) => at += 1,
                 PatchLine::Remove(_) => {
@@ -75,6 +87,15 @@ impl<'a> Edits<'a> {
                 }
             }
         }
+    }
+
+    /// How a line that is added before line `at` ends: like the line that it replaces, or else like its neighbour.
+    fn added_ending(&self, at: usize, number: usize) -> Ending {
+        let before = self.added.range(..at).next_back().map_or(0, |(earlier, _)| *earlier);
+        let replaced = (before..at).rev().take_while(|line| self.removed[*line]).count();
+        let like = if replaced > 0 { at - replaced + number.min(replaced - 1) } else { at };
+        let last = self.lines.len().saturating_sub(1);
+        self.lines.endings.get(like.min(last)).copied().unwrap_or(Ending::Missing)
     }
 
     fn text(&self) -> String {
@@ -86,14 +107,34 @@ impl<'a> Edits<'a> {
             text.push_str(if ending == Ending::Missing { usual } else { ending }.text());
         };
         for at in 0..=self.lines.len() {
-            self.added.get(&at).into_iter().flatten().for_each(|line| push(line, usual));
+            let added = self.added.get(&at).into_iter().flatten().enumerate();
+            added.for_each(|(number, line)| push(line, self.added_ending(at, number)));
             if at < self.lines.len() && !self.removed[at] {
                 push(self.lines.texts[at], self.lines.endings[at]);
             }
         }
-        self.appended.iter().for_each(|line| push(line, usual));
+        let last = self.lines.endings.last().copied().unwrap_or(Ending::Missing);
+        self.appended.iter().for_each(|line| push(line, last));
         if text == self.lines.mark { String::new() } else { text }
     }
+}
+
+/// How many blank lines at the end of what a chunk adds stand for blank lines at the end of what it removes that the file lacks.
+/// `length`: how many lines of the file the chunk covers.
+fn surplus_blanks(chunk: &Chunk, length: usize) -> usize {
+    let old = || chunk.lines.iter().filter(|line| line.old().is_some());
+    let lacking = old().skip(length).filter(|line| matches!(line, PatchLine::Remove(_))).count();
+    let mut lacking_context = old().count() - length - lacking;
+    let mut blanks = 0;
+    for line in chunk.lines.iter().rev() {
+        match line {
+            PatchLine::Add(text) if text.is_empty() => blanks += 1,
+            PatchLine::Remove(_) => {}
+            PatchLine::Context(_) if lacking_context > 0 => lacking_context -= 1,
+            PatchLine::Add(_) | PatchLine::Context(_) => break,
+        }
+    }
+    blanks.min(lacking)
 }
 
 fn additions(chunk: &Chunk) -> impl Iterator<Item = &str> {

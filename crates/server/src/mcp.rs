@@ -4,6 +4,7 @@
 //! every request stands for itself (2026-07-28). What the protocol itself says is `rmcp`'s; what may go wrong on the
 //! way there and back is ours.
 
+mod arrivals;
 pub mod fixtures;
 mod handler;
 mod http;

@@ -301,11 +301,17 @@ impl InputReport {
 impl InputOutcome {
     fn remark(&self) -> Option<String> {
         let Self { offered, written, queued, refused } = self;
-        if *queued == 0 && *refused == 0 {
+        if written == offered {
             return None;
         }
-        let mut remark =
-            format!("{written} of {offered} bytes written, {queued} queued until the program reads");
+        let dropped = offered - written - queued - refused;
+        let mut remark = format!("{written} of {offered} bytes written");
+        if *queued > 0 || dropped == 0 {
+            let _ = write!(remark, ", {queued} queued until the program reads");
+        }
+        if dropped > 0 {
+            let _ = write!(remark, ", {dropped} dropped because the process has exited");
+        }
         if *refused > 0 {
             let _ = write!(
                 remark,

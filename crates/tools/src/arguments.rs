@@ -47,7 +47,7 @@ impl BadArgument {
 }
 
 /// A session, as somebody named it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SessionRef {
     Number(u64),
     Name(String),
@@ -266,7 +266,7 @@ fn string(field: &str, value: Value) -> Result<String, BadArgument> {
     }
 }
 
-fn session(field: &str, value: Value) -> Result<SessionRef, BadArgument> {
+pub(crate) fn session(field: &str, value: Value) -> Result<SessionRef, BadArgument> {
     match value {
         Value::String(text) if is_number(&text) => {
             Err(BadArgument::new(field, format!("is the string \"{text}\"; give the number {text}")))

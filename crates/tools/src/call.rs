@@ -12,6 +12,7 @@ use windlass_output::Shown;
 
 use crate::delivery::Delivery;
 use crate::execution::{Detail, Emphasis, Execution};
+use crate::session_queue::CallTicket;
 
 /// One call of a tool.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ pub struct Call {
     pub dismissal: Dismissal,
     /// Additional notes for the answer.
     pub remarks: Vec<String>,
+    /// Its place among the calls about the same session, where it was taken when the call arrived.
+    pub ticket: Option<CallTicket>,
     /// Whether the answer reaches the caller. The answer carries the same handle; the owner of this one can revoke it early.
     pub delivery: Delivery,
 }
@@ -66,6 +69,7 @@ impl Call {
             owner: None,
             dismissal: Dismissal::GoOn,
             remarks: Vec::new(),
+            ticket: None,
             delivery: Delivery::new(),
         }
     }

@@ -14,7 +14,7 @@ use crate::call::{Call, Reply};
 use crate::held::{Held, Number, Telling};
 use crate::owner::Sharing;
 use crate::report;
-use crate::tool::{Refusal, note_lines};
+use crate::tool::{NOTHING_WRITTEN, Refusal, holds, note_lines};
 use crate::toolbox::{Numbering, Toolbox};
 
 /// A session that is over.
@@ -138,7 +138,10 @@ impl Toolbox {
     pub(crate) fn answer_by_record(&self, call: &Call, began: Instant) -> Option<Reply> {
         let is_about_one = matches!(call.tool.as_str(), "write_stdin" | "stop_session");
         let ended = self.ended(&SessionRef::of(call).filter(|_| is_about_one)?)?;
-        let notes = self.announcements(None, &call.delivery);
+        let mut notes = self.announcements(None, &call.delivery);
+        if call.tool == "write_stdin" && holds(&call.arguments).is_some() {
+            notes.insert(0, NOTHING_WRITTEN.to_owned());
+        }
         let was_told =
             ended.shelved || self.tell_kept_end(ended.number, &call.delivery) == Some(Telling::Told);
         let (mut text, mut object) = match call.tool.as_str() {

@@ -26,6 +26,7 @@ mod reach;
 mod remembered;
 mod report;
 mod secrets;
+mod session_queue;
 mod shell;
 mod tool;
 mod toolbox;
@@ -47,6 +48,7 @@ pub use owner::Sharing;
 pub use reach::{ConfinedReply, Reach, path_from_json, path_to_json};
 pub use report::denials_json;
 pub use secrets::looks_secret;
+pub use session_queue::CallTicket;
 /// How to start a program of ours that works in a sandbox.
 pub use windlass_engine::sandbox::HelperProgram;
 /// What commands may touch.

@@ -38,6 +38,8 @@ pub(crate) fn catalogue(profile: Profile) -> Vec<Tool> {
     tools
 }
 
+pub(crate) use self::write_stdin::{NOTHING_WRITTEN, holds};
+
 /// One call on its way through a tool.
 pub(crate) struct Visit<'a> {
     pub(crate) toolbox: &'a Toolbox,

@@ -28,6 +28,7 @@ use crate::keepers::{Keepers, Kept};
 use crate::login::{Captured, Login, LoginEnvironments};
 use crate::others::OtherRuntimes;
 use crate::owner::Sharing;
+use crate::session_queue::SessionQueues;
 use crate::shell::{AllowedShells, Shell, ShellError};
 use crate::tool::{self, Refusal, Visit};
 use crate::{random, report};
@@ -116,6 +117,7 @@ struct Inner {
     logins: Arc<LoginEnvironments>,
     held: Mutex<BTreeMap<Number, Arc<Held>>>,
     kept: Kept,
+    queues: SessionQueues,
     shelf: Shelf,
     events: broadcast::Sender<Event>,
     remarks: Mutex<Remarks>,
@@ -151,6 +153,7 @@ impl Toolbox {
             held: Mutex::default(),
             remarks: Mutex::default(),
             kept: Kept::default(),
+            queues: SessionQueues::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             owner: OnceLock::new(),
@@ -169,6 +172,7 @@ impl Toolbox {
             held: Mutex::default(),
             remarks: Mutex::default(),
             kept: Kept::default(),
+            queues: SessionQueues::default(),
             shelf: Shelf::default(),
             events: broadcast::Sender::new(EVENT_QUEUE),
             owner: self.inner.owner.clone(),
@@ -192,9 +196,13 @@ impl Toolbox {
     /// Calls a tool. Dropping the future ends the wait, never the session, unless that was to live for the call only.
     ///
     /// The contents of the reply count as delivered once its delivery is confirmed. Dropping the reply revokes it.
-    pub async fn call(&self, call: Call) -> Result<Reply, UnknownTool> {
+    pub async fn call(&self, mut call: Call) -> Result<Reply, UnknownTool> {
         let delivery = call.delivery.clone();
-        let mut reply = self.carry_out(call).await?;
+        call.ticket = call.ticket.or_else(|| self.ticket(&call.tool, &call.arguments));
+        let mut reply = match call.ticket.clone() {
+            Some(ticket) => ticket.in_turn(self.carry_out(call)).await?,
+            None => self.carry_out(call).await?,
+        };
         // A keeper's reply has a delivery of its own.
         delivery.adopt(std::mem::replace(&mut reply.delivery, delivery.clone()));
         Ok(reply)
@@ -254,6 +262,19 @@ impl Toolbox {
         expected
     }
 
+    /// Sessions of this caller whose process runs, with those that wait for input or clients.
+    pub fn running(&self) -> Vec<SessionSummary> {
+        let running: Vec<String> = self
+            .held()
+            .iter()
+            .filter(|held| held.session.receipt().is_none())
+            .map(|held| held.number.to_string())
+            .collect();
+        let mut summaries = self.sessions();
+        summaries.retain(|summary| running.contains(&summary.id));
+        summaries
+    }
+
     /// Ends every session of this caller, and nobody else's.
     pub async fn end_sessions(&self) {
         let mut ends = tokio::task::JoinSet::new();
@@ -281,6 +302,10 @@ impl Toolbox {
 
     pub(crate) fn kept(&self) -> &Kept {
         &self.inner.kept
+    }
+
+    pub(crate) fn queues(&self) -> &SessionQueues {
+        &self.inner.queues
     }
 
     pub(crate) fn remarks(&self) -> MutexGuard<'_, Remarks> {

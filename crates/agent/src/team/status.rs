@@ -32,6 +32,17 @@ impl Status {
         !matches!(self, Self::PendingInit | Self::Running)
     }
 
+    /// This one, with the words of an earlier one that its reader has not seen.
+    pub(crate) fn after(self, earlier: Self) -> Self {
+        match (earlier, self) {
+            (Self::Completed(Some(first)), Self::Completed(Some(then))) => {
+                Self::Completed(Some(format!("{first}\n\n{then}")))
+            }
+            (Self::Completed(Some(first)), Self::Completed(None)) => Self::Completed(Some(first)),
+            (_, latest) => latest,
+        }
+    }
+
     /// As models and programs read it.
     pub fn json(&self) -> Value {
         match self {
@@ -43,5 +54,18 @@ impl Status {
             Self::Shutdown => json!("shutdown"),
             Self::NotFound => json!("not_found"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_was_not_told_yet_is_not_replaced_by_a_later_remark() {
+        let said = |text: &str| Status::Completed(Some(text.into()));
+        assert_eq!(said("remark").after(said("answer")), said("answer\n\nremark"));
+        assert_eq!(Status::Completed(None).after(said("answer")), said("answer"));
+        assert_eq!(Status::Errored("x".into()).after(said("answer")), Status::Errored("x".into()));
     }
 }

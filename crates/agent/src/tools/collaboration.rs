@@ -73,7 +73,7 @@ impl Tool for TeamTool {
     }
 
     /// Waiting for one must not keep others from being started or told.
-    fn pace(&self) -> Pace {
+    fn pace(&self, _call: &Call) -> Pace {
         Pace::Together
     }
 

@@ -53,7 +53,7 @@ impl Tool for Borrowed {
         }
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self, _call: &Call) -> Pace {
         if self.tool.parallel { Pace::Together } else { Pace::Alone }
     }
 

@@ -185,7 +185,7 @@ impl Tool for ApplyPatch {
         }
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self, _call: &Call) -> Pace {
         Pace::Alone
     }
 

@@ -165,7 +165,7 @@ impl Tool for RequestPermissions {
         }
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self, _call: &Call) -> Pace {
         Pace::Alone
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use windlass_model::{Call, ToolSpec};
 use windlass_patch::Heredoc;
-use windlass_tools::{Call as ToolCall, Dismissal, Person, Policy, Progress, Reply, Toolbox};
+use windlass_tools::{Call as ToolCall, CallTicket, Dismissal, Person, Policy, Progress, Reply, Toolbox};
 
 use super::Surroundings;
 use super::patch::Patcher;
@@ -17,7 +17,7 @@ use crate::attendant::{ApprovedForGood, AtTheTools, Attendant, Decision};
 use crate::crew::ApprovalMode;
 use crate::event::{CommandNote, CommandOutcome, EventKind, Reporter};
 use crate::thread::ThreadId;
-use crate::tool::{Output, Running, Tool, arguments, shortened};
+use crate::tool::{Output, Pace, Running, Tool, arguments, shortened};
 use crate::worker::Commands;
 
 /// The longest that one call waits: agents have nobody who cuts them off.
@@ -78,6 +78,12 @@ impl Tool for ProcessTool {
         }
     }
 
+    /// A patch that is written as a command is a patch.
+    fn pace(&self, call: &Call) -> Pace {
+        let script = script(self.tool.name, &arguments(call).unwrap_or_default());
+        if script.as_deref().and_then(Heredoc::find).is_some() { Pace::Alone } else { Pace::Together }
+    }
+
     fn about(&self, call: &Call) -> String {
         let arguments = arguments(call).unwrap_or_default();
         let script = script(self.tool.name, &arguments);
@@ -86,14 +92,14 @@ impl Tool for ProcessTool {
 
     fn call(&self, call: Call) -> Running {
         let (tool, bench) = (self.tool.clone(), Arc::clone(&self.bench));
+        let mut arguments = match arguments(&call) {
+            Ok(arguments) => arguments,
+            Err(refusal) => return Box::pin(async move { refusal }),
+        };
+        let ticket = bench.toolbox.ticket(tool.name, &arguments);
         Box::pin(async move {
-            match arguments(&call) {
-                Ok(mut arguments) => {
-                    bench.bound_output(&tool, &mut arguments);
-                    bench.run(tool.name, &call, arguments).await
-                }
-                Err(refusal) => refusal,
-            }
+            bench.bound_output(&tool, &mut arguments);
+            bench.run(tool.name, (&call, ticket), arguments).await
         })
     }
 }
@@ -125,7 +131,12 @@ fn offer_escalation(parameters: &mut Map<String, Value>) {
 }
 
 impl Bench {
-    async fn run(&self, tool: &'static str, call: &Call, mut arguments: Map<String, Value>) -> Output {
+    async fn run(
+        &self,
+        tool: &'static str,
+        (call, ticket): (&Call, Option<CallTicket>),
+        mut arguments: Map<String, Value>,
+    ) -> Output {
         let script = script(tool, &arguments);
         if let Some(heredoc) = script.as_deref().and_then(Heredoc::find) {
             return self.patch(call, heredoc, &arguments).await;
@@ -139,7 +150,8 @@ impl Bench {
             self.report.tell(EventKind::CommandStarted(note.clone())).await;
         }
         let unfinished = Unfinished { note: note.clone(), report: self.report.clone() };
-        let reply = self.toolbox.call(self.tool_call(call, (tool, arguments), sandbox)).await;
+        let call = ToolCall { ticket, ..self.tool_call(call, (tool, arguments), sandbox) };
+        let reply = self.toolbox.call(call).await;
         unfinished.finished();
         let reply = reply.unwrap_or_else(Reply::error);
         if let Some(note) = note {

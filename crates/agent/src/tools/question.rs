@@ -74,7 +74,7 @@ impl Tool for RequestUserInput {
         }
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self, _call: &Call) -> Pace {
         Pace::Alone
     }
 

@@ -10,6 +10,7 @@ use windlass_script::{
     ToolInfo, WAIT_DESCRIPTION, WAIT_NAME, Wait, wait_parameters,
 };
 
+use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
 use crate::notices::Notices;
 use crate::tool::{Output, Running, Tool, ToolSet, arguments};
@@ -28,6 +29,7 @@ pub(super) fn tools(others: &[Arc<dyn Tool>], around: &Surroundings) -> Vec<Arc<
             report: around.report.clone(),
             notices: around.notices.clone(),
             calls: AtomicU64::new(0),
+            queue: CallQueue::default(),
         }),
     });
     vec![Arc::new(Exec(Arc::clone(&scripts))), Arc::new(WaitForCell(scripts))]
@@ -122,6 +124,8 @@ struct Tools {
     report: Reporter,
     notices: Notices,
     calls: AtomicU64,
+    /// The order of the calls that scripts make. The call that runs the script is in the queue of its agent.
+    queue: CallQueue,
 }
 
 impl Host for Tools {
@@ -137,13 +141,16 @@ impl Host for Tools {
         };
         let call =
             Call { id: CallId(format!("script-{number}")), name: name.to_owned(), namespace: None, input };
-        let (tools, report) = (self.tools.clone(), self.report.clone());
+        let about = self.tools.find(&call).map(|tool| tool.about(&call)).unwrap_or_default();
+        let note = CallNote { id: call.id.0.clone(), tool: call.name.clone(), about };
+        let ticket = self.queue.ticket(self.tools.pace(&call));
+        let (running, report) = (self.tools.call(call), self.report.clone());
         Box::pin(async move {
-            let about = tools.find(&call).map(|tool| tool.about(&call)).unwrap_or_default();
-            let note = CallNote { id: call.id.0.clone(), tool: call.name.clone(), about };
             let began = std::time::Instant::now();
             report.tell(EventKind::CallStarted(note.clone())).await;
-            let output = tools.run(call).await;
+            ticket.turn().await;
+            let output = running.await;
+            drop(ticket);
             output.delivery.confirm();
             let (ok, answer, wall) = (output.ok, output.shown(), began.elapsed());
             report.tell(EventKind::CallEnded { call: note, ok, wall, answer: answer.clone() }).await;

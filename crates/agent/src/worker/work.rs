@@ -6,16 +6,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{RwLock, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Sleep;
 use windlass_model::{Call, CallId, Event, Failure, Part, Request, Usage};
 
 use super::summary::Summary;
 use super::{Worker, pump};
+use crate::call_queue::CallQueue;
 use crate::event::{CallNote, EventKind, Reporter};
 use crate::speaker::Speaker;
-use crate::tool::{Output, Pace};
+use crate::tool::Output;
 use crate::turn::Happened;
 
 /// How often an agent that waits for commands looks whether they still have something to do.
@@ -34,8 +35,7 @@ pub(super) struct Work {
     stream: Option<Stream>,
     calls: JoinSet<CallAnswer>,
     running: HashMap<Id, (CallNote, Instant)>,
-    /// Tools that may run together share it; one that may not has it alone.
-    gate: Arc<RwLock<()>>,
+    queue: CallQueue,
     rest: Option<Pin<Box<Sleep>>>,
     summary: Option<Summarising>,
 }
@@ -91,23 +91,15 @@ impl Work {
     pub(super) async fn start(&mut self, worker: &Worker, call: Call) {
         let tool = worker.tools.find(&call);
         let about = tool.map(|tool| tool.about(&call)).unwrap_or_default();
-        let pace = tool.map_or(Pace::Together, |tool| tool.pace());
         let note = CallNote { id: call.id.0.clone(), tool: call.name.clone(), about };
         worker.report.tell(EventKind::CallStarted(note.clone())).await;
-        let (tools, gate, began) = (worker.tools.clone(), Arc::clone(&self.gate), Instant::now());
-        let told = note.clone();
+        // Spawned tasks are polled in any order, so the call has its places before it has a task.
+        let ticket = self.queue.ticket(worker.tools.pace(&call));
+        let running = worker.tools.call(call);
+        let (told, began) = (note.clone(), Instant::now());
         let task = self.calls.spawn(async move {
-            // Waiters are let in by turn, so calls begin in their order.
-            let output = match pace {
-                Pace::Together => {
-                    let _shared = gate.read().await;
-                    tools.run(call).await
-                }
-                Pace::Alone => {
-                    let _alone = gate.write().await;
-                    tools.run(call).await
-                }
-            };
+            ticket.turn().await;
+            let output = running.await;
             CallAnswer { note, output, wall: began.elapsed() }
         });
         self.running.insert(task.id(), (told, began));

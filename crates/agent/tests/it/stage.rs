@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use windlass_agent::{
-    Asked, Beginning, Crew, Event, EventKind, Manners, Speaker, Speech, Spoken, Status, Team, TeamLimits,
-    ThreadId, Threads, Voice,
+    Asked, Background, Beginning, Crew, Event, EventKind, Manners, Speaker, Speech, Spoken, Status, Team,
+    TeamLimits, ThreadId, Threads, Voice,
 };
 use windlass_engine::{Engine, EngineOptions, Patience};
 use windlass_model::{
@@ -267,7 +267,7 @@ fn manners(directory: PathBuf) -> Manners {
         sandbox: Policy::FullAccess,
         patch_helper: None,
         approval: windlass_agent::ApprovalMode::Never,
-        background_wait: HANG,
+        background: Background::Wait(HANG),
         web_search: false,
         sees: true,
         free_text: false,

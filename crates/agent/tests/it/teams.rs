@@ -1,7 +1,7 @@
 //! Agents and their sub-agents.
 
 use serde_json::{Value, json};
-use windlass_agent::{EventKind, Status};
+use windlass_agent::{Background, EventKind, Status};
 use windlass_model::Request;
 
 use super::stage::{Saying, Setting, Stage, calls, has_heard, heard, outputs, run, say};
@@ -68,6 +68,18 @@ async fn waiting_answers_with_the_news_and_they_are_not_told_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_does_not_wait_for_sub_agents_and_names_them() {
+    let child = |_: &Request| calls(&[("c", "exec_command", run("exec sleep 1000"))]);
+    let root = vec![calls(&[("1", "spawn_agent", spawn("run for ever"))]), say("started it")];
+    let setting = Setting { change: |manners| manners.background = Background::End, ..Setting::default() };
+    let mut stage = Stage::set(setting, casting(child, root));
+    assert_eq!(stage.work("go").await, Status::Completed(Some("started it".into())));
+    let named = EventKind::LeftRunning(vec!["agent Alder".into()]);
+    assert!(stage.seen.iter().any(|event| event.kind == named), "{:?}", stage.seen);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sub_agent_that_fails_does_not_fail_its_parent() {
     let child = |_: &Request| vec![Err(windlass_model::Failure::lasting("no such model"))];
     let mut stage = Stage::answering(starting_one(child, "it failed"));
@@ -120,6 +132,33 @@ async fn closing_ends_what_a_sub_agent_runs_and_resuming_brings_its_history_back
     assert!(outputs[3].contains("pending_init"), "{}", outputs[3]);
     assert!(outputs[5].contains("I remember"), "{}", outputs[5]);
     assert!(outputs[6].contains("/lead/Alder"), "{}", outputs[6]);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sub_agent_that_is_resumed_keeps_its_model_and_its_effort() {
+    let root = vec![
+        calls(&[(
+            "1",
+            "spawn_agent",
+            json!({ "message": "first", "model": "another", "reasoning_effort": "high" }),
+        )]),
+        calls(&[("2", "wait_agent", json!({ "ids": ["Alder"] }))]),
+        calls(&[("3", "close_agent", json!({ "id": "Alder" }))]),
+        calls(&[("4", "resume_agent", json!({ "id": "Alder" }))]),
+        calls(&[("5", "send_input", json!({ "id": "Alder", "message": "again" }))]),
+        calls(&[("6", "wait_agent", json!({ "ids": ["Alder"] }))]),
+        say("done"),
+    ];
+    let mut stage = Stage::answering(casting(|_| say("ok"), root));
+    assert_eq!(stage.work("go").await, Status::Completed(Some("done".into())));
+    let asked = stage.model.asked.lock().unwrap().clone();
+    let child: Vec<(&str, Option<&str>)> = asked
+        .iter()
+        .filter(|request| request.thread != request.cache_key)
+        .map(|request| (request.model.as_str(), request.effort.as_deref()))
+        .collect();
+    assert_eq!(child, [("another", Some("high")), ("another", Some("high"))]);
     stage.end().await;
 }
 

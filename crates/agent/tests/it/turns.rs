@@ -1,7 +1,9 @@
 //! One agent and its turns.
 
-use serde_json::json;
-use windlass_agent::{Beginning, EventKind, Status};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use windlass_agent::{Background, Beginning, EventKind, Manners, Status};
 use windlass_model::{Failure, Remedy, Role};
 
 use super::stage::{Setting, Stage, call, calls, done, has_heard, heard, message, outputs, run, say};
@@ -18,6 +20,81 @@ async fn calls_run_beside_each_other_and_answer_in_their_order() {
     assert_eq!(stage.work("go").await, Status::Completed(Some("done".into())));
     let outputs = outputs(&stage.asked(1));
     assert!(outputs[0].contains("two") && outputs[1].contains("one"), "{outputs:?}");
+    stage.end().await;
+}
+
+/// Calls that add a file each, and behind each patch a command that reads the file.
+fn patches_and_readers(patch_by: fn(&str) -> (&'static str, Value)) -> Vec<(String, &'static str, Value)> {
+    let pair = |number: usize| {
+        let patch = format!("*** Begin Patch\n*** Add File: f{number}\n+text {number}\n*** End Patch\n");
+        let (tool, arguments) = patch_by(&patch);
+        [
+            (format!("p{number}"), tool, arguments),
+            (format!("c{number}"), "exec_command", run(&format!("cat f{number}"))),
+        ]
+    };
+    (0..20).flat_map(pair).collect()
+}
+
+async fn each_reader_sees_its_patch(patch_by: fn(&str) -> (&'static str, Value)) {
+    let made = patches_and_readers(patch_by);
+    let made: Vec<(&str, &str, Value)> =
+        made.iter().map(|(id, name, value)| (id.as_str(), *name, value.clone())).collect();
+    let mut stage = Stage::playing(vec![calls(&made), say("done")]);
+    stage.work("go").await;
+    let outputs = outputs(&stage.asked(1));
+    for (number, pair) in outputs.chunks(2).enumerate() {
+        assert!(pair[1].contains(&format!("text {number}")), "{pair:?}");
+    }
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_a_patch_in_one_answer_runs_after_the_patch() {
+    each_reader_sees_its_patch(|patch| ("apply_patch", json!({ "input": patch }))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_behind_a_patch_that_is_written_as_a_command_runs_after_the_patch() {
+    let heredoc = |patch: &str| ("exec_command", run(&format!("apply_patch <<'EOF'\n{patch}EOF\n")));
+    each_reader_sees_its_patch(heredoc).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_patches_and_runs_at_once_runs_after_the_patch() {
+    let source = r"
+        const calls = [];
+        for (let n = 0; n < 10; n++) {
+            calls.push(tools.apply_patch(`*** Begin Patch\n*** Add File: f${n}\n+text ${n}\n*** End Patch\n`));
+            calls.push(tools.exec_command({cmd: `cat f${n}`}));
+        }
+        for (const answer of await Promise.all(calls)) text(answer);
+    ";
+    let setting = Setting { change: |manners| manners.free_text = true, ..Setting::default() };
+    let mut sayings = vec![calls(&[("1", "exec", json!({ "input": source }))]), say("done")].into_iter();
+    let mut stage = Stage::set(setting, move |_| sayings.next().unwrap_or_else(|| say("over")));
+    stage.work("go").await;
+    let output = &outputs(&stage.asked(1))[0];
+    let seen = (0..10).filter(|number| output.contains(&format!("\ntext {number}\n"))).count();
+    assert_eq!(seen, 10, "{output}");
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_to_one_session_in_one_answer_keep_their_order_and_have_their_own_replies() {
+    let copy = json!({ "cmd": "cat", "tty": true, "name": "copy", "until": { "input": true } });
+    let ids: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+    let write = |id: &String| json!({ "session_id": "copy", "chars": format!("line {id}\n") });
+    let writes: Vec<(&str, &str, Value)> =
+        ids.iter().map(|id| (id.as_str(), "write_stdin", write(id))).collect();
+    let mut stage =
+        Stage::playing(vec![calls(&[("start", "exec_command", copy)]), calls(&writes), say("done")]);
+    stage.work("go").await;
+    let replies = outputs(&stage.asked(2)).split_off(1);
+    for (id, reply) in ids.iter().zip(replies) {
+        let (_, shown) = reply.split_once("Output:\n").unwrap();
+        assert_eq!(shown.trim_end(), format!("line {id}\nline {id}"), "{reply}");
+    }
     stage.end().await;
 }
 
@@ -115,6 +192,48 @@ async fn the_end_of_a_command_wakes_an_agent_that_has_nothing_else_to_do() {
     assert_eq!(stage.last_message().as_deref(), Some("now it is over"));
     let told = heard(&stage.asked(2)).iter().filter(|text| text.contains("<session_notification>")).count();
     assert_eq!(told, 1);
+    stage.end().await;
+}
+
+/// An agent that leaves a command running, which ends when the pipe `gate` is written.
+fn leaving_a_command(change: fn(&mut Manners)) -> (Stage, PathBuf) {
+    let mut sayings = vec![
+        calls(&[("1", "exec_command", json!({ "cmd": "read x < gate", "yield_time_ms": 250 }))]),
+        say("the answer"),
+    ]
+    .into_iter();
+    let setting = Setting { change, ..Setting::default() };
+    let stage = Stage::set(setting, move |_| sayings.next().unwrap_or_else(|| say("a remark")));
+    let gate = stage.scratch.path().join("home/gate");
+    rustix::fs::mknodat(rustix::fs::CWD, &gate, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    (stage, gate)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_message_without_calls_is_the_answer_and_what_still_runs_is_named() {
+    let (mut stage, gate) = leaving_a_command(|manners| manners.background = Background::End);
+    assert_eq!(stage.work("go").await, Status::Completed(Some("the answer".into())));
+    let left = stage.seen.iter().find_map(|event| match &event.kind {
+        EventKind::LeftRunning(left) => Some(left.clone()),
+        _ => None,
+    });
+    assert_eq!(left, Some(vec!["session 1001 (read x < gate)".to_owned()]));
+    // Its end comes too late to change anything.
+    std::fs::write(&gate, "go on\n").unwrap();
+    stage.until(|event| matches!(event.kind, EventKind::CommandEnded { .. })).await;
+    assert_eq!(stage.requests(), 2);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_agent_is_woken_by_the_end_of_its_command() {
+    let (mut stage, gate) = leaving_a_command(|manners| manners.background = Background::Wake);
+    assert_eq!(stage.work("go").await, Status::Completed(Some("the answer".into())));
+    assert!(!stage.seen.iter().any(|event| matches!(event.kind, EventKind::LeftRunning(_))));
+    std::fs::write(&gate, "go on\n").unwrap();
+    stage.until(|event| matches!(event.kind, EventKind::TurnCompleted { .. })).await;
+    assert_eq!(stage.last_message().as_deref(), Some("a remark"));
+    assert!(has_heard(&stage.asked(2), "<session_notification>"));
     stage.end().await;
 }
 

@@ -1,10 +1,12 @@
 //! The words of `windlass agent`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::args::LayersName;
+use crate::args::values::duration;
 use crate::failure::Usage;
 
 #[derive(Debug, Args)]
@@ -215,6 +217,10 @@ pub(crate) struct AgentOptions {
     /// Work on this one task and end, also at a terminal
     #[arg(long)]
     pub(crate) once: bool,
+
+    /// Before the answer, wait for what still runs, at most TIME, and let the model go on at each end
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = duration)]
+    pub(crate) wait_background: Option<Option<Duration>>,
 
     /// Keep nothing of the conversation
     #[arg(long)]

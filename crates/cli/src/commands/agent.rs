@@ -96,6 +96,8 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let watching = tokio::spawn(watcher.watch(root.clone(), (received, watched)));
     team.say_entries(&root, words).await;
     let ended = until_done(&team, &root, (&mut signals, unwatched)).await;
+    // Before anything is closed: ending what still runs takes seconds, and nothing may come between an answer and its reader.
+    let handed_over = ended.answer().map(|answer| outcome::hand_over((&job.options, &config), Some(answer)));
     team.close().await;
     drop(team);
     notifier.finish().await;
@@ -104,7 +106,11 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
         foreign.shutdown().await;
     }
     let shown = watching.await.context("showing what happened failed")??;
-    outcome::finish((&job.options, &config), &ended, &shown)
+    match handed_over {
+        Some(handed_over) => handed_over?,
+        None => outcome::hand_over((&job.options, &config), shown.last_message.as_deref())?,
+    }
+    Ok(ended.exit())
 }
 
 /// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.

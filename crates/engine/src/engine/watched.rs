@@ -23,7 +23,8 @@ impl Watched {
         match ends {
             Ends::Pipes { stdin, stdout, stderr } => {
                 let stdout = Source::watched(stdout, Stream::Stdout)?;
-                let outputs = Outputs::pipes(stdout, Source::watched(stderr, Stream::Stderr)?);
+                let stderr = stderr.map(|stderr| Source::watched(stderr, Stream::Stderr)).transpose()?;
+                let outputs = Outputs::pipes(stdout, stderr);
                 let input = match stdin {
                     Some(stdin) => {
                         Input::pipe(reactor::watch(stdin, Interest::WRITABLE).map_err(|(_, errno)| errno)?)

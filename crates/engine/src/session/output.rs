@@ -57,8 +57,8 @@ type Fill = fn(&mut Source, &mut [u8]) -> Filled;
 impl Outputs {
     pub(crate) const SOURCES: usize = 2;
 
-    pub(crate) fn pipes(stdout: Source, stderr: Source) -> Self {
-        Self { sources: [Some(stdout), Some(stderr)], turn: 0, unbroken: 0, terminal: None }
+    pub(crate) fn pipes(stdout: Source, stderr: Option<Source>) -> Self {
+        Self { sources: [Some(stdout), stderr], turn: 0, unbroken: 0, terminal: None }
     }
 
     pub(crate) fn terminal(source: Source, slave: OwnedFd, scanner: Option<QueryScanner>) -> Self {

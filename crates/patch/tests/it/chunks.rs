@@ -336,3 +336,32 @@ fn chunks_may_not_share_lines_that_change() {
 fn additions_for_the_end_come_after_those_behind_the_last_line() {
     check_clear("a\n", "@@\n+end\n@@\n a\n+b", "a\nb\nend\n");
 }
+
+#[test]
+fn a_blank_line_at_the_end_of_both_sides_that_the_file_lacks_is_not_added() {
+    check_clear("one\ntwo\n", "@@\n one\n-two\n-\n+due\n+", "one\ndue\n");
+    check_clear("one\ntwo\n", "@@\n-two\n+due\n-\n+", "one\ndue\n");
+    check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n", "one\ndue\n");
+    // A blank line that only the new side has is meant.
+    check_clear("one\ntwo\n", "@@\n one\n-two\n+due\n+", "one\ndue\n\n");
+    check_clear("one\ntwo\n", "@@\n one\n-two\n-\n+due\n+\n+", "one\ndue\n\n");
+    check_clear("one\ntwo\n\n", "@@\n one\n-two\n-\n+due\n+", "one\ndue\n\n");
+}
+
+#[test]
+fn every_line_of_a_file_with_mixed_endings_is_found_and_every_other_ending_stays() {
+    let mixed = "one\r\ntwo\rthree\nfour\r\n";
+    check_clear(mixed, "@@\n-three\n+tre", "one\r\ntwo\rtre\nfour\r\n");
+    check_clear(mixed, "@@\n-two\n+due", "one\r\ndue\rthree\nfour\r\n");
+    check_clear(mixed, "@@\n two\n three\n-four\n+quattro", "one\r\ntwo\rthree\nquattro\r\n");
+    check_clear(mixed, "@@\n-three\n+tre\n+e mezzo", "one\r\ntwo\rtre\ne mezzo\nfour\r\n");
+    check_clear(mixed, "@@\n-two\n-three\n+due\n+tre", "one\r\ndue\rtre\nfour\r\n");
+    check_clear("one\rtwo\rthree\r", "@@\n-two\n+due", "one\rdue\rthree\r");
+    check_clear("one\r\ntwo\nthree\r\n", "@@\n-two\n+due", "one\r\ndue\nthree\r\n");
+}
+
+#[test]
+fn a_carriage_return_within_a_line_ends_no_line_where_the_patch_fits_without() {
+    check_clear("a\rb\nc\n", "@@\n-c\n+d", "a\rb\nd\n");
+    check_clear("a\rb\nc\n", "@@\n-a\rb\n+x", "x\nc\n");
+}

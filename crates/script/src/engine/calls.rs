@@ -60,8 +60,9 @@ impl Calls {
         self.last += 1;
         let number = CallNumber(self.last);
         let reply = Reply { messages: self.messages.clone(), number, sent: false };
-        let (host, name) = (Arc::clone(&self.host), tool.name.clone());
-        let task = self.runtime.spawn(async move { reply.send(host.call(&name, arguments).await) });
+        // The host hears of calls in the script's order; spawned tasks are polled in any order.
+        let answer = self.host.call(&tool.name, arguments);
+        let task = self.runtime.spawn(async move { reply.send(answer.await) });
         self.under_way.insert(number, task.abort_handle());
         Ok(number)
     }

@@ -38,6 +38,7 @@ use crate::caller::{Caller, Report, TurnedAway};
 use crate::connections::{Entrance, HEADER_PATIENCE, Slot, accept_until};
 use crate::gate::{Access, Called, Elsewhere, Gate, Reach, given_up, has_plain_origin, plain, unauthorized};
 use crate::jsonrpc::door::Stream;
+use crate::mcp::arrivals::Arrivals;
 use crate::tls::ServerTls;
 
 /// Where the protocol is spoken.
@@ -135,7 +136,8 @@ pub async fn serve_http<H: ServerHandler>(
     let HttpOptions { access, names, tls, report } = options;
     let turned_away = TurnedAway::new(report);
     let gate = Gate { access, origins: Vec::new(), names };
-    let door = Arc::new(Door { gate, bound, tls, turned_away, service, places, recent: Mutex::default() });
+    let (arrivals, recent) = (Arrivals::default(), Mutex::default());
+    let door = Arc::new(Door { gate, bound, tls, turned_away, service, places, arrivals, recent });
     let connection = |stream, slot| converse((stream, slot), Arc::clone(&door), over.clone());
     let mut connections = accept_until(&listener, connection, stop).await;
     drop(listener);
@@ -180,6 +182,7 @@ struct Door<H> {
     turned_away: TurnedAway,
     service: StreamableHttpService<H, Clients>,
     places: Arc<Clients>,
+    arrivals: Arrivals,
     /// The clients that have a place, the one that was heard of last at the end.
     recent: Mutex<VecDeque<String>>,
 }
@@ -268,6 +271,9 @@ impl<H: ServerHandler> Door<H> {
         if !slot.establish() {
             return given_up().map(BodyExt::boxed);
         }
+        if calls_tool(request.body()) {
+            request.extensions_mut().insert(self.arrivals.next());
+        }
         let known = place(request.headers());
         let delivering = Delivering::new(&mut request, slot);
         let body = request.body().clone();
@@ -296,6 +302,16 @@ impl<H: ServerHandler> Door<H> {
             let _ = self.places.close_session(&silent.into()).await;
         }
     }
+}
+
+/// Whether a body asks for a tool. Only such requests have a turn: others may last as long as their client stays.
+fn calls_tool(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Method<'a> {
+        #[serde(borrow)]
+        method: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_slice(body).is_ok_and(|Method { method }| method == "tools/call")
 }
 
 fn place(headers: &HeaderMap) -> Option<String> {

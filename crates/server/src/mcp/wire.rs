@@ -23,6 +23,7 @@ use windlass_tools::Delivery;
 pub(crate) use self::message::Refusal;
 use self::message::read;
 use crate::lines::{Line, Lines};
+use crate::mcp::arrivals::Arrivals;
 use crate::outbox::Outbox;
 
 /// The most requests of one client that are under way at a time. One more is refused, not queued: a queue would keep
@@ -40,6 +41,7 @@ pub(crate) struct Wire<R, W> {
     /// Messages that came in one line with others.
     batch: VecDeque<ClientJsonRpcMessage>,
     in_flight: HashMap<RequestId, InFlight>,
+    arrivals: Arrivals,
     stage: Stage,
     /// Cancelled when nobody waits for answers any more.
     over: CancellationToken,
@@ -82,6 +84,7 @@ where
             outbox: Outbox::new(sink),
             batch: VecDeque::new(),
             in_flight: HashMap::new(),
+            arrivals: Arrivals::default(),
             stage: Stage::Opening,
             over,
         }
@@ -126,6 +129,9 @@ where
                 let awaited = if listens { Awaited::Stream } else { Awaited::Answer };
                 let delivery = Delivery::new();
                 request.request.extensions_mut().insert(delivery.clone());
+                if matches!(request.request, ClientRequest::CallToolRequest(_)) {
+                    request.request.extensions_mut().insert(self.arrivals.next());
+                }
                 self.in_flight.insert(request.id.clone(), InFlight { awaited, delivery });
                 if self.stage == Stage::Opening && opens(&request.request) {
                     self.stage = Stage::Open;

@@ -94,6 +94,30 @@ async fn whoever_gives_a_token_is_told_how_a_call_gets_on() {
     bench.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn pipelined_writes_to_a_session_keep_their_order_and_each_reply_has_its_own_output() {
+    let bench = Bench::new("pipelined");
+    let mut client = bench.client(json!({})).await;
+    client.say(&exec("start", json!({ "cmd": "cat", "tty": true, "until": { "input": true } }))).await;
+    let session = client.answer("start").await["result"]["structuredContent"]["session"].clone();
+    let write = |number: usize| {
+        let arguments = json!({ "session_id": session, "chars": format!("{number}\n") });
+        request(&number.to_string(), "tools/call", json!({ "name": "write_stdin", "arguments": arguments }))
+    };
+    let burst: String = (0..100).map(|number| format!("{}\n", write(number))).collect();
+    client.say_bytes(burst.as_bytes()).await;
+    let mut replies = vec![Value::Null; 100];
+    for _ in 0..100 {
+        let reply = client.hear().await;
+        let number: usize = reply["id"].as_str().expect("an id").parse().expect("one of ours");
+        replies[number] = reply["result"]["structuredContent"]["output"].clone();
+    }
+    let expected: Vec<Value> = (0..100).map(|number| json!(format!("{number}\n{number}\n"))).collect();
+    assert_eq!(replies, expected);
+    client.stop().await;
+    bench.end().await;
+}
+
 #[tokio::test]
 async fn cancelling_a_request_ends_the_wait_and_not_the_session() {
     let bench = Bench::new("cancel");

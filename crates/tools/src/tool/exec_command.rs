@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Terminal};
+use windlass_engine::{CommandSpec, Io, Lifetime, StartError, Stdin, Streams, Terminal};
 
 use super::{Refusal, Visit, Yield, shape};
 use crate::answer::Answer;
@@ -210,6 +210,8 @@ async fn start(visit: &Visit<'_>, order: &Order, notes: &mut Vec<String>) -> Res
         (Connection::Pipes, Some(bytes)) => Io::Pipes(Stdin::Bytes(bytes.clone().into_bytes())),
         (Connection::Pipes, None) => Io::Pipes(Stdin::Closed),
     };
+    // A reply shows them as one text, so their order counts.
+    spec.streams = Streams::Together;
     spec.timeout = order.timeout;
     spec.lifetime = order.lifetime;
     spec.name.clone_from(&order.name);

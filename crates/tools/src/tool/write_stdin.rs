@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
 use windlass_engine::{InputError, Signal};
 use windlass_output::{CursorKeys, keys};
 
@@ -38,11 +39,25 @@ const FIELDS: [Field; 8] = [
 
 pub(super) const WRITING_YIELD: Yield = Yield { default: 250, least: 250, most: 30_000 };
 pub(super) const POLLING_YIELD: Yield = Yield { default: 250, least: 5_000, most: 300_000 };
+/// A word for text that no process is there to read.
+pub(crate) const NOTHING_WRITTEN: &str = "nothing was written: the process has exited";
 /// How long the end of input is waited for to be taken.
 const END_TAKEN: Duration = Duration::from_millis(250);
 const CTRL_D: [u8; 1] = [4];
 /// What a model sends for Ctrl-C.
 const INTERRUPT: char = '\u{3}';
+
+/// How long a call keeps those behind it from the same session; nothing, if it writes nothing. Arguments that are wrong are for the call to
+/// refuse.
+pub(crate) fn holds(arguments: &Map<String, Value>) -> Option<Duration> {
+    let field = |name: &str| arguments.get(name);
+    let chars = field("chars").and_then(Value::as_str).is_some_and(|chars| !chars.is_empty());
+    let keys = field("keys").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
+    let eof = field("eof").and_then(Value::as_bool).unwrap_or(false);
+    let asked =
+        field("yield_time_ms").and_then(Value::as_f64).map(|asked| Duration::from_millis(asked as u64));
+    (chars || keys || eof).then(|| WRITING_YIELD.of(asked))
+}
 
 /// The arguments.
 struct Order {
@@ -81,7 +96,7 @@ impl Order {
 
 pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let order = Order::read(&mut visit)?;
-    let notes = visit.remarks();
+    let mut notes = visit.remarks();
     let held = visit.toolbox.find(&order.session)?;
     if order.showing.view == ViewKind::Screen && held.session.facts().terminal.is_none() {
         return Err(BadArgument::new("view", "\"screen\" needs a session started with tty=true").into());
@@ -91,7 +106,14 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     let mut wait = Wait { deadline, view: order.showing.view, ..Wait::of(&held, order.until.clone()) };
     let mut input = None;
     if order.writes() {
-        input = write(&held, &order).await?;
+        match write(&held, &order).await? {
+            Written::Input(report) => input = Some(report),
+            Written::NoText => {}
+            Written::ProcessGone => notes.push(NOTHING_WRITTEN.to_owned()),
+        }
+        if let Some(ticket) = &visit.call.ticket {
+            ticket.is_effective();
+        }
         wait.silent_from = Instant::now();
     }
     let ending = held.counting_ahead(order.showing, wait.attend(&held, visit.call)).await;
@@ -101,9 +123,17 @@ pub(super) async fn call(mut visit: Visit<'_>) -> Result<Reply, Refusal> {
     Ok(answer.reply().await)
 }
 
-/// Hands over what was asked for, without waiting for the program to read it. `None` if the process has exited: then its
-/// end is the answer.
-async fn write(held: &Arc<Held>, order: &Order) -> Result<Option<InputReport>, Refusal> {
+/// What became of what was asked for.
+enum Written {
+    Input(InputReport),
+    /// There was nothing but interrupts.
+    NoText,
+    /// The process has exited. Its end is the answer.
+    ProcessGone,
+}
+
+/// Hands over what was asked for, without waiting for the program to read it.
+async fn write(held: &Arc<Held>, order: &Order) -> Result<Written, Refusal> {
     let on_terminal = held.session.facts().terminal.is_some();
     let bytes = order.bytes(held)?;
     let (interrupts, bytes) = if on_terminal { (0, bytes) } else { without_interrupts(bytes) };
@@ -131,7 +161,7 @@ async fn write(held: &Arc<Held>, order: &Order) -> Result<Option<InputReport>, R
             Ok(Ok(())) | Err(_) => report = report.or_else(|| Some(InputReport::of(held, 0, 0))),
         }
     }
-    Ok(report)
+    Ok(report.map_or(Written::NoText, Written::Input))
 }
 
 impl Order {
@@ -158,10 +188,10 @@ fn without_interrupts(bytes: Vec<u8>) -> (usize, Vec<u8>) {
 
 /// A process that has exited, or is about to because it closed its input, answers with its end; a closed input is an
 /// error that says so.
-async fn refused(held: &Arc<Held>, error: InputError) -> Result<Option<InputReport>, Refusal> {
+async fn refused(held: &Arc<Held>, error: InputError) -> Result<Written, Refusal> {
     let number = held.number;
     if held.session.receipt().is_some() || error == InputError::Gone {
-        return Ok(None);
+        return Ok(Written::ProcessGone);
     }
     Err(Refusal(match error {
         InputError::Closed => format!(

@@ -14,6 +14,7 @@ mod limits;
 mod list_sessions;
 mod login;
 mod names_and_lifetimes;
+mod order;
 mod read_output;
 mod rules;
 mod schema;

@@ -4,6 +4,8 @@ use crate::workbench::{LONG, bench, object, output, session, state};
 use serde_json::{Value, json};
 use windlass_tools::{Call, Toolbox};
 
+const NOTHING_WRITTEN: &str = "nothing was written: the process has exited";
+
 #[test]
 fn a_session_is_named_by_number_or_name() {
     bench(async |bench| {
@@ -126,7 +128,8 @@ fn other_text_to_a_pipe_session_whose_stdin_is_closed_is_an_error_that_says_so()
 }
 
 #[test]
-fn text_to_a_process_that_has_exited_is_answered_with_its_exit_and_unread_output() {
+fn text_to_a_process_that_has_exited_is_answered_with_its_exit_its_unread_output_and_that_nothing_was_written()
+ {
     bench(async |bench| {
         let gate = bench.gate("gate");
         for tty in [false, true] {
@@ -136,6 +139,12 @@ fn text_to_a_process_that_has_exited_is_answered_with_its_exit_and_unread_output
             bench.ended(id).await;
             let reply = bench.ask("write_stdin", json!({ "session_id": id, "chars": "text\n" })).await;
             assert_eq!((output(&reply), &reply.structured["exit_code"]), ("last\n", &json!(4)));
+            assert_eq!(reply.structured["notes"], json!([NOTHING_WRITTEN]), "{}", reply.text);
+            // The same once its exit was told; a poll is about no text.
+            let reply = bench.ask("write_stdin", json!({ "session_id": id, "chars": "text\n" })).await;
+            assert!(reply.text.contains(NOTHING_WRITTEN), "{}", reply.text);
+            let reply = bench.ask("write_stdin", json!({ "session_id": id })).await;
+            assert!(!reply.text.contains(NOTHING_WRITTEN), "{}", reply.text);
         }
     });
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::sync::mpsc;
-use windlass_agent::{Attendant, Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
+use windlass_agent::{Attendant, Background, Crew, Event, Manners, Role, TeamLimits, Threads, Voice};
 use windlass_engine::Engine;
 use windlass_foreign::{Elicitor, RequiredError, ServerSpec, Servers, Standing, Surroundings};
 use windlass_model::WireKind;
@@ -60,6 +60,11 @@ impl Workshop {
             output_schema: schema(options)?,
             sandbox,
             approval: context::approval(configured),
+            background: if outside.attendant.is_some() {
+                Background::Wake
+            } else {
+                background(settings, options)
+            },
             free_text: responses,
             web_search: responses && settings.web_search != WebSearch::Disabled,
             ..manners(configured, config)
@@ -90,6 +95,12 @@ pub(super) fn threads(settings: &Settings, options: &AgentOptions, config: &Conf
     thread_files(config).filter(|_| kept && !options.ephemeral)
 }
 
+/// What becomes of work that still runs when the answer is there, where no person can be told of its end later.
+fn background(settings: &Settings, options: &AgentOptions) -> Background {
+    let usual = Duration::from_millis(settings.background_terminal_max_timeout_ms);
+    options.wait_background.map_or(Background::End, |asked| Background::Wait(asked.unwrap_or(usual)))
+}
+
 fn voice(settings: &Settings, model: String) -> Voice {
     Voice {
         model,
@@ -115,7 +126,7 @@ fn manners(configured: &Configured, config: &Config) -> Manners {
         sandbox: windlass_tools::Policy::FullAccess,
         patch_helper: Some(patch_helper::program()),
         approval: windlass_agent::ApprovalMode::Never,
-        background_wait: Duration::from_millis(settings.background_terminal_max_timeout_ms),
+        background: Background::End,
         web_search: false,
         sees: settings.tools.view_image,
         free_text: true,

@@ -9,7 +9,7 @@ use windlass_agent::{CommandNote, CommandOutcome, Event, EventKind, Status, Step
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
-use super::text::cost;
+use super::text::{cost, left_running};
 use crate::printing;
 
 /// Writes events as lines.
@@ -69,6 +69,7 @@ impl JsonLines {
                 lines
             }
             EventKind::Warning(message) => vec![json!({ "type": "error", "message": message })],
+            EventKind::LeftRunning(what) => vec![json!({ "type": "error", "message": left_running(what) })],
             EventKind::Plan(steps) => vec![self.plan(agent, steps)],
             kind => self.item(agent, kind).into_iter().collect(),
         }

@@ -5,7 +5,6 @@ use windlass_agent::Status;
 use windlass_sys::signal::Signal;
 
 use super::text::clean;
-use super::watch::Shown;
 use crate::args::AgentOptions;
 use crate::config::{Config, Terminals};
 use crate::failure::Exit;
@@ -22,21 +21,31 @@ pub(super) enum Outcome {
     Gone,
 }
 
-/// Hands over the last message, and says how it went.
-pub(super) fn finish(
-    (options, config): (&AgentOptions, &Config),
-    outcome: &Outcome,
-    shown: &Shown,
-) -> Result<Exit> {
-    write_last_message(options, shown.last_message.as_deref())?;
-    if let (false, Some(text)) = (options.json, &shown.last_message) {
-        print_last_message(text, config.terminals)?;
+impl Outcome {
+    /// The answer, if the task was completed with one.
+    pub(super) fn answer(&self) -> Option<&str> {
+        match self {
+            Self::Settled(Status::Completed(answer)) => answer.as_deref(),
+            Self::Settled(_) | Self::Signal(_) | Self::Gone => None,
+        }
     }
-    Ok(match outcome {
-        Outcome::Settled(Status::Completed(_)) => Exit::SUCCESS,
-        Outcome::Settled(_) | Outcome::Gone => Exit::FAILED,
-        Outcome::Signal(signal) => Exit::of_command(128 + signal.number()),
-    })
+
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Settled(Status::Completed(_)) => Exit::SUCCESS,
+            Self::Settled(_) | Self::Gone => Exit::FAILED,
+            Self::Signal(signal) => Exit::of_command(128 + signal.number()),
+        }
+    }
+}
+
+/// Hands over the last message.
+pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Option<&str>) -> Result<()> {
+    write_last_message(options, text)?;
+    match text {
+        Some(text) if !options.json => print_last_message(text, config.terminals),
+        _ => Ok(()),
+    }
 }
 
 /// Writes the last message to the file that was asked for.

@@ -132,6 +132,7 @@ impl Lines {
             EventKind::Waiting(what) => {
                 self.paint(Paint::Dim, &format!("waiting for {}", clean(&what.join(", "))))
             }
+            EventKind::LeftRunning(what) => self.paint(Paint::Yellow, &clean(&left_running(what))),
             EventKind::TurnCompleted { thread, .. } if own => self.paint(Paint::Dim, &self.usage(*thread)),
             _ => return None,
         })
@@ -172,6 +173,11 @@ enum Paint {
     Dim,
     Red,
     Yellow,
+}
+
+/// Work that ends with an agent which has given its answer.
+pub(super) fn left_running(what: &[String]) -> String {
+    format!("still running, ended with the agent: {}", what.join(", "))
 }
 
 /// What a conversation costs, in dollars.

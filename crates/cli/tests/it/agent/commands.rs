@@ -163,7 +163,7 @@ fn calls_that_make_no_sense_are_answered_and_the_turn_goes_on() {
 }
 
 #[test]
-fn an_agent_waits_for_a_running_command_and_is_woken_by_its_end_exactly_once() {
+fn with_wait_background_an_agent_waits_for_a_running_command_and_is_woken_by_its_end_exactly_once() {
     let mut stage = Stage::playing(vec![
         always(call("exec_command", json!({ "cmd": "cat pipe", "yield_time_ms": 250 }))),
         always(say("it still runs")),
@@ -175,7 +175,7 @@ fn an_agent_waits_for_a_running_command_and_is_woken_by_its_end_exactly_once() {
     ]);
     let pipe = stage.work().join("pipe");
     fifo(&pipe);
-    let going = stage.start(&["--json", "wait for it"]);
+    let going = stage.start(&["--json", "--wait-background", "wait for it"]);
     stage.model().wait_for_requests(2);
     fs::write(&pipe, "at last\n").expect("the command reads");
     let ran = going.end(&mut stage).well();
@@ -183,6 +183,23 @@ fn an_agent_waits_for_a_running_command_and_is_woken_by_its_end_exactly_once() {
     assert_eq!((commands.len(), &commands[0]["exit_code"]), (1, &json!(0)), "{ran:?}");
     assert_eq!(commands[0]["aggregated_output"], "at last\n");
     assert_eq!(stage.finish().len(), 3);
+}
+
+#[test]
+fn the_answer_is_written_before_what_still_runs_is_ended_and_is_never_replaced() {
+    // The command notes at its own end, which only the end of the agent brings about, whether the answer is in its file.
+    let script = "trap 'cp answer seen; exit' TERM; echo ready; while :; do read x < pipe; done";
+    let start = json!({ "cmd": script, "until": { "pattern": "ready" } });
+    let mut stage = Stage::playing(vec![always(call("exec_command", start)), always(say("the answer"))]);
+    fifo(&stage.work().join("pipe"));
+    let ran = stage.run(&["-o", "answer", "start it"]).well();
+    assert_eq!(ran.stdout, "the answer\n");
+    for file in ["answer", "seen"] {
+        let written = fs::read_to_string(stage.work().join(file)).unwrap_or_default();
+        assert_eq!(written, "the answer", "{file}: {ran:?}");
+    }
+    assert!(ran.stderr.contains("still running, ended with the agent: session "), "{ran:?}");
+    assert_eq!(stage.finish().len(), 2);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn sub_agents_work_in_the_other_dialect_too() {
 }
 
 #[test]
-fn an_agent_that_does_not_wait_is_woken_by_its_sub_agents_end_exactly_once() {
+fn with_wait_background_an_agent_is_woken_by_its_sub_agents_end_exactly_once() {
     let gate = Gate::closed();
     let held = say("the child is done").stalled_after_events(2, &gate);
     let mut stage = Stage::casting(cast(
@@ -101,7 +101,7 @@ fn an_agent_that_does_not_wait_is_woken_by_its_sub_agents_end_exactly_once() {
             }),
         ],
     ));
-    assert_eq!(stage.run(&[ROOT]).well().stdout, "the end\n");
+    assert_eq!(stage.run(&["--wait-background", ROOT]).well().stdout, "the end\n");
     stage.finish();
 }
 

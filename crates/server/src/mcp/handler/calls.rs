@@ -10,9 +10,11 @@ use rmcp::model::{
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
+use serde_json::Map;
 use tokio::sync::{mpsc, watch};
-use windlass_tools::{Call, Delivery, Progress, Reply, Toolbox, UnknownTool};
+use windlass_tools::{Call, CallTicket, Delivery, Progress, Reply, Toolbox, UnknownTool};
 
+use crate::mcp::arrivals::Arrival;
 use crate::mcp::handler::Desk;
 use crate::mcp::handler::asking::{self, Asked, Go};
 use crate::mcp::handler::delivery::{self, Link};
@@ -88,10 +90,28 @@ impl Desk {
                 Go::On(running) => running,
                 Go::AskAgain(question) => return Ok(question.into()),
             },
-            None => Running::start(&self.toolbox, request, &means),
+            None => {
+                let ticket = self.ticket(&request, context).await;
+                Running::start(&self.toolbox, (request, ticket), &means)
+            }
         };
         let link = Link::new(&delivery::of_response(context), &running.delivery);
         self.attend((running, link), context, &means).await
+    }
+
+    /// The place of a call among those about the same session.
+    async fn ticket(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<CallTicket> {
+        let none = Map::new();
+        let arguments = request.arguments.as_ref().unwrap_or(&none);
+        let take = || self.toolbox.ticket(&request.name, arguments);
+        match extension::<Arrival>(context) {
+            Some(arrival) => arrival.in_order(take).await,
+            None => take(),
+        }
     }
 
     async fn attend(
@@ -132,7 +152,11 @@ impl Desk {
 }
 
 impl Running {
-    fn start(toolbox: &Toolbox, request: CallToolRequestParams, means: &Means) -> Self {
+    fn start(
+        toolbox: &Toolbox,
+        (request, ticket): (CallToolRequestParams, Option<CallTicket>),
+        means: &Means,
+    ) -> Self {
         let (told, progress) = watch::channel(None);
         let (person, questions) = asking::person();
         let call = Call {
@@ -141,6 +165,7 @@ impl Running {
                 .then(|| Arc::new(move |progress| drop(told.send_replace(Some(progress)))) as _),
             person: means.person.then_some(person),
             remarks: means.repaired.map(Repaired::remark).into_iter().collect(),
+            ticket,
             ..Call::new(request.name, request.arguments.unwrap_or_default())
         };
         let (toolbox, delivery) = (toolbox.clone(), call.delivery.clone());
