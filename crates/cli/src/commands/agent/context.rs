@@ -58,6 +58,11 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
     Ok(Configured { loaded, places, directory, roots, deny_read })
 }
 
+/// The user's own settings, for programs that work for others: a project's do not count.
+pub(crate) fn users_settings(config: &Config) -> Result<Configured> {
+    load(&AgentOptions::default(), config, Some(Trust::Untrusted))
+}
+
 fn directory(options: &AgentOptions) -> Result<PathBuf> {
     match &options.directory {
         Some(asked) => absolute(asked),

@@ -86,7 +86,7 @@ fn environment(configured: &Configured) -> Result<EnvironmentPolicy> {
 }
 
 /// What commands may touch.
-pub(super) fn sandbox(configured: &Configured) -> Policy {
+pub(crate) fn sandbox(configured: &Configured) -> Policy {
     let settings = &configured.loaded.settings;
     let base = match settings.sandbox_mode {
         SandboxMode::FullAccess => return Policy::FullAccess,
