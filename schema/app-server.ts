@@ -85,8 +85,9 @@ export interface CommandExecParams {
    */
   processId?: string | null;
   /**
-   * What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, what
-   * the server was started with.
+   * What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, the
+   * server's operator chooses it (`--sandbox`, or `sandbox_mode` in the settings): read-only without a
+   * network, if neither names one.
    */
   sandboxPolicy?: SandboxPolicy | null;
   /** The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out. */
@@ -463,8 +464,8 @@ export interface ProcessResizePtyParams {
 }
 
 /**
- * Parameters of `process/spawn`: starts a process and answers at once. What it may touch the server was
- * started with (`--sandbox`): everything, unless that says less. Experimental.
+ * Parameters of `process/spawn`: starts a process and answers at once. The server's operator chooses its
+ * sandbox (`--sandbox`, or `sandbox_mode` in the settings): none, if neither names one. Experimental.
  */
 export interface ProcessSpawnParams {
   /** The program and its arguments, not a line for a shell. Must not be empty. */

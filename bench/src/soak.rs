@@ -88,7 +88,8 @@ impl Server {
         let folder = place.state_directory()?;
         let token = survivors::token("soak");
         let mut command = Command::new(program);
-        command.arg("app-server").arg("--listen").arg(format!("unix://{}", folder.join("socket").display()));
+        command.args(["app-server", "--sandbox", "danger-full-access"]);
+        command.arg("--listen").arg(format!("unix://{}", folder.join("socket").display()));
         command.env("HOME", &folder).env("WINDLASS_STATE_DIR", folder.join("store")).stdin(Stdio::null());
         command.env(survivors::TOKEN_VARIABLE, &token).stdout(Stdio::null());
         let child = command.spawn().context("starting windlass app-server")?;

@@ -9,13 +9,16 @@ import re
 import shutil
 import tempfile
 import unittest
-from typing import AsyncIterator, Awaitable, Dict, List, Optional, Set, TypeVar
+from typing import AsyncIterator, Awaitable, Dict, List, Optional, Sequence, Set, TypeVar
 from urllib.parse import urlsplit
 
 from windlass import Chunk, Client, Process
 
 # However busy the machine is; to run out of it is a failure.
 DEADLINE = 60.0
+
+# Where a server of a test keeps its sessions and finds its settings.
+_OWN_FOLDERS = {"WINDLASS_STATE_DIR": "state", "XDG_CONFIG_HOME": "config"}
 
 T = TypeVar("T")
 
@@ -29,10 +32,19 @@ class ServerTest(unittest.IsolatedAsyncioTestCase):
 
     @property
     def environment(self) -> Dict[str, str]:
-        return {**os.environ, "WINDLASS_STATE_DIR": os.path.join(self.folder, "state")}
+        own = {name: os.path.join(self.folder, folder) for name, folder in _OWN_FOLDERS.items()}
+        return {**os.environ, **own}
 
-    async def launch(self, buffer_limit: int = 4 * 1024 * 1024) -> Client:
-        client = await soon(Client.launch(env=self.environment, buffer_limit=buffer_limit))
+    def configure(self, settings: str) -> None:
+        """Writes the settings of the server's user."""
+        folder = os.path.join(self.folder, "config", "windlass")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "config.toml"), "w", encoding="utf-8") as file:
+            file.write(settings)
+
+    async def launch(self, buffer_limit: int = 4 * 1024 * 1024, arguments: Sequence[str] = ()) -> Client:
+        launched = Client.launch(env=self.environment, buffer_limit=buffer_limit, arguments=arguments)
+        client = await soon(launched)
         self.addAsyncCleanup(client.close)
         return client
 

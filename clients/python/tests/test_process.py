@@ -168,10 +168,23 @@ class ProcessTest(ServerTest):
 
     async def test_a_program_that_is_not_there_is_named_in_the_error(self) -> None:
         client = await self.launch()
-        with self.assertRaisesRegex(StartError, "No such file or directory") as raised:
+        with self.assertRaisesRegex(StartError, "no-such-program-anywhere.*No such file or directory") as raised:
             await client.start(["no-such-program-anywhere"])
+        self.assertEqual(raised.exception.program, "no-such-program-anywhere")
         self.assertEqual((raised.exception.method, raised.exception.code), ("process/spawn", -32603))
         self.assertEqual(await client.list(), [])
+
+    async def test_a_process_has_the_sandbox_of_the_servers_user(self) -> None:
+        script = "(: > file) 2>/dev/null && echo written || echo refused"
+        for settings, arguments, expected in [
+            ("", [], b"written\n"),
+            ('sandbox_mode = "read-only"', [], b"refused\n"),
+            ('sandbox_mode = "read-only"', ["--sandbox", "danger-full-access"], b"written\n"),
+        ]:
+            self.configure(settings)
+            client = await self.launch(arguments=arguments)
+            process = await client.start(["sh", "-c", script], cwd=self.folder)
+            self.assertEqual(await everything(process), expected, (settings, arguments))
 
     async def test_sessions_are_listed_also_when_they_are_over(self) -> None:
         client = await self.launch()

@@ -146,7 +146,9 @@ export class Client {
     } catch (error) {
       this.#processes.delete(handle);
       if (!(error instanceof RequestError)) this.#abandon(handle);
-      else if (error.code === SPAWN_FAILED) throw new StartError(error.method, error.code, error.reason);
+      else if (error.code === SPAWN_FAILED) {
+        throw new StartError(error.method, error.code, error.reason, command[0] ?? "");
+      }
       throw error;
     }
     return controls.process;

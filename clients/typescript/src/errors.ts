@@ -27,7 +27,16 @@ export class RequestError extends WindlassError {
 }
 
 /** The command could not be started: there is no such program or directory, or it may not be executed. */
-export class StartError extends RequestError {}
+export class StartError extends RequestError {
+  /** The program that was to be started. */
+  readonly program: string;
+
+  constructor(method: string, code: number, reason: string, program: string) {
+    super(method, code, reason);
+    this.message = `cannot start ${program}: ${reason} (${method}, code ${code})`;
+    this.program = program;
+  }
+}
 
 /** The server could not be started or reached, or it did not speak the protocol. */
 export class ServerError extends WindlassError {}

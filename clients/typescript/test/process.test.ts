@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 
 import { Client, ConnectionLost, RequestError, ServerError, StartError } from "windlass";
 
-import { everything, exists, folder, launch, said, until } from "./support.ts";
+import { configure, environment, everything, exists, folder, launch, said, until } from "./support.ts";
 
 test("output comes with its stream and its address", async (t) => {
   const client = await launch(t);
@@ -175,10 +175,26 @@ test("a program that is not there is named in the error", async (t) => {
   await assert.rejects(client.start(["no-such-program-anywhere"]), (error: StartError) => {
     assert.ok(error instanceof StartError);
     assert.deepEqual([error.method, error.code], ["process/spawn", -32603]);
-    assert.match(error.reason, /No such file or directory/);
+    assert.equal(error.program, "no-such-program-anywhere");
+    assert.match(error.message, /no-such-program-anywhere.*No such file or directory/);
     return true;
   });
   assert.deepEqual(await client.list(), []);
+});
+
+test("a process has the sandbox of the server's user", async (t) => {
+  const script = "(: > file) 2>/dev/null && echo written || echo refused";
+  for (const [settings, args, expected] of [
+    ["", [], "written\n"],
+    ['sandbox_mode = "read-only"', [], "refused\n"],
+    ['sandbox_mode = "read-only"', ["--sandbox", "danger-full-access"], "written\n"],
+  ] as const) {
+    const place = folder(t);
+    configure(place, settings);
+    const client = await launch(t, { env: environment(place), arguments: args });
+    const process = await client.start(["sh", "-c", script], { cwd: place });
+    assert.equal((await everything(process)).toString(), expected, settings);
+  }
 });
 
 test("sessions are listed also when they are over", async (t) => {

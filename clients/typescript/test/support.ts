@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,14 @@ export function folder(t: TestContext): string {
 }
 
 export function environment(place: string): NodeJS.ProcessEnv {
-  return { ...process.env, WINDLASS_STATE_DIR: join(place, "state") };
+  return { ...process.env, WINDLASS_STATE_DIR: join(place, "state"), XDG_CONFIG_HOME: join(place, "config") };
+}
+
+/** Writes the settings of the server's user. */
+export function configure(place: string, settings: string): void {
+  const path = join(place, "config", "windlass");
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "config.toml"), settings);
 }
 
 /** A client with a server of its own. Both end with the test. */

@@ -61,8 +61,8 @@ pub enum EventKind {
     CallProgress {
         /// Which.
         call: String,
-        /// The last line that the command printed.
-        last_line: String,
+        /// The last lines that the command printed.
+        tail: Vec<String>,
         /// Since it began.
         elapsed: Duration,
     },

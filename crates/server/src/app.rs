@@ -42,8 +42,10 @@ pub struct AppOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// Where the server keeps what it remembers, for clients that ask.
     pub state_directory: PathBuf,
-    /// What commands may touch whose clients do not say.
+    /// The policy of a `command/exec` that names none.
     pub sandbox: Policy,
+    /// The policy of a `process/spawn`, which cannot name one.
+    pub process_sandbox: Policy,
 }
 
 /// An engine as clients of the app-server see it. Cheap to clone.

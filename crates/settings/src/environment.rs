@@ -2,7 +2,7 @@
 //! so that what was said before never has to be rewritten.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::choices::SandboxMode;
 use crate::settings::{NetworkAccess, Settings};
@@ -84,17 +84,14 @@ impl Environment {
 }
 
 impl Filesystem {
-    /// What the settings come to in this working directory.
-    pub fn of(settings: &Settings, cwd: &Path) -> Self {
-        let mode = settings.sandbox_mode;
-        let bounds = &settings.workspace_write;
-        let roots = std::iter::once(cwd.to_owned()).chain(bounds.writable_roots.iter().cloned());
-        let (workspace_roots, network_access) = match mode {
-            SandboxMode::ReadOnly => (Vec::new(), NetworkAccess::Off),
-            SandboxMode::WorkspaceWrite => (roots.collect(), bounds.network_access.clone()),
-            SandboxMode::External | SandboxMode::FullAccess => (Vec::new(), NetworkAccess::On),
+    /// The settings' sandbox, for a workspace of these directories.
+    pub fn of(settings: &Settings, workspace: &[PathBuf]) -> Self {
+        let sandbox_mode = settings.sandbox_mode;
+        let workspace_roots = match sandbox_mode {
+            SandboxMode::WorkspaceWrite => workspace.to_vec(),
+            SandboxMode::ReadOnly | SandboxMode::External | SandboxMode::FullAccess => Vec::new(),
         };
-        Self { workspace_roots, sandbox_mode: mode, network_access }
+        Self { workspace_roots, sandbox_mode, network_access: settings.effective_network() }
     }
 
     fn render(&self) -> String {
@@ -171,11 +168,11 @@ mod tests {
         for (sandbox_mode, roots, network) in [
             (SandboxMode::ReadOnly, vec![], NetworkAccess::Off),
             (SandboxMode::WorkspaceWrite, vec!["/w", "/more"], NetworkAccess::Off),
+            (SandboxMode::External, vec![], NetworkAccess::On),
             (SandboxMode::FullAccess, vec![], NetworkAccess::On),
         ] {
-            let mut settings = Settings { sandbox_mode, ..Settings::default() };
-            settings.workspace_write.writable_roots = vec!["/more".into()];
-            let found = Filesystem::of(&settings, Path::new("/w"));
+            let settings = Settings { sandbox_mode, ..Settings::default() };
+            let found = Filesystem::of(&settings, &["/w".into(), "/more".into()]);
             let workspace_roots = roots.iter().map(PathBuf::from).collect();
             assert_eq!(found, Filesystem { workspace_roots, sandbox_mode, network_access: network });
         }

@@ -9,6 +9,7 @@ mod archive;
 mod armor;
 mod collecting;
 mod installing;
+mod instructions;
 mod passphrase;
 mod secrets;
 

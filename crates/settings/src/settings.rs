@@ -290,6 +290,16 @@ impl Settings {
         self.providers.get(&self.model_provider)
     }
 
+    /// The network that commands reach. `sandbox_workspace_write.network_access` counts in that sandbox alone: a read-only one
+    /// has no network, and without a sandbox of ours the network is not restricted.
+    pub fn effective_network(&self) -> NetworkAccess {
+        match self.sandbox_mode {
+            SandboxMode::ReadOnly => NetworkAccess::Off,
+            SandboxMode::WorkspaceWrite => self.workspace_write.network_access.clone(),
+            SandboxMode::External | SandboxMode::FullAccess => NetworkAccess::On,
+        }
+    }
+
     /// What a model costs, if it was said.
     pub fn prices_of(&self, model: &str) -> Option<Prices> {
         self.prices.get(model).or_else(|| self.prices.get("")).copied()

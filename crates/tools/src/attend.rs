@@ -170,19 +170,26 @@ async fn telling(session: &Session, until: &Until, call: &Call, began: Instant) 
 
 pub(crate) fn progress(session: &Session, began: Instant) -> Progress {
     let bytes = session.journal().end().get();
-    Progress { elapsed: began.elapsed(), bytes, last_line: last_line(session) }
+    Progress { elapsed: began.elapsed(), bytes, tail: tail(session, Progress::TAIL) }
 }
 
 /// The last line that is not blank, from the end of the output.
 pub(crate) fn last_line(session: &Session) -> String {
+    tail(session, 1).pop().unwrap_or_default()
+}
+
+/// The last lines that are not blank, in their order.
+fn tail(session: &Session, most: usize) -> Vec<String> {
     const NEAR: u64 = 4096;
     const LONGEST: usize = 200;
     let end = session.journal().end();
     let mut bytes = Vec::new();
     let read = session.journal().read_into(Span::new(end.back(NEAR), end), usize::MAX, &mut bytes);
     let view = settle(&bytes, read.from());
-    let line = view.text().lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    report::shortened(line, LONGEST)
+    let lines = view.text().lines().rev().filter(|line| !line.trim().is_empty()).take(most);
+    let mut lines: Vec<String> = lines.map(|line| report::shortened(line, LONGEST)).collect();
+    lines.reverse();
+    lines
 }
 
 /// Lets a person answer. The answer goes to the program and nowhere else: it is not shown, so it is not journaled. Says

@@ -91,8 +91,18 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Printed by the session so far, in all.
     pub bytes: u64,
+    /// The last lines that it printed and that are not blank, shortened; at most [`Self::TAIL`].
+    pub tail: Vec<String>,
+}
+
+impl Progress {
+    /// How many lines are told.
+    pub const TAIL: usize = 3;
+
     /// The last line it printed, shortened.
-    pub last_line: String,
+    pub fn last_line(&self) -> &str {
+        self.tail.last().map(String::as_str).unwrap_or_default()
+    }
 }
 
 /// The answer to a call. If it is dropped before its delivery is confirmed, its contents count as not delivered.

@@ -508,7 +508,7 @@ pub(crate) async fn alive<T>(call: &Call, answer: Pending<'_, T>) -> T {
         // timer: whoever listens wants a sign of life.
         match tokio::time::timeout(SIGN_OF_LIFE, &mut answer).await {
             Ok(answer) => return answer,
-            Err(_) => tell(Progress { elapsed: began.elapsed(), bytes: 0, last_line: String::new() }),
+            Err(_) => tell(Progress { elapsed: began.elapsed(), bytes: 0, tail: Vec::new() }),
         }
     }
 }

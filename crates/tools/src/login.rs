@@ -1,10 +1,12 @@
 //! The user's login environment, captured once and used for every command.
 //!
-//! A login shell runs the start-up files and prints what became of its environment. That is kept until one of those files
-//! changes. A start-up file that hangs costs one bounded wait, is reported, and is not tried again until it changes.
+//! A login shell runs the start-up files and prints what became of its environment and of its own state ([`state`]). That is kept
+//! until one of those files changes. A start-up file that hangs costs one bounded wait, is reported, and is not tried again until it changes.
 //!
 //! The login shell is confined like the commands that get its environment, and the variables that are withheld from them are
 //! withheld from it, too: its start-up files may lie where a command can write.
+
+mod state;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -21,11 +23,10 @@ use windlass_engine::{
 };
 use windlass_output::{Offset, Span};
 
+pub(crate) use self::state::ShellState;
 use crate::environment::{Composed, Connection, EnvironmentPolicy, Overrides, Variables, get};
 use crate::shell::{Dialect, Shell};
 
-/// Functions longer than this together would make every command slower to start.
-const MOST_FUNCTIONS: usize = 64 * 1024;
 /// The most a start-up may print, environment included, before it is no longer looked at.
 const MOST_OUTPUT: u64 = 4 << 20;
 /// The most environments that are kept: a caller may ask for many policies, one after the other.
@@ -41,6 +42,7 @@ pub(crate) struct LoginEnvironments {
     /// The variables that a login shell gets, and the names of those that are withheld from it.
     given: Variables,
     withheld: Vec<String>,
+    policy: EnvironmentPolicy,
     /// Oldest first.
     captured: Mutex<Vec<Entry>>,
 }
@@ -64,8 +66,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) variables: Variables,
-    /// Definitions of functions that a shell can read.
-    pub(crate) functions: String,
+    /// What it leaves in the shell itself.
+    pub(crate) state: ShellState,
     pub(crate) startup: Startup,
     /// The names of variables that were kept from the login shell.
     withheld: Vec<String>,
@@ -111,7 +113,7 @@ impl LoginEnvironments {
     pub(crate) fn new(engine: Engine, base: Variables, policy: &EnvironmentPolicy, bound: Duration) -> Self {
         let (given, withheld) = policy.withhold(&base);
         let base = Arc::new(Captured { variables: base, ..Captured::default() });
-        Self { engine, bound, base, given, withheld, captured: Mutex::default() }
+        Self { engine, bound, base, given, withheld, policy: policy.clone(), captured: Mutex::default() }
     }
 
     /// The runtime's own environment.
@@ -194,15 +196,25 @@ impl LoginEnvironments {
             }
         }
         let printed = printed(session.journal());
-        let captured = read(&printed, marker.as_bytes()).ok_or_else(|| unfinished(&session))?;
-        Ok(Captured { withheld: self.withheld.clone(), ..captured })
+        let printed = Printed::read(&printed, marker.as_bytes()).ok_or_else(|| unfinished(&session))?;
+        let variables: Variables = printed.environ.split(|byte| *byte == 0).filter_map(variable).collect();
+        if variables.is_empty() {
+            return Err(unfinished(&session));
+        }
+        let (state, remark) = state::difference(shell.dialect, (printed.before, printed.after), &self.policy);
+        let withheld = self.withheld.clone();
+        Ok(Captured { variables, state, startup: Startup::Done, withheld, remark, ..Captured::default() })
     }
 
     fn login(&self, shell: &Shell, marker: &str) -> CommandSpec {
         let home = get(&self.given, "HOME").map(Path::new);
         let directory = home.filter(|home| home.is_absolute() && home.is_dir()).unwrap_or(Path::new("/"));
-        let dump = dump(shell.dialect, marker);
-        let argv = [shell.program.as_os_str(), "-l".as_ref(), "-c".as_ref(), dump.as_ref()];
+        let (before, after) = scripts(shell.dialect, marker);
+        let mut argv = vec![shell.program.clone().into_os_string()];
+        if shell.dialect == Dialect::Zsh {
+            argv.push("-f".into());
+        }
+        argv.extend(["-c".into(), before.into(), shell.program.clone().into_os_string(), after.into()]);
         let mut spec = CommandSpec::new(argv, directory);
         spec.environment.clone_from(&self.given);
         spec.lifetime = Lifetime::Call;
@@ -241,14 +253,23 @@ fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<Pa
     files
 }
 
-/// Prints the environment, and the functions of shells that can print them, each after the marker.
-fn dump(dialect: Dialect, marker: &str) -> String {
-    let functions = match dialect {
-        Dialect::Bash | Dialect::Zsh => "typeset -f",
-        Dialect::Posix => ":",
+/// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of that one, which
+/// prints its environment and its state. Each part stands between markers. One process does it all, so the login shell begins with the
+/// limits and the umask that the first one printed.
+fn scripts(dialect: Dialect, marker: &str) -> (String, String) {
+    // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the end.
+    let (head, tail) = marker.split_at(marker.len() / 2);
+    let (mark, account) = (format!("printf %s%s {head} {tail}"), state::account(dialect));
+    let become_login = r#"exec "$0" -l -c "$1""#;
+    // A trap of the start-up files would print between the entries.
+    let untrap = match dialect {
+        Dialect::Bash => "trap - DEBUG ERR RETURN; ",
+        Dialect::Zsh => "trap - DEBUG ZERR; ",
+        Dialect::Posix => "",
     };
-    let mark = format!("printf %s {marker}");
-    format!("{mark}; cat /proc/self/environ; {mark}; {functions}; {mark}")
+    let before = format!("{mark}\n{account}\n{mark}\n{become_login}");
+    let after = format!("{untrap}{mark}\ncat /proc/self/environ\n{mark}\n{account}\n{mark}");
+    (before, after)
 }
 
 fn marker() -> String {
@@ -273,19 +294,25 @@ fn printed(journal: &Journal) -> Vec<u8> {
     printed
 }
 
-/// What stands behind the first marker, behind the second, and nothing unless there is a third: then it is all there.
-fn read(printed: &[u8], marker: &[u8]) -> Option<Captured> {
-    let (_, rest) = split(printed, marker)?;
-    let (environ, rest) = split(rest, marker)?;
-    let (functions, _) = split(rest, marker)?;
-    let variables: Variables = environ.split(|byte| *byte == 0).filter_map(variable).collect();
-    if variables.is_empty() {
-        return None;
+/// The parts of what a login printed.
+struct Printed<'a> {
+    /// The state of the shell before the login.
+    before: &'a [u8],
+    environ: &'a [u8],
+    /// Its state after the login.
+    after: &'a [u8],
+}
+
+impl<'a> Printed<'a> {
+    /// The parts between five markers; nothing unless all are there. Start-up files may print before the third.
+    fn read(printed: &'a [u8], marker: &[u8]) -> Option<Self> {
+        let (_, rest) = split(printed, marker)?;
+        let (before, rest) = split(rest, marker)?;
+        let (_, rest) = split(rest, marker)?;
+        let (environ, rest) = split(rest, marker)?;
+        let (after, _) = split(rest, marker)?;
+        Some(Self { before, environ, after })
     }
-    let functions = String::from_utf8(functions.to_vec()).unwrap_or_default();
-    let functions = if functions.len() <= MOST_FUNCTIONS { functions } else { String::new() };
-    let (functions, startup) = (functions.trim().to_owned(), Startup::Done);
-    Some(Captured { variables, functions, startup, ..Captured::default() })
 }
 
 fn split<'a>(bytes: &'a [u8], marker: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
@@ -315,16 +342,17 @@ mod tests {
 
     #[test]
     fn an_environment_is_read_between_markers_whatever_is_printed_before() {
-        let printed = b"motd\nMARKPATH=/a\0X=1=2\0_=/usr/bin/cat\0SHLVL=2\0MARKf () \n{ \n  :\n}\nMARK";
-        let captured = read(printed, b"MARK").unwrap();
+        let printed = b"MARKoldMARKmotd\nMARKPATH=/a\0X=1=2\0_=/usr/bin/cat\0SHLVL=2\0MARKnewMARK";
+        let parts = Printed::read(printed, b"MARK").unwrap();
         let expected: Variables = vec![("PATH".into(), "/a".into()), ("X".into(), "1=2".into())];
-        assert_eq!((captured.variables, captured.functions.as_str()), (expected, "f () \n{ \n  :\n}"));
+        let variables: Variables = parts.environ.split(|byte| *byte == 0).filter_map(variable).collect();
+        assert_eq!((variables, parts.before, parts.after), (expected, &b"old"[..], &b"new"[..]));
     }
 
     #[test]
     fn an_environment_that_is_not_whole_is_not_used() {
-        for printed in ["", "MARK", "MARKPATH=/a", "MARKPATH=/a\0MARKf", "MARKMARKMARK"] {
-            assert!(read(printed.as_bytes(), b"MARK").is_none(), "{printed}");
+        for printed in ["", "MARK", "MARKMARK", "MARKMARKMARKPATH=/a", "MARKMARKMARKPATH=/a\0MARKf"] {
+            assert!(Printed::read(printed.as_bytes(), b"MARK").is_none(), "{printed}");
         }
     }
 

@@ -114,7 +114,7 @@ pub(crate) fn without_shell(
         Dialect::Posix => shell.program.ends_with("sh") || shell.program.ends_with("dash"),
         Dialect::Zsh => false,
     } && get(&spec.environment, "PATH").is_some();
-    if !is_known || is_function(words[0], &spec.environment, login) {
+    if !is_known || login.state.changes_programs || is_function(words[0], &spec.environment, login) {
         return None;
     }
     let program = program(words[0], spec)?;
@@ -162,9 +162,9 @@ fn words(script: &str) -> Option<Vec<&str>> {
     (!is_left).then_some(words)
 }
 
-/// Whether a function of that name may be there.
+/// Whether a function or an alias of that name may be there.
 fn is_function(word: &str, variables: &[(OsString, OsString)], login: &Captured) -> bool {
-    login.functions.contains(word) || get(variables, &format!("BASH_FUNC_{word}%%")).is_some()
+    login.state.definitions.contains(word) || get(variables, &format!("BASH_FUNC_{word}%%")).is_some()
 }
 
 /// The file that would be executed, if it says itself what it is: others are read by the shell as scripts.
@@ -290,7 +290,8 @@ mod tests {
         is_left("env", |spec, _| spec.environment.retain(|(name, _)| name != "PATH"));
         is_left("su", |_, _| {});
         is_left("env", |spec, _| spec.environment.push(("BASH_FUNC_env%%".into(), "() { :; }".into())));
-        is_left("env", |_, login| login.functions = "env () { echo mine; }".into());
+        is_left("env", |_, login| login.state.definitions = "env () { echo mine; }".into());
+        is_left("env", |_, login| login.state.changes_programs = true);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) struct ShellCommand {
 /// The most bytes a script may have.
 const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
 
-/// How each shell reads its script from descriptor 3, and functions of the login from descriptor 4. Both are closed before the
+/// How each shell reads its script from descriptor 3, and the state of the login from descriptor 4. Both are closed before the
 /// script's first command runs, so no child inherits them. The text in quotation marks is expanded before any of it runs, so
 /// the script is already read when the variable goes; and as that happens on the script's first line, the shell counts lines as
 /// the author does.
@@ -57,12 +57,14 @@ const LONGEST_SCRIPT: usize = 12 * 120 * 1024;
 /// one that was judged and recorded.
 const BASH: &str =
     "mapfile -d '' -t -u 3 windlass_script; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
-const BASH_WITH_FUNCTIONS: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
-     mapfile -d '' -t -u 3 windlass_script; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const BASH_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
+     mapfile -d '' -t -u 3 windlass_script; exec 3<&-; \
+     eval \"unset windlass_script windlass_options; $windlass_options$windlass_script\"";
 const ZSH: &str =
     "windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
-const ZSH_WITH_FUNCTIONS: &str = "windlass_script=\"$(</proc/self/fd/4)\"; exec 4<&-; eval \"$windlass_script\"; \
-     windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; eval \"unset windlass_script; $windlass_script\"";
+const ZSH_WITH_STATE: &str = "windlass_script=\"$(</proc/self/fd/4)\"; exec 4<&-; eval \"$windlass_script\"; \
+     windlass_script=\"$(</proc/self/fd/3)\"; exec 3<&-; \
+     eval \"unset windlass_script windlass_options; $windlass_options$windlass_script\"";
 const POSIX: &str = ". /proc/self/fd/3";
 /// A POSIX shell has no way to read a whole file into a variable without another process, so it reads the script as a file,
 /// through a descriptor of its own; ours is closed by the script's first words.
@@ -128,12 +130,12 @@ impl Shell {
 
     /// The command that runs a script that was checked, in what a login left behind.
     pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
-        let has_functions = !login.functions.is_empty();
-        let boot = match (self.dialect, has_functions) {
+        let has_state = !login.state.script.is_empty();
+        let boot = match (self.dialect, has_state) {
             (Dialect::Bash, false) => BASH,
-            (Dialect::Bash, true) => BASH_WITH_FUNCTIONS,
+            (Dialect::Bash, true) => BASH_WITH_STATE,
             (Dialect::Zsh, false) => ZSH,
-            (Dialect::Zsh, true) => ZSH_WITH_FUNCTIONS,
+            (Dialect::Zsh, true) => ZSH_WITH_STATE,
             (Dialect::Posix, _) => POSIX,
         };
         let script = match self.dialect {
@@ -141,8 +143,8 @@ impl Shell {
             Dialect::Bash | Dialect::Zsh => script.to_owned(),
         };
         let mut memory_files = vec![script.into_bytes()];
-        if has_functions && self.dialect != Dialect::Posix {
-            memory_files.push(login.functions.clone().into_bytes());
+        if has_state && self.dialect != Dialect::Posix {
+            memory_files.push(login.state.script.clone().into_bytes());
         }
         let mut argv = vec![self.program.clone().into_os_string()];
         if self.dialect == Dialect::Zsh && login.startup == Startup::Done {
@@ -172,7 +174,7 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
 /// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
     let (program, arguments) = command.split_once(' ')?;
-    let boots = [BASH, BASH_WITH_FUNCTIONS, ZSH, ZSH_WITH_FUNCTIONS, POSIX];
+    let boots = [BASH, BASH_WITH_STATE, ZSH, ZSH_WITH_STATE, POSIX];
     boots.iter().any(|boot| is_last_argument(boot, arguments)).then(|| format!("{program} -c '{script}'"))
 }
 
@@ -264,7 +266,7 @@ mod tests {
     #[test]
     fn no_word_of_a_script_stands_in_the_arguments() {
         let mut login = Captured::default();
-        login.functions = "greet () { echo hi; }".into();
+        login.state.script = "greet () { echo hi; }".into();
         let command = found("bash").command("echo precious", &login);
         let argv: Vec<_> = command.argv.iter().map(|arg| arg.to_string_lossy()).collect();
         assert!(!argv.join(" ").contains("precious") && !argv.join(" ").contains("greet"));
@@ -272,8 +274,8 @@ mod tests {
         assert_eq!(readable, "/bin/bash -c 'echo precious'");
         assert_eq!(readable_command("sleep 5", "echo precious"), None);
         assert_eq!(readable_command("sleep 5…", "echo precious"), None);
-        // Logins with functions make the command line longer than what is kept of it.
-        for boot in [BASH_WITH_FUNCTIONS, ZSH_WITH_FUNCTIONS] {
+        // Logins that leave a state make the command line longer than what is kept of it.
+        for boot in [BASH_WITH_STATE, ZSH_WITH_STATE] {
             for cut in 30..boot.len() {
                 let command = format!("/bin/shell -c {}…", &boot[..cut]);
                 let readable = readable_command(&command, "echo precious");

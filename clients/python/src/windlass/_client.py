@@ -150,8 +150,9 @@ class Client:
             process._started(await self.request("process/spawn", params))
         except RequestError as error:
             del self._processes[process._handle]
-            kind = StartError if error.code == _SPAWN_FAILED else RequestError
-            raise kind(error.method, error.code, error.message) from None
+            if error.code == _SPAWN_FAILED:
+                raise StartError(error.method, error.code, error.message, command[0]) from None
+            raise
         except BaseException:
             # Nobody will ever hold it, so nobody could end it.
             del self._processes[process._handle]

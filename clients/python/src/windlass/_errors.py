@@ -26,6 +26,12 @@ class RequestError(WindlassError):
 class StartError(RequestError):
     """The command could not be started: there is no such program or directory, or it may not be executed."""
 
+    def __init__(self, method: str, code: int, message: str, program: str) -> None:
+        super().__init__(method, code, message)
+        self.args = (f"cannot start {program}: {message} ({method}, code {code})",)
+        self.program = program
+        """The program that was to be started."""
+
 
 class ServerError(WindlassError):
     """The server could not be started or reached, or it did not speak the protocol."""

@@ -95,7 +95,8 @@ class CommandExecParams(_CommandExecParamsRequired, total=False):
     """
     sandboxPolicy: Union[SandboxPolicy, None]
     """What it may touch. What cannot be enforced on the server's machine is refused. Where it is
-    left out, what the server was started with.
+    left out, the server's operator chooses it (`--sandbox`, or `sandbox_mode` in the
+    settings): read-only without a network, if neither names one.
     """
     size: Union[TerminalSize, None]
     """The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out."""
@@ -541,8 +542,9 @@ class _ProcessSpawnParamsRequired(TypedDict):
 
 
 class ProcessSpawnParams(_ProcessSpawnParamsRequired, total=False):
-    """Parameters of `process/spawn`: starts a process and answers at once. What it may touch the
-    server was started with (`--sandbox`): everything, unless that says less. Experimental.
+    """Parameters of `process/spawn`: starts a process and answers at once. The server's operator
+    chooses its sandbox (`--sandbox`, or `sandbox_mode` in the settings): none, if neither
+    names one. Experimental.
     """
     env: Union[Dict[str, Union[str, None]], None]
     """Changes to the server's environment; `null` removes a variable."""

@@ -176,8 +176,8 @@ impl Bench {
     ) -> ToolCall {
         let (report, id) = (self.report.clone(), call.id.0.clone());
         let progress = move |progress: Progress| {
-            let Progress { elapsed, last_line, .. } = progress;
-            report.tell_if_room(EventKind::CallProgress { call: id.clone(), last_line, elapsed });
+            let Progress { elapsed, tail, .. } = progress;
+            report.tell_if_room(EventKind::CallProgress { call: id.clone(), tail, elapsed });
         };
         let person = self.attendant.clone().map(|attendant| {
             let (agent, approved) = (self.me.clone(), Arc::clone(&self.approved));

@@ -16,10 +16,11 @@ pub(crate) struct AgentArgs {
     pub(crate) command: Option<AgentCommand>,
 
     #[command(flatten)]
-    pub(crate) portable: AgentPortable,
-
-    #[command(flatten)]
     pub(crate) work: AgentWork,
+
+    // Last: its heading holds for everything behind it.
+    #[command(flatten)]
+    pub(crate) portable: AgentPortable,
 }
 
 /// Settings, instructions and skills as one encrypted file.

@@ -24,7 +24,8 @@ pub(crate) struct AppServe {
     #[command(flatten)]
     pub(crate) limits: ServerLimitWords,
 
-    /// What commands may touch whose clients do not say [default: danger-full-access, with a remark]
+    /// The policy of commands whose clients name none, and of processes, whose clients cannot [default: `sandbox_mode` of your
+    /// settings; without one, commands are read-only and processes have no sandbox]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) sandbox: Option<SandboxName>,
 

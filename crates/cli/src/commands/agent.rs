@@ -28,9 +28,11 @@ use anyhow::{Context, Result};
 use tokio::sync::{mpsc, oneshot};
 use windlass_agent::{Beginning, Team, ThreadId};
 
+pub(crate) use self::context::users_settings;
 use self::crew::{Outside, Workshop};
 use self::notify::{Notifier, Place};
 use self::outcome::Outcome;
+pub(crate) use self::tools::sandbox;
 use self::watch::Watcher;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
 use crate::commands::run::signals::{Signals, Told};

@@ -5,17 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use windlass_engine::sandbox::{Base, Confined, Grounds, Policy};
 use windlass_engine::{Ahead, Drain, Engine, EngineOptions, Guard, Pruning, RegistryLimits, Store, WhenFull};
 use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
+use windlass_settings::{Layer, SandboxMode};
 
 use crate::args::{AppServe, SandboxName, ServerLimitWords};
-use crate::commands::guardian;
 use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
+use crate::commands::{agent, guardian};
 use crate::config::Config;
 use crate::confinement::{self, NamedFiles};
 use crate::failure::Exit;
@@ -36,11 +37,7 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     if let Some(url) = listener.url() {
         crate::printing::say!("windlass: listening on {url}");
     }
-    if order.sandbox.is_none() {
-        crate::printing::say!(
-            "windlass: commands whose clients ask for no sandbox have none; --sandbox read-only, workspace-write or danger-full-access says so"
-        );
-    }
+    let unstated = unstated_policies(&order, &config)?;
     dump_no_cores();
     let store = config.open_store();
     drop(clean_up(store.as_ref()));
@@ -51,10 +48,9 @@ pub(crate) async fn run(order: AppServe, config: Config) -> Result<Exit> {
     let directory = Config::working_directory()?;
     let state_directory = directory.join(config.state_directory.as_deref().unwrap_or(Path::new("/")));
     let environment = config.environment.clone();
-    let server = AppServer::new(
-        engine.clone(),
-        AppOptions { directory, environment, state_directory, sandbox: policy(order.sandbox) },
-    );
+    let UnstatedPolicies { command: sandbox, process: process_sandbox } = unstated;
+    let options = AppOptions { directory, environment, state_directory, sandbox, process_sandbox };
+    let server = AppServer::new(engine.clone(), options);
     server.serve(listener, signals.told_to_end()).await;
     engine.shutdown().await;
     Ok(Exit::SUCCESS)
@@ -68,12 +64,43 @@ fn dump_no_cores() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
-/// What commands may touch whose clients do not say.
-fn policy(name: Option<SandboxName>) -> Policy {
+/// The policies of requests that name none.
+struct UnstatedPolicies {
+    /// Of `command/exec`.
+    command: Policy,
+    /// Of `process/spawn`, which cannot name one.
+    process: Policy,
+}
+
+/// `--sandbox` decides, else the user's `sandbox_mode`. Where neither is given, the dialect does: a command is read-only without a
+/// network, and a process is not confined.
+fn unstated_policies(order: &AppServe, config: &Config) -> Result<UnstatedPolicies> {
+    let same = |policy: Policy| UnstatedPolicies { command: policy.clone(), process: policy };
+    if let Some(name) = order.sandbox {
+        return Ok(same(named_policy(name)));
+    }
+    let mut configured = agent::users_settings(config)
+        .context("the sandbox of commands cannot be told; --sandbox names it without the settings")?;
+    let origin = configured.loaded.origin("sandbox_mode").filter(|origin| origin.layer != Layer::BuiltIn);
+    if let Some(origin) = origin {
+        let mode = configured.loaded.settings.sandbox_mode;
+        crate::printing::say!(
+            "windlass: commands whose clients name no policy have sandbox_mode {mode} ({origin})"
+        );
+        return Ok(same(agent::sandbox(&configured)));
+    }
+    configured.loaded.settings.sandbox_mode = SandboxMode::ReadOnly;
+    crate::printing::say!(
+        "windlass: commands whose clients name no policy are read-only, without a network; sandbox_mode in the settings or --sandbox names another one"
+    );
+    Ok(UnstatedPolicies { command: agent::sandbox(&configured), process: Policy::FullAccess })
+}
+
+fn named_policy(name: SandboxName) -> Policy {
     match name {
-        None | Some(SandboxName::DangerFullAccess) => Policy::FullAccess,
-        Some(SandboxName::ReadOnly) => Policy::Confined(Confined::new(Base::ReadOnly)),
-        Some(SandboxName::WorkspaceWrite) => Policy::Confined(Confined::new(Base::WorkspaceWrite)),
+        SandboxName::DangerFullAccess => Policy::FullAccess,
+        SandboxName::ReadOnly => Policy::Confined(Confined::new(Base::ReadOnly)),
+        SandboxName::WorkspaceWrite => Policy::Confined(Confined::new(Base::WorkspaceWrite)),
     }
 }
 

@@ -43,6 +43,34 @@ fn output_input_and_the_code_are_the_commands() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// A command of `run --server` is a process of the server's: it has the sandbox that the server's user configured.
+#[test]
+fn a_command_has_the_sandbox_that_is_configured_where_the_server_runs() {
+    for (settings, words, expected) in [
+        ("", &[][..], "written\n"),
+        ("sandbox_mode = \"read-only\"", &[], "refused\n"),
+        ("sandbox_mode = \"danger-full-access\"", &[], "written\n"),
+        ("", &["--sandbox", "read-only"], "refused\n"),
+    ] {
+        let home = Home::new("else-sandbox");
+        let folder = home.path().join("config/windlass");
+        std::fs::create_dir_all(&folder).expect("folders can be made");
+        std::fs::write(folder.join("config.toml"), settings).expect("a file can be written");
+        let listen = format!("unix://{}", home.path().join("s").display());
+        let words = [&["--listen", &listen], words].concat();
+        let configuration = home.path().join("config");
+        let server = Listening::start_with(&home, &words, |command| {
+            command.env("XDG_CONFIG_HOME", &configuration);
+        });
+        let script = "(: > file) 2>/dev/null && echo written || echo refused";
+        let directory = home.path().join("work");
+        std::fs::create_dir(&directory).expect("a folder can be made");
+        let told = seen(&home, &server, &["-C", directory.to_str().expect("text"), script]);
+        assert_eq!(told.stdout, expected, "{settings:?} {words:?}: {told:?}");
+        assert_eq!(server.end(), Some(0));
+    }
+}
+
 #[test]
 fn what_cannot_be_done_there_is_said_as_it_would_be_here() {
     let home = Home::new("else-refused");

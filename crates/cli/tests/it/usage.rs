@@ -173,3 +173,15 @@ fn a_slip_in_the_words_of_a_sandbox_is_named_with_what_to_write() {
         assert!(seen.stderr.contains(expected), "{words:?}: {seen:?}");
     }
 }
+
+/// They stood under the heading of `--portable`, the one before them.
+#[test]
+fn options_of_the_agent_are_not_listed_as_settings_to_take_along() {
+    let home = Home::new("usage-headings");
+    let told = home.seen(&["agent", "-h"]).stdout;
+    let (before, after) = told.split_once("Settings to take along:").expect("a heading");
+    for option in ["-m, --model", "-c, --config", "-s, --sandbox"] {
+        assert!(before.contains(option) && !after.contains(option), "{option}: {told}");
+    }
+    assert!(after.contains("--portable"), "{told}");
+}

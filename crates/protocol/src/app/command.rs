@@ -51,8 +51,9 @@ pub struct CommandExecParams {
     /// The terminal's size, with `tty` only. 24 rows and 80 columns where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<TerminalSize>,
-    /// What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, what the server
-    /// was started with.
+    /// What it may touch. What cannot be enforced on the server's machine is refused. Where it is left out, the
+    /// server's operator chooses it (`--sandbox`, or `sandbox_mode` in the settings): read-only without a network, if neither
+    /// names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_policy: Option<SandboxPolicy>,
     /// What it may touch, by the name of a profile. Experimental; excludes `sandboxPolicy`.

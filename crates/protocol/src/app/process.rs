@@ -9,8 +9,8 @@ use super::command::{OutputStream, TerminalSize};
 use super::receipt::Receipt;
 use super::sandbox::AbsolutePath;
 
-/// Parameters of `process/spawn`: starts a process and answers at once. What it may touch the
-/// server was started with (`--sandbox`): everything, unless that says less. Experimental.
+/// Parameters of `process/spawn`: starts a process and answers at once. The server's
+/// operator chooses its sandbox (`--sandbox`, or `sandbox_mode` in the settings): none, if neither names one. Experimental.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessSpawnParams {

@@ -290,6 +290,7 @@ mod tests {
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             state_directory: "/state".into(),
             sandbox: Policy::FullAccess,
+            process_sandbox: Policy::FullAccess,
         };
         let peer = Peer::new(Box::new(tokio::io::sink()), Framing::Lines, Stamping::Plain);
         let mut connection = Connection::new(AppServer::new(engine.clone(), options), peer, AfterLoss::Ends);

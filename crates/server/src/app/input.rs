@@ -485,6 +485,7 @@ mod tests {
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             state_directory: "/state".into(),
             sandbox: windlass_engine::sandbox::Policy::FullAccess,
+            process_sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let peer = Peer::new(Box::new(theirs), Framing::Lines, Stamping::Plain);

@@ -20,13 +20,13 @@ pub(super) struct Permissions {
 }
 
 impl Permissions {
-    /// What a process may touch of which a client cannot say it: what the server was started with.
-    pub(super) fn of_the_server(options: &AppOptions) -> Self {
-        Self { policy: options.sandbox.clone(), workspace: options.directory.clone() }
+    /// The permissions of a process, about which a client cannot say anything: those that the server's operator chose.
+    pub(super) fn of_a_process(options: &AppOptions) -> Self {
+        Self { policy: options.process_sandbox.clone(), workspace: options.directory.clone() }
     }
 
-    /// What a command may touch: what its client says, or what the server was started with. A policy is about the server's
-    /// own directory, a profile about the command's.
+    /// The permissions of a command: those that its client names, or else those that the server's operator chose. A policy is about
+    /// the server's own directory, a profile about the command's.
     pub(super) fn of(
         params: &CommandExecParams,
         directory: &Path,
@@ -37,8 +37,8 @@ impl Permissions {
             return Ok(Self { policy, workspace: directory.to_owned() });
         }
         let policy = params.sandbox_policy.as_ref().map(policy_of);
-        let unsaid = Self::of_the_server(options);
-        Ok(Self { policy: policy.unwrap_or(unsaid.policy), workspace: unsaid.workspace })
+        let policy = policy.unwrap_or_else(|| options.sandbox.clone());
+        Ok(Self { policy, workspace: options.directory.clone() })
     }
 
     /// What that comes to on this machine. What cannot be enforced is refused: running without it would be a lie.

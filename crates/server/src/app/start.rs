@@ -139,6 +139,7 @@ mod tests {
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: "/state".into(),
             sandbox: Policy::FullAccess,
+            process_sandbox: Policy::FullAccess,
         }
     }
 

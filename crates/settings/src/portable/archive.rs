@@ -114,6 +114,7 @@ pub(super) fn is_portable(name: &str) -> bool {
     match parts.as_slice() {
         ["config", "config.toml"] => true,
         ["config", file] => file.ends_with(".config.toml") || file.ends_with(".md"),
+        ["config", super::instructions::FOLDER, _] => true,
         ["config", "agents", .., file] => file.ends_with(".toml") || file.ends_with(".md"),
         ["config", "skills", _, ..] | ["agents", "skills", _, ..] => true,
         _ => false,

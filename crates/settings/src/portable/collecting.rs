@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::archive::{PackedFile, is_portable};
-use super::{ExportError, LARGEST, Omission, Secrets, secrets};
+use super::{ExportError, LARGEST, Omission, Secrets, instructions, secrets};
 use crate::places::Places;
 use crate::small_file;
 
@@ -14,16 +14,18 @@ const DEEPEST: usize = 10;
 const MOST_FILES: usize = 5000;
 
 /// What goes along and what does not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Collected {
     pub(super) files: Vec<PackedFile>,
     pub(super) left_out: Vec<Omission>,
     bytes: usize,
     secrets: Secrets,
+    places: Places,
 }
 
 pub(super) fn collect(places: &Places, secrets: Secrets) -> Result<Collected, ExportError> {
-    let mut collected = Collected { secrets, ..Collected::default() };
+    let mut collected =
+        Collected { files: Vec::new(), left_out: Vec::new(), bytes: 0, secrets, places: places.clone() };
     if let Some(config) = &places.config {
         collected.folder(config, "config", DEEPEST)?;
     }
@@ -80,7 +82,8 @@ impl Collected {
             // Not a text, so there are no words to look for.
             Err(error) => return Ok(error.into_bytes()),
         };
-        let is_configuration = name.ends_with(".toml") && !name.contains("/skills/");
+        let is_configuration =
+            name.ends_with(".toml") && !name.contains("/skills/") && !name.contains("/instructions/");
         let not_toml = |error: toml_edit::TomlError| ExportError::NotToml {
             path: path.to_owned(),
             reason: error.message().trim().to_owned(),
@@ -89,7 +92,7 @@ impl Collected {
         if is_configuration {
             let (cleaned, left_out) = secrets::without_trust(&text, name).map_err(not_toml)?;
             self.left_out.extend(left_out);
-            text = cleaned;
+            text = self.with_instructions(path, name, &cleaned)?;
         }
         let (text, left_out) = match (self.secrets, is_configuration) {
             (Secrets::Include, _) => (text, Vec::new()),
@@ -100,6 +103,75 @@ impl Collected {
         Ok(text.into_bytes())
     }
 
+    /// A configuration that names its instructions where they are after an import. Those that are not in the configuration's directory
+    /// go along under another name; a key whose file cannot is left out, since the agent refuses to start without the file.
+    fn with_instructions(&mut self, path: &Path, name: &str, text: &str) -> Result<String, ExportError> {
+        let not_toml = |error: toml_edit::TomlError| ExportError::NotToml {
+            path: path.to_owned(),
+            reason: error.message().trim().to_owned(),
+        };
+        let mut document = text.parse::<toml_edit::DocumentMut>().map_err(not_toml)?;
+        let mut failure = None;
+        let removed = instructions::rename(&mut document, |named| {
+            let taken = self.instructions(path, name, named);
+            taken.unwrap_or_else(|error| {
+                failure = Some(error);
+                None
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        self.left_out.extend(removed.into_iter().map(|key| Omission {
+            file: name.to_owned(),
+            place: Some(key),
+            reason: "the file that it names is not there, is no plain file, or is or may be a secret",
+        }));
+        Ok(document.to_string())
+    }
+
+    /// The name by which a configuration finds a file of instructions after an import, if the file can go along.
+    fn instructions(&mut self, path: &Path, name: &str, named: &str) -> Result<Option<String>, ExportError> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let file = instructions::meant(named, folder, self.places.home.as_deref());
+        if !file.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(None);
+        }
+        // From the configuration's own folder up to the directory of all of them.
+        let up = "../".repeat(name.matches('/').count().saturating_sub(1));
+        let inside = self.places.config.as_deref().and_then(|config| file.strip_prefix(config).ok());
+        if let Some(inside) = inside.and_then(Path::to_str) {
+            let own_name = format!("config/{inside}");
+            if is_portable(&own_name) && !own_name.contains("/../") {
+                return Ok(Some(if Path::new(named).is_absolute() {
+                    format!("{up}{inside}")
+                } else {
+                    named.to_owned()
+                }));
+            }
+        }
+        let Some(base) = file.file_name().and_then(|base| base.to_str()) else { return Ok(None) };
+        let taken = |this: &Self, name: &str| this.files.iter().any(|file| file.name == name);
+        let config = self.places.config.clone();
+        // The user's own file of that name goes along, too, later.
+        let is_theirs = |inside: &str| {
+            config.as_ref().is_some_and(|config| config.join(inside).symlink_metadata().is_ok())
+        };
+        let mut inside = format!("{}/{base}", instructions::FOLDER);
+        for number in 2.. {
+            if !taken(self, &format!("config/{inside}")) && !is_theirs(&inside) {
+                break;
+            }
+            inside = format!("{}/{number}-{base}", instructions::FOLDER);
+        }
+        let own_name = format!("config/{inside}");
+        if !is_portable(&own_name) {
+            return Ok(None);
+        }
+        self.file(&file, own_name.clone())?;
+        Ok(taken(self, &own_name).then(|| format!("{up}{inside}")))
+    }
+
     fn leave_out(&mut self, file: String, reason: &'static str) {
         self.left_out.push(Omission { file, place: None, reason });
     }
@@ -107,7 +179,7 @@ impl Collected {
 
 /// Whether a folder is one of those that are looked into.
 fn may_hold_portable(name: &str) -> bool {
-    ["config/skills", "config/agents", "agents/skills"]
+    ["config/skills", "config/agents", "config/instructions", "agents/skills"]
         .iter()
         .any(|folder| name == *folder || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
 }

@@ -9,6 +9,8 @@ use windlass_settings::portable::{
     WorkFactor, export, import,
 };
 
+use windlass_settings::{Request, load};
+
 use crate::world::World;
 
 /// Made with age 1.1.1 of Debian (`age -p`, `age -p -a`, `age -r`) from tars of this crate. The passphrase is below.
@@ -160,6 +162,34 @@ fn nothing_is_exported_where_nothing_is_or_where_secrets_cannot_be_told() {
     assert!(matches!(export(&world.places, &exporting(Secrets::LeaveOut)), Err(ExportError::Nothing)));
     world.user("= broken");
     assert!(matches!(export(&world.places, &exporting(Secrets::LeaveOut)), Err(ExportError::NotToml { .. })));
+}
+
+/// The agent refused to start after an import: the file was left out, and nothing said so.
+#[test]
+fn the_instructions_that_a_configuration_names_go_along_or_their_key_is_left_out_and_named() {
+    let from = World::new("instructions");
+    let inside = from.write("home/.config/windlass/here.md", "from inside");
+    from.write("home/prompts/base.txt", "from the home");
+    from.write("home/more/base.txt", "another one");
+    from.user(&format!(
+        "model_instructions_file = '~/prompts/base.txt'\n[profiles.a]\nmodel_instructions_file = '../../more/base.txt'\n\
+         [profiles.b]\nmodel_instructions_file = '{}'\n[profiles.c]\nmodel_instructions_file = '/nowhere'\nmodel = 'm'\n",
+        inside.display()
+    ));
+    let exported = export(&from.places, &exporting(Secrets::LeaveOut)).unwrap();
+    let left_out: Vec<_> = exported.left_out.iter().map(|omission| omission.place.as_deref()).collect();
+    assert_eq!(left_out, [Some("profiles.c.model_instructions_file")]);
+    let to = World::new("instructions-there");
+    import(&exported.bytes, &to.places, &importing(Existing::Refuse)).unwrap();
+    let config = to.read("home/.config/windlass/config.toml");
+    for (profile, expected) in
+        [(None, Some("from the home")), (Some("a"), Some("another one")), (Some("b"), Some("from inside"))]
+    {
+        let request = Request { profile: profile.map(str::to_owned), ..Request::default() };
+        let file = load(&to.places, &request).unwrap().settings.instructions_file.expect(&config);
+        assert!(file.starts_with(to.root()), "{config}");
+        assert_eq!(std::fs::read_to_string(file).ok().as_deref(), expected, "{config}");
+    }
 }
 
 #[test]

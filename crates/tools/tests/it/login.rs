@@ -67,7 +67,9 @@ fn exported_variables_additions_to_the_path_and_functions_arrive() {
             bench.write(file, &(profile + if shell == "sh" { "export PATH\nunset -f greet\n" } else { "" }));
             let cmd = "mytool; echo \"$LINES_IN\"; echo ${hidden-unset}";
             let reply = bench.run(json!({ "cmd": cmd, "shell": shell })).await;
-            assert_eq!(output(&reply), "tool\na\nb=c\nunset\n", "{shell}: {}", reply.text);
+            // Only the environment of a POSIX shell is restored.
+            let hidden = if shell == "sh" { "unset" } else { "yes" };
+            assert_eq!(output(&reply), format!("tool\na\nb=c\n{hidden}\n"), "{shell}: {}", reply.text);
             if shell != "sh" {
                 let reply =
                     bench.run(json!({ "cmd": "greet you; greet \"$0\" > /dev/null", "shell": shell })).await;
@@ -178,5 +180,98 @@ fn the_login_is_no_session_of_the_callers() {
         let list = bench.ask("list_sessions", json!({})).await;
         assert_eq!(list.structured["sessions"].as_array().map(Vec::len), Some(1));
         assert_eq!(list.structured["sessions"][0]["session"], Value::from(1001));
+    });
+}
+
+/// Start-up files of which only exported variables and functions arrived.
+const PROFILE: &str = "umask 027\nulimit -n 321\nplain='it'\\''s \"$HOME\" here'\ntwo=$'a\nb'\nlist=(one 'two three')\n\
+    DEPLOY_TOKEN=hush\nalias greet='echo hello'\nset -o noclobber\nIFS=:\n";
+
+#[test]
+fn the_umask_limits_options_aliases_and_variables_of_a_login_arrive() {
+    let cmd = "umask\nulimit -S -n\necho \"$plain\"\necho \"$two\"\necho \"${list[@]}\"\n\
+        echo ${DEPLOY_TOKEN-withheld}\ngreet you\nset -o | grep noclobber\necho \"$IFS\"\nenv | grep -c plain=\n";
+    bench(async |bench| {
+        for (shell, file, more, special) in [
+            (
+                "bash",
+                ".bash_profile",
+                "shopt -s expand_aliases extglob\ncut() { echo ${1##+(0)}; }\n",
+                "shopt -p extglob; cut 007",
+            ),
+            (
+                "zsh",
+                ".zprofile",
+                "setopt extendedglob\ncut() { echo ${1##0#} }\n",
+                "setopt | grep extendedglob; cut 007",
+            ),
+        ] {
+            bench.write(file, &format!("{PROFILE}{more}"));
+            let reply = bench.run(json!({ "cmd": format!("{cmd}{special}"), "shell": shell })).await;
+            let umask = if shell == "bash" { "0027" } else { "027" };
+            let noclobber =
+                output(&reply).lines().find(|line| line.starts_with("noclobber")).map(str::to_owned);
+            let noclobber = noclobber.filter(|line| line.ends_with("on")).unwrap_or_default();
+            let expected = [
+                umask,
+                "321",
+                "it's \"$HOME\" here",
+                "a",
+                "b",
+                "one two three",
+                "withheld",
+                "hello you",
+                &noclobber,
+                ":",
+                "0",
+                if shell == "bash" { "shopt -s extglob" } else { "extendedglob" },
+                "7",
+                "",
+            ];
+            assert_eq!(output(&reply), expected.join("\n"), "{shell}: {}", reply.text);
+            // A caller's own variable wins, and a program that needs no shell has the umask, too.
+            let own = json!({ "cmd": "echo $plain", "shell": shell, "env": { "plain": "mine" } });
+            assert_eq!(output(&bench.run(own).await), "mine\n", "{shell}");
+            bench.run(json!({ "cmd": format!("touch made-{shell}"), "shell": shell })).await;
+            let mode = std::fs::metadata(bench.home().join(format!("made-{shell}"))).unwrap().permissions();
+            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o640, "{shell}");
+        }
+    });
+}
+
+#[test]
+fn an_option_of_a_login_holds_for_the_script_and_not_for_what_reads_it() {
+    bench(async |bench| {
+        for (shell, file) in [("bash", ".bash_profile"), ("zsh", ".zprofile")] {
+            for (option, cmd, expected) in [
+                ("set -x", "echo hi", "hi\n"),
+                ("set -e", "false\necho on", ""),
+                ("set -u", "echo a$unset; echo on", ""),
+                ("set -eux", "echo hi 2>&1", "hi\n"),
+            ] {
+                bench.write(file, &format!("{option}\n"));
+                let reply = bench.run(json!({ "cmd": cmd, "shell": shell })).await;
+                let told = output(&reply);
+                let traced: Vec<&str> = told.lines().filter(|line| line.starts_with('+')).collect();
+                let printed: String =
+                    told.lines().filter(|line| *line == "hi").map(|line| format!("{line}\n")).collect();
+                assert_eq!(printed, expected, "{shell}, {option}: {told}");
+                assert_eq!(traced.len(), usize::from(option.contains('x')), "{shell}, {option}: {told}");
+                assert!(traced.iter().all(|line| line.ends_with("echo hi")), "{shell}, {option}: {told}");
+                assert_eq!(reply.structured["notes"], json!([]), "{shell}, {option}: {}", reply.text);
+            }
+        }
+    });
+}
+
+#[test]
+fn functions_that_are_too_long_to_restore_are_named_in_a_note() {
+    bench(async |bench| {
+        let body = "echo a word that is long enough\n".repeat(3000);
+        bench.write(".bash_profile", &format!("long() {{\n{body}}}\nplain=kept\n"));
+        let reply = bench.exec("echo $plain; type -t long").await;
+        assert_eq!(output(&reply), "kept\n", "{}", reply.text);
+        let notes = reply.structured["notes"].to_string();
+        assert!(notes.contains("functions") && notes.contains("64 KiB"), "{notes}");
     });
 }

@@ -396,7 +396,8 @@ fn progress_is_told_about_once_a_second_with_the_last_line() {
         bench.call_with("write_stdin", arguments, change).await;
         let told = told.lock().unwrap();
         assert!(!told.is_empty());
-        assert_eq!((told[0].bytes, told[0].last_line.as_str()), (8, "two"));
+        assert_eq!((told[0].bytes, told[0].last_line()), (8, "two"));
+        assert_eq!(told[0].tail, ["one", "two"]);
         assert!(told[0].elapsed >= Duration::from_secs(1));
     });
 }

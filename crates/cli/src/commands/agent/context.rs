@@ -7,7 +7,7 @@ use windlass_agent::{ApprovalMode, Entry, Origin, prompt};
 use windlass_model::{Item, Role};
 use windlass_settings::environment::{Environment, Filesystem};
 use windlass_settings::{
-    ApprovalPolicy, Loaded, NetworkAccess, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
+    ApprovalPolicy, Loaded, Places, Request, SandboxMode, Trust, TrustLevel, instructions,
     load as load_settings, skills,
 };
 
@@ -56,6 +56,11 @@ pub(crate) fn load(options: &AgentOptions, config: &Config, trust: Option<Trust>
         );
     }
     Ok(Configured { loaded, places, directory, roots, deny_read })
+}
+
+/// The user's own settings, for programs that work for others: a project's do not count.
+pub(crate) fn users_settings(config: &Config) -> Result<Configured> {
+    load(&AgentOptions::default(), config, Some(Trust::Untrusted))
 }
 
 fn directory(options: &AgentOptions) -> Result<PathBuf> {
@@ -121,12 +126,10 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
             .with_context(|| format!("cannot read model_instructions_file {}", path.display()))?,
         None => prompt::BASE.to_owned(),
     };
-    let network = match settings.sandbox_mode {
-        SandboxMode::FullAccess => NetworkAccess::On,
-        _ => settings.workspace_write.network_access.clone(),
-    };
-    let (mode, network) = (settings.sandbox_mode.word(), network.words());
-    let permissions = prompt::permissions(mode, &network, approval(configured), can_ask);
+    let environment = environment(configured, config);
+    let Filesystem { sandbox_mode, network_access, .. } = &environment.filesystem;
+    let permissions =
+        prompt::permissions(sandbox_mode.word(), &network_access.words(), approval(configured), can_ask);
     let mut developer = vec![base, permissions];
     developer.extend(settings.developer_instructions.clone());
     let skills = skills::find(&configured.places, &configured.loaded.project);
@@ -138,7 +141,7 @@ pub(super) fn entries(configured: &Configured, config: &Config, can_ask: bool) -
     let mut entries: Vec<Entry> = developer.into_iter().map(|text| context(Item::developer(text))).collect();
     let found = instructions::find(&configured.places, &configured.loaded.project, settings);
     entries.extend(found.render(&configured.directory).map(|text| context(Item::user(text))));
-    entries.push(context(Item::user(environment(configured, config).render())));
+    entries.push(context(Item::user(environment.render())));
     Ok(entries)
 }
 
@@ -153,32 +156,26 @@ pub(super) fn changes(configured: &Configured, config: &Config, said: &[Entry]) 
 
 /// Where the agent works, for the model.
 fn environment(configured: &Configured, config: &Config) -> Environment {
-    let settings = &configured.loaded.settings;
     let shell = PathBuf::from(&config.shell).file_name().map(|name| name.to_string_lossy().into_owned());
     let mut workspace_roots = vec![configured.directory.clone()];
     workspace_roots.extend(configured.roots.iter().cloned());
     Environment {
         cwd: configured.directory.clone(),
         shell,
-        current_date: Some(today()),
+        current_date: Some(windlass_sys::clock::local_date(windlass_sys::clock::wall())),
         timezone: timezone(config),
-        filesystem: Filesystem {
-            workspace_roots,
-            sandbox_mode: settings.sandbox_mode,
-            network_access: settings.workspace_write.network_access.clone(),
-        },
+        filesystem: Filesystem::of(&configured.loaded.settings, &workspace_roots),
     }
-}
-
-/// The date, as `2026-01-31`.
-fn today() -> String {
-    crate::report::timestamp(windlass_sys::clock::wall()).chars().take(10).collect()
 }
 
 /// The time zone's name, where the machine says it.
 fn timezone(config: &Config) -> Option<String> {
     if let Some(zone) = config.variable("TZ") {
-        return Some(zone.to_string_lossy().trim_start_matches(':').to_owned());
+        let zone = zone.to_string_lossy();
+        let zone = zone.trim_start_matches(':');
+        // An empty name means UTC, and a path names the same zone as the part of it below the data base's directory.
+        let name = zone.split_once("zoneinfo/").map_or(zone, |(_, name)| name);
+        return Some(if name.is_empty() { "UTC" } else { name }.to_owned());
     }
     let link = std::fs::read_link("/etc/localtime").ok()?;
     let path = link.to_str()?;

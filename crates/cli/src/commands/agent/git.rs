@@ -2,6 +2,7 @@
 //! pagers), and commands of the session write repositories. So this git runs like a command, confined, and may change nothing.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,11 +38,13 @@ const HARDENED: [&str; 9] = [
 const DIFF: [&str; 6] =
     ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "HEAD"];
 
-const VARIABLES: [(&str, &str); 4] = [
+const VARIABLES: [(&str, &str); 5] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_PAGER", "cat"),
+    // Its complaints are read.
+    ("LC_ALL", "C"),
 ];
 
 /// What differs from the last commit, as git prints it; or why it cannot be said.
@@ -70,8 +73,16 @@ pub(super) async fn difference(
     if receipt.exit.code() == 0 {
         Ok(printed(Stream::Stdout))
     } else {
-        Err(printed(Stream::Stderr).trim().to_owned())
+        Err(complaint(&printed(Stream::Stderr), &configured.directory))
     }
+}
+
+/// What git complains about. Outside of a repository it explains how to compare any two files, which is not what was asked for.
+fn complaint(told: &str, directory: &Path) -> String {
+    if told.to_ascii_lowercase().contains("not a git repository") {
+        return format!("{} is in no git repository: there is nothing to compare with", directory.display());
+    }
+    told.trim().to_owned()
 }
 
 /// The session's policy without anything that may be written or reached. Where commands may do everything, git is confined as
@@ -99,13 +110,21 @@ fn environment(configured: &Configured, config: &Config) -> anyhow::Result<Varia
     let is_gits = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
     let inherited = tools::harmless_environment(configured, config)?.into_iter();
     let ours = VARIABLES.map(|(name, value)| (name.into(), value.into()));
-    Ok(inherited.filter(|(name, _)| !is_gits(name)).chain(ours).collect())
+    Ok(inherited.filter(|(name, _)| !is_gits(name) && name != "LC_ALL").chain(ours).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use windlass_engine::sandbox::{Network, Pattern};
+
+    #[test]
+    fn outside_of_a_repository_the_complaint_says_so_and_not_how_git_is_used() {
+        let usage = "warning: Not a git repository. Use --no-index to compare two paths outside a working tree\nusage: git diff";
+        let told = complaint(usage, Path::new("/w"));
+        assert_eq!(told, "/w is in no git repository: there is nothing to compare with");
+        assert_eq!(complaint("fatal: bad revision 'HEAD'\n", Path::new("/w")), "fatal: bad revision 'HEAD'");
+    }
 
     #[test]
     fn git_may_read_what_the_session_may_and_change_nothing() {

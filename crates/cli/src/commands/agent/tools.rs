@@ -86,7 +86,7 @@ fn environment(configured: &Configured) -> Result<EnvironmentPolicy> {
 }
 
 /// What commands may touch.
-pub(super) fn sandbox(configured: &Configured) -> Policy {
+pub(crate) fn sandbox(configured: &Configured) -> Policy {
     let settings = &configured.loaded.settings;
     let base = match settings.sandbox_mode {
         SandboxMode::FullAccess => return Policy::FullAccess,
@@ -94,17 +94,16 @@ pub(super) fn sandbox(configured: &Configured) -> Policy {
         SandboxMode::ReadOnly => Base::ReadOnly,
         SandboxMode::WorkspaceWrite => Base::WorkspaceWrite,
     };
-    let mut confined = Confined::new(base);
+    let mut confined = Confined::new(base).with_network(match settings.effective_network() {
+        NetworkAccess::Off => Network::Off,
+        NetworkAccess::Loopback => Network::Loopback,
+        NetworkAccess::Hosts(hosts) => Network::Hosts(hosts),
+        NetworkAccess::On => Network::On,
+    });
     if base == Base::WorkspaceWrite {
         let words = &settings.workspace_write;
         confined.temporary =
             Temporary { common: !words.exclude_slash_tmp, own: !words.exclude_tmpdir_env_var };
-        confined = confined.with_network(match &words.network_access {
-            NetworkAccess::Off => Network::Off,
-            NetworkAccess::Loopback => Network::Loopback,
-            NetworkAccess::Hosts(hosts) => Network::Hosts(hosts.clone()),
-            NetworkAccess::On => Network::On,
-        });
         for root in &configured.roots {
             let place = Pattern::new(root.to_string_lossy()).resolved(&configured.directory, None);
             confined = confined.with(place, Access::Write);

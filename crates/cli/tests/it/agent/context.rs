@@ -1,5 +1,7 @@
 //! What an agent is told before its task: instructions, skills, settings; and what it is not told.
 
+use std::process::Command;
+
 use windlass_testkit::model::{always, say, turn};
 
 use super::stage::{BOTH, Stage, exec};
@@ -148,5 +150,52 @@ fn the_settings_of_codex_are_read_where_that_is_asked_for() {
     for request in stage.finish() {
         // Its settings stand below the own ones.
         assert_eq!(request.body()["model"], "scripted");
+    }
+}
+
+#[test]
+fn the_model_is_told_the_network_that_commands_have_and_the_same_twice() {
+    for (mode, setting, expected) in [
+        ("read-only", "true", "off"),
+        ("workspace-write", "false", "off"),
+        ("workspace-write", "true", "on"),
+        ("workspace-write", "[\"example.org\"]", "example.org"),
+        ("external", "false", "on"),
+        ("danger-full-access", "false", "on"),
+    ] {
+        let mut stage = Stage::playing(vec![turn(move |request| {
+            let text = request.text();
+            let told = format!("(network: {expected})");
+            assert!(text.contains(&told), "{mode}, {setting}: {told} is not in {text}");
+            let told = format!("<network>{expected}</network>");
+            assert!(text.contains(&told), "{mode}, {setting}: {told} is not in {text}");
+            say("understood")
+        })])
+        .with(&format!("sandbox_mode = {mode:?}"))
+        .with(&format!("sandbox_workspace_write.network_access = {setting}"));
+        stage.run(&["go"]).well();
+        stage.finish();
+    }
+}
+
+#[test]
+fn the_date_is_the_one_of_the_time_zone_that_is_named_beside_it() {
+    // The two zones are 26 hours apart, so at any moment at least one of them has another date than UTC.
+    for zone in ["AAA-14", "BBB+12"] {
+        let date = || {
+            let printed =
+                Command::new("date").arg("+%Y-%m-%d").env("TZ", zone).output().expect("date starts");
+            String::from_utf8_lossy(&printed.stdout).trim().to_owned()
+        };
+        let before = date();
+        let mut stage = Stage::playing(vec![always(say("understood"))]);
+        let mut command = stage.command(&["go"]);
+        stage.start_command(command.env("TZ", zone)).end(&mut stage).well();
+        let (after, requests) = (date(), stage.finish());
+        let text = requests[0].text();
+        assert!(text.contains(&format!("<timezone>{zone}</timezone>")), "{text}");
+        // Midnight may pass meanwhile.
+        let told = |date: &str| text.contains(&format!("<current_date>{date}</current_date>"));
+        assert!(told(&before) || told(&after), "{zone}: {before} is not in {text}");
     }
 }

@@ -117,9 +117,12 @@ impl App {
         Self::start_with(name, Wire::start_on_sockets)
     }
 
-    /// The same with more words, in a folder of its own that is not the one for state.
-    pub(super) fn start_in_a_folder(name: &str, words: &[&str]) -> Self {
+    /// The same with settings of the user's and more words, in a folder of its own that is not the one for state.
+    pub(super) fn start_in_a_folder(name: &str, settings: &str, words: &[&str]) -> Self {
         let (home, token) = Self::quarters(name);
+        let configured = home.path().join(".config/windlass");
+        fs::create_dir_all(&configured).expect("folders can be made");
+        fs::write(configured.join("config.toml"), settings).expect("a file can be written");
         let folder = home.path().join("work");
         fs::create_dir(&folder).expect("it can be made");
         let mut server = Self::server(&home, &token, words);
@@ -131,7 +134,8 @@ impl App {
 
     fn start_with(name: &str, start: fn(&mut Command) -> std::io::Result<Wire>) -> Self {
         let (home, token) = Self::quarters(name);
-        let wire = start(&mut Self::server(&home, &token, &[])).expect("windlass starts");
+        let wire = start(&mut Self::server(&home, &token, &["--sandbox", "danger-full-access"]))
+            .expect("windlass starts");
         let mut app = Self { wire, home: Rc::new(home), token };
         app.greet();
         app
@@ -143,6 +147,7 @@ impl App {
 
     fn server(home: &Home, token: &str, words: &[&str]) -> Command {
         let mut command = home.windlass(&[&["app-server"], words].concat());
+        command.env_remove("XDG_CONFIG_HOME");
         command.env("HOME", home.path()).env(survivors::TOKEN_VARIABLE, token).current_dir(home.path());
         command
     }

@@ -22,7 +22,14 @@ pub(crate) struct Listening {
 impl Listening {
     /// Starts one and waits until it says where it is.
     pub(crate) fn start(home: &Home, words: &[&str]) -> Self {
+        Self::start_with(home, words, |_| ())
+    }
+
+    /// The same in an environment of its own.
+    pub(crate) fn start_with(home: &Home, words: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = home.windlass(&[&["app-server"], words].concat());
+        command.env("XDG_CONFIG_HOME", home.path().join("no-configuration"));
+        prepare(&mut command);
         let mut child =
             command.current_dir(home.path()).stderr(Stdio::piped()).spawn().expect("windlass starts");
         let mut said = BufReader::new(child.stderr.take().expect("it is piped"));

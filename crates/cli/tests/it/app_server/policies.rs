@@ -7,6 +7,7 @@ use windlass_testkit::survivors;
 use windlass_testkit::wire::Message;
 
 use super::client::App;
+use crate::rig::Home;
 
 /// Tries to write into the server's folder, into another one, and below `/tmp`; tells which of them it could.
 struct Trial {
@@ -18,7 +19,12 @@ struct Trial {
 
 impl Trial {
     fn of(name: &str, words: &[&str]) -> Self {
-        let app = App::start_in_a_folder(name, words);
+        Self::configured(name, "", words)
+    }
+
+    /// The same with settings of the user's.
+    fn configured(name: &str, settings: &str, words: &[&str]) -> Self {
+        let app = App::start_in_a_folder(name, settings, words);
         let beside = app.home.path().join("beside");
         std::fs::create_dir(&beside).expect("it can be made");
         let common = PathBuf::from("/tmp").join(survivors::token("app-policies"));
@@ -53,6 +59,17 @@ impl Trial {
         assert_eq!(denials, 3 - expected.len(), "{about}: {result}");
     }
 
+    /// The same for a process, of which a client cannot say what it may write to.
+    fn check_process(&mut self, about: &str, expected: &[&str]) {
+        let cwd = self.app.home.path().join("work");
+        let spawn = json!({ "command": self.command(), "processHandle": "p", "cwd": cwd });
+        self.app.request("process/spawn", &spawn).expect("it starts");
+        let is_over = |message: &Message| matches!(message, Message::Notice { method, .. } if method == "process/exited");
+        let exited = self.app.wire.wait_for(is_over).expect("it comes to an end");
+        let Message::Notice { params, .. } = exited else { panic!("{exited:?}") };
+        self.judge(&params, (&json!(about), expected));
+    }
+
     fn end(self) {
         let _ = std::fs::remove_file(&self.common);
         self.app.end();
@@ -63,7 +80,7 @@ impl Trial {
 fn every_form_of_a_policy_is_enforced_and_what_was_refused_is_told() {
     let mut trial = Trial::of("policies", &[]);
     let all = &["here", "beside", "tmp"][..];
-    trial.check(&json!({}), all);
+    trial.check(&json!({}), &[]);
     trial.check(&json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }), all);
     trial.check(&json!({ "sandboxPolicy": { "type": "externalSandbox" } }), all);
     trial.check(&json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
@@ -98,7 +115,7 @@ fn a_network_that_a_policy_does_not_allow_is_not_reached() {
 
 #[test]
 fn a_denied_address_names_the_field_of_the_policy_that_allows_it() {
-    let mut app = App::start_in_a_folder("policy-words", &[]);
+    let mut app = App::start_in_a_folder("policy-words", "", &[]);
     let command = json!(["/bin/bash", "-c", "echo > /dev/tcp/127.0.0.1/9"]);
     let params = json!({ "command": command, "sandboxPolicy": { "type": "readOnly" } });
     let result = app.request("command/exec", &params).unwrap_or_else(|no| panic!("{no}"));
@@ -137,14 +154,52 @@ fn what_the_server_was_started_with_holds_for_everything_that_says_nothing_else(
     ] {
         let mut trial = Trial::of(&format!("policy-{policy}"), &["--sandbox", policy]);
         trial.check(&json!({}), expected);
-        let cwd = trial.app.home.path().join("work");
-        let spawn = json!({ "command": trial.command(), "processHandle": "p", "cwd": cwd });
-        trial.app.request("process/spawn", &spawn).expect("it starts");
-        let is_over = |message: &Message| matches!(message, Message::Notice { method, .. } if method == "process/exited");
-        let exited = trial.app.wire.wait_for(is_over).expect("it comes to an end");
-        let Message::Notice { params, .. } = exited else { panic!("{exited:?}") };
-        trial.judge(&params, (&json!(policy), expected));
+        trial.check_process(policy, expected);
         trial.check(&json!({ "sandboxPolicy": { "type": "readOnly" } }), &[]);
         trial.end();
     }
+}
+
+/// `sandbox_mode` was ignored, and a command whose client named no policy ran without a sandbox.
+#[test]
+fn a_command_without_a_policy_has_the_users_sandbox_mode_and_is_read_only_without_one() {
+    let all = &["here", "beside", "tmp"][..];
+    for (settings, words, command, process) in [
+        ("", &[][..], &[][..], all),
+        ("sandbox_mode = \"read-only\"", &[], &[], &[]),
+        ("sandbox_mode = \"workspace-write\"", &[], &["here", "tmp"], &["here", "tmp"]),
+        (
+            "sandbox_mode = \"workspace-write\"\nsandbox_workspace_write.exclude_slash_tmp = true",
+            &[],
+            &["here"],
+            &["here"],
+        ),
+        ("sandbox_mode = \"danger-full-access\"", &[], all, all),
+        ("sandbox_mode = \"danger-full-access\"", &["--sandbox", "read-only"], &[], &[]),
+        ("sandbox_mode = \"read-only\"", &["--sandbox", "danger-full-access"], all, all),
+    ] {
+        let mut trial = Trial::configured("policy-settings", settings, words);
+        trial.check(&json!({}), command);
+        trial.check_process(settings, process);
+        trial.check(&json!({ "sandboxPolicy": { "type": "dangerFullAccess" } }), all);
+        trial.end();
+    }
+}
+
+#[test]
+fn a_server_whose_settings_cannot_be_read_does_not_start_unless_its_sandbox_is_named() {
+    let home = Home::new("app-policy-broken");
+    let folder = home.path().join(".config/windlass");
+    std::fs::create_dir_all(&folder).expect("folders can be made");
+    std::fs::write(folder.join("config.toml"), "sandbox_mode = \"nowhere\"").expect("a file can be written");
+    let serve = |words: &[&str]| {
+        let mut command = home.windlass(&[&["app-server"], words].concat());
+        command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME");
+        let ended = command.output().expect("windlass starts");
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    let (code, told) = serve(&[]);
+    assert_ne!(code, Some(0), "{told}");
+    assert!(told.contains("sandbox_mode") && told.contains("--sandbox"), "{told}");
+    assert_eq!(serve(&["--sandbox", "read-only"]).0, Some(0));
 }

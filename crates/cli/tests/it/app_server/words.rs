@@ -27,7 +27,7 @@ impl Side {
     }
 
     fn ours(home: &Home) -> Self {
-        let mut command = home.windlass(&["app-server"]);
+        let mut command = home.windlass(&["app-server", "--sandbox", "danger-full-access"]);
         command.env("HOME", home.path()).current_dir(home.path());
         Self::introduced(Wire::start(&mut command).expect("it starts"), home.path())
     }

@@ -157,17 +157,17 @@ impl Server {
     fn mcp(round: &Round) -> Option<Self> {
         let client = json!({ "name": "chaos", "version": "1" });
         let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-        Self::start(round, "mcp", &greeting, "notifications/initialized")
+        Self::start(round, &["mcp"], &greeting, "notifications/initialized")
     }
 
     fn app_server(round: &Round) -> Option<Self> {
         let greeting = json!({ "clientInfo": { "name": "chaos", "version": "1" } });
-        Self::start(round, "app-server", &greeting, "initialized")
+        Self::start(round, &["app-server", "--sandbox", "danger-full-access"], &greeting, "initialized")
     }
 
     /// `None`: a fault killed it before it answered.
-    fn start(round: &Round, verb: &str, greeting: &Value, greeted: &str) -> Option<Self> {
-        let mut command = round.windlass(&[verb]);
+    fn start(round: &Round, words: &[&str], greeting: &Value, greeted: &str) -> Option<Self> {
+        let mut command = round.windlass(words);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let errors = File::options().create(true).append(true).open(round.path("servers")).expect("a file");
         let mut child = command.stderr(errors).spawn().expect("windlass starts");

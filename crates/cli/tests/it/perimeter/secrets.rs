@@ -91,7 +91,8 @@ impl Canary {
     }
 
     fn by_app_server(&self) -> String {
-        let mut wire = Wire::start(&mut self.windlass(&["app-server"])).expect("windlass starts");
+        let mut wire = Wire::start(&mut self.windlass(&["app-server", "--sandbox", "danger-full-access"]))
+            .expect("windlass starts");
         let hello = json!({ "clientInfo": { "name": "test", "version": "1" } });
         wire.request("initialize", &hello).expect("it answers").expect("it is glad to");
         let params = json!({ "command": ["/bin/sh", "-c", self.search()], "env": { NAME: null } });

@@ -26,7 +26,7 @@ pub(super) fn call(connection: &mut Connection, mut request: Request) -> Result<
         return Err(refused(format!("duplicate active process handle: {}", name.quoted())));
     }
     let handle = params.process_handle.clone();
-    let permissions = Permissions::of_the_server(connection.server.options());
+    let permissions = Permissions::of_a_process(connection.server.options());
     let launch = plan(params, (name, size, timeout), (&client, permissions));
     let started = launch.start(connection);
     let started =

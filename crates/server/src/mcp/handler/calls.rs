@@ -239,5 +239,8 @@ impl Reporter<'_> {
 /// How far a call got, for people.
 pub(super) fn in_words(progress: &Progress) -> String {
     let so_far = format!("{} s, {} bytes", progress.elapsed.as_secs(), progress.bytes);
-    if progress.last_line.is_empty() { so_far } else { format!("{so_far}: {}", progress.last_line) }
+    match progress.last_line() {
+        "" => so_far,
+        line => format!("{so_far}: {line}"),
+    }
 }

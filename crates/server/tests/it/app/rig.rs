@@ -66,6 +66,7 @@ impl Bench {
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: if has_a_disk { scratch.path().into() } else { nowhere },
             sandbox: windlass_engine::sandbox::Policy::FullAccess,
+            process_sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let server = AppServer::new(engine.clone(), options);
         Self { scratch, token, server, engine }

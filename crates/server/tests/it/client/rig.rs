@@ -39,6 +39,7 @@ impl Place {
             environment: variables.map(|(name, value)| (name.into(), value.into())).to_vec(),
             state_directory: "/state".into(),
             sandbox: windlass_engine::sandbox::Policy::FullAccess,
+            process_sandbox: windlass_engine::sandbox::Policy::FullAccess,
         };
         let server = AppServer::new(engine.clone(), options);
         let gate = Gate { access, origins: Vec::new(), names: Vec::new() };

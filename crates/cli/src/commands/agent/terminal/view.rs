@@ -5,7 +5,7 @@ mod deeds;
 mod live;
 mod words;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -19,9 +19,6 @@ use self::deeds::{changed, first_line, one_line, seconds, tail};
 use self::words::Words;
 use super::lines::{Line, Paint};
 use crate::report;
-
-/// The last lines of a command that are shown while it runs.
-const TAIL: usize = 3;
 
 /// The most characters of a command that are looked at for its line.
 const MOST_COMMAND: usize = 16_000;
@@ -53,13 +50,13 @@ struct Running {
     title: String,
     kind: Kind,
     since: Instant,
-    tail: VecDeque<String>,
+    tail: Vec<String>,
 }
 
 impl Running {
     fn new((agent, id): (&ThreadId, &str), kind: Kind, title: String, since: Instant) -> Self {
         let (agent, id) = (agent.clone(), id.to_owned());
-        Self { agent, id, title, kind, since, tail: VecDeque::new() }
+        Self { agent, id, title, kind, since, tail: Vec::new() }
     }
 }
 
@@ -217,7 +214,7 @@ impl View {
                 let title = format!("$ {}", Shown::within(&note.script, MOST_COMMAND));
                 self.begun(Running::new((&event.agent, &note.id), Kind::Command, title, now));
             }
-            EventKind::CallProgress { call, last_line, .. } => self.progress(&event.agent, call, last_line),
+            EventKind::CallProgress { call, tail, .. } => self.progress(&event.agent, call, tail),
             _ => {}
         }
     }
@@ -243,15 +240,12 @@ impl View {
         self.running.push(running);
     }
 
-    fn progress(&mut self, agent: &ThreadId, call: &str, last_line: &str) {
+    /// The end of its output as it is now. To collect the lines of several events would show a line of each, and lines that were
+    /// printed between them would be missing.
+    fn progress(&mut self, agent: &ThreadId, call: &str, tail: &[String]) {
         let running = self.running.iter_mut().find(|running| running.agent == *agent && running.id == call);
-        let Some(running) = running else { return };
-        if last_line.trim().is_empty() || running.tail.back().is_some_and(|line| line == last_line) {
-            return;
-        }
-        running.tail.push_back(last_line.to_owned());
-        if running.tail.len() > TAIL {
-            running.tail.pop_front();
+        if let Some(running) = running {
+            running.tail = tail.to_vec();
         }
     }
 

@@ -58,8 +58,9 @@ fn command() -> CommandNote {
     CommandNote { id: "c1".into(), script: "cargo test\n--all".into() }
 }
 
-fn progress(line: &str) -> EventKind {
-    EventKind::CallProgress { call: "c1".into(), last_line: line.into(), elapsed: Duration::ZERO }
+fn progress(tail: &[&str]) -> EventKind {
+    let tail = tail.iter().map(|line| (*line).to_owned()).collect();
+    EventKind::CallProgress { call: "c1".into(), tail, elapsed: Duration::ZERO }
 }
 
 fn ended(outcome: CommandOutcome, output: &str) -> EventKind {
@@ -71,8 +72,9 @@ fn a_command_is_one_row_with_its_last_lines_while_it_runs() {
     let mut stage = Stage::new();
     stage.tells(EventKind::TurnStarted).tells(EventKind::CallStarted(call("exec_command")));
     stage.tells(EventKind::CommandStarted(command()));
-    for line in ["one", "two", "two", "three", "four"] {
-        stage.tells(progress(line));
+    // A second later the output is a hundred lines longer: its end is shown, not a line of each moment.
+    for tail in [&["1", "2", "3"][..], &["two", "three", "four"]] {
+        stage.tells(progress(tail));
     }
     assert_eq!(
         stage.under_way(12, 9),
