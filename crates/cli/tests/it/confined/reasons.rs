@@ -53,7 +53,7 @@ fn a_protected_path_is_denied_with_the_reason_for_its_protection() {
             (".git/commondir", "protected: it tells git where a repository and its configuration are"),
             (".codex", "protected: settings of agents, which can start programs"),
             (".bashrc", "protected: start-up file of shells (.bashrc)"),
-            (".vscode", "protected: settings of editors (.vscode), which can run tasks"),
+            (".vscode", "protected: settings of editors (.vscode), which can run tasks and language servers"),
             ("deep/.windlass", "protected: configuration of Windlass (.windlass at any depth)"),
         ] {
             let script = format!("mkdir -p deep; echo x > {path}");
