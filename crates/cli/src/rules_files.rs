@@ -63,7 +63,10 @@ pub(crate) fn usual(config: &Config) -> Result<Option<Rules>> {
 
 /// The rules of the usual files, asking about everything that they do not speak of.
 pub(crate) fn asking(config: &Config) -> Result<Rules> {
-    let name = "approval_policy = \"untrusted\"".to_owned();
+    // The refusal of a command says where a rule could allow it, so the name begins with the file for such rules.
+    let file = places(config)?.into_iter().find(|place| place.owner == Owner::User);
+    let file = file.map_or_else(String::new, |place| format!("{} ", place.path.display()));
+    let name = format!("{file}(approval_policy = \"untrusted\")");
     let asking = RulesFile::parse("default = \"ask\"\n", &name).map_err(|faults| Faulty { name, faults })?;
     let (user, project) = both(config)?;
     let user = user.map_or(asking.clone(), |user| user.with_default_of(&asking));

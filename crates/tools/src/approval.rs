@@ -109,7 +109,7 @@ impl Reasons {
         let files = rules.files().join(" or ");
         let place = if files.is_empty() { "the rules file".to_owned() } else { files };
         let remedy = if judgement.is_up_to_rules() {
-            format!("The server's operator can allow it in {place}.")
+            format!("The user, or the operator of this server, can allow it in {place}.")
         } else {
             "The rules do not allow this as it is written: leave out the part named above, or have a person run it."
                 .to_owned()

@@ -268,9 +268,11 @@ fn string(field: &str, value: Value) -> Result<String, BadArgument> {
 
 pub(crate) fn session(field: &str, value: Value) -> Result<SessionRef, BadArgument> {
     match value {
-        Value::String(text) if is_number(&text) => {
-            Err(BadArgument::new(field, format!("is the string \"{text}\"; give the number {text}")))
-        }
+        // Models write numbers as text. No session has such a name, so it can only be a number.
+        Value::String(text) if is_number(&text) => match text.parse() {
+            Ok(number) => Ok(SessionRef::Number(number)),
+            Err(_) => Err(unfit(field, &text.into(), "a session's number or name")),
+        },
         Value::String(name) => Ok(SessionRef::Name(name)),
         Value::Number(_) => whole(field, &value).map(SessionRef::Number),
         value => Err(unfit(field, &value, "a session's number or name")),

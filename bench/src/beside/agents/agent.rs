@@ -95,7 +95,11 @@ fn windlass(around: &Surroundings, home: &Path, model: &Model) -> Result<Command
     );
     std::fs::write(settings.join("config.toml"), text)?;
     let mut command = Command::new(program);
-    command.arg("agent").env("HOME", home).env("WINDLASS_STATE_DIR", home.join("store"));
+    // The lead of a crowd answers while its sub-agents work, and goes on as each of them ends.
+    command
+        .args(["agent", "--wait-background"])
+        .env("HOME", home)
+        .env("WINDLASS_STATE_DIR", home.join("store"));
     command.env("SHELL", "/bin/bash").env_remove("XDG_CONFIG_HOME");
     codex::cut_off(&mut command);
     Ok(command)

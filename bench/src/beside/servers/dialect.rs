@@ -43,7 +43,7 @@ impl Dialect {
     /// The verb of the command line.
     pub(super) fn verb(self) -> &'static [&'static str] {
         match self {
-            Self::App => &["app-server", "--sandbox", "danger-full-access"],
+            Self::App => &["app-server"],
             Self::Exec => &["exec-server", "--listen", "stdio"],
         }
     }

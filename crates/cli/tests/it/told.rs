@@ -92,6 +92,26 @@ fn a_program_that_is_not_there_is_said_and_nothing_fails() {
 }
 
 #[test]
+fn settings_are_printed_as_json_for_programs() {
+    let model = Model::playing(Vec::new());
+    let tables = "[model_providers.it.http_headers]\nauthorization = \"Bearer very-secret-0123456789\"\n";
+    let more = More { keys: "sandbox_mode = \"read-only\"\n", tables };
+    let bench = Workbench::new("told-config-json", &model, &more);
+    let seen = bench.agent(&["config", "--json", "-c", "tool_output_token_limit=5"]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    let printed: Value =
+        serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error}: {seen:?}"));
+    let settings = &printed["settings"];
+    assert_eq!(settings["sandbox_mode"]["value"], "read-only", "{printed}");
+    assert_eq!(settings["tool_output_token_limit"]["value"], 5, "{printed}");
+    assert_eq!(settings["tool_output_token_limit"]["origin"], "command line", "{printed}");
+    let hidden = &settings["model_providers.it.http_headers.authorization"];
+    assert_eq!((&hidden["value"], &hidden["secret"]), (&Value::Null, &json!(true)), "{printed}");
+    assert!(!seen.stdout.contains("very-secret"), "{seen:?}");
+    assert_eq!(printed["project"]["trusted"], false, "{printed}");
+}
+
+#[test]
 fn settings_are_shown_in_tables_with_where_they_come_from_and_no_secret() {
     let model = Model::playing(Vec::new());
     let tables = "[model_providers.it.http_headers]\nauthorization = \"Bearer very-secret-0123456789\"\n";

@@ -77,7 +77,7 @@ fn negative_numbers_numeric_strings_and_unknown_enum_values_are_refused_with_an_
             ("exec_command", "until.idle_ms", json!({ "idle_ms": "5" })),
             ("exec_command", "until[0].port", json!([{ "port": 70_000 }])),
             ("exec_command", "until.pattern", json!({ "pattern": "(" })),
-            ("write_stdin", "session_id", json!("1001")),
+            ("write_stdin", "session_id", json!("99999999999999999999")),
             ("write_stdin", "session_id", json!(-1)),
             ("write_stdin", "session_id", json!(1.5)),
             ("write_stdin", "session_id", json!(null)),
@@ -86,7 +86,7 @@ fn negative_numbers_numeric_strings_and_unknown_enum_values_are_refused_with_an_
             ("write_stdin", "keys[0]", json!([1])),
             ("write_stdin", "eof", json!("yes")),
             ("write_stdin", "view", json!("html")),
-            ("wait_sessions", "session_ids[0]", json!(["12"])),
+            ("wait_sessions", "session_ids[0]", json!(["99999999999999999999"])),
             ("stop_session", "signal", json!("NOSUCH")),
         ] {
             let base = field.split(['.', '[']).next().unwrap();
@@ -99,6 +99,20 @@ fn negative_numbers_numeric_strings_and_unknown_enum_values_are_refused_with_an_
             bench.refused("exec_command", json!({ "cmd": "cat", "tty": true, "stdin": "x" })).await;
         assert!(complaint.starts_with("stdin: "), "{complaint}");
         assert!(bench.engine.sessions().is_empty(), "no process is started");
+    });
+}
+
+#[test]
+fn the_number_of_a_session_can_be_given_as_text() {
+    const SCRIPT: &str = "stty -echo; echo ready; read -r line; echo \"got $line\"";
+    bench(async |bench| {
+        let session = bench.start_on_terminal(SCRIPT, "ready").await.to_string();
+        let written = bench.ask("write_stdin", json!({ "session_id": session, "chars": "x\n" })).await;
+        assert!(written.text.contains("got x"), "{}", written.text);
+        let waited = bench.ask("wait_sessions", json!({ "session_ids": [session] })).await;
+        assert!(waited.text.contains(&session), "{}", waited.text);
+        let read = bench.ask("read_output", json!({ "session_id": session })).await;
+        assert_eq!(read.structured["output"], "ready\ngot x\n", "{}", read.text);
     });
 }
 

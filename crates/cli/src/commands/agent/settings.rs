@@ -1,10 +1,11 @@
-//! `windlass agent config`: every setting in force, grouped as a configuration file groups them, and where it comes from. What
-//! is printed is TOML, so a part of it can be copied into a file.
+//! `windlass agent config`: every setting in force, grouped as a configuration file groups them, and where it comes from. The
+//! output is TOML, so that a part of it can be copied into a file; with `--json` it is one JSON object for programs.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use windlass_settings::{Loaded, Stated, Trust};
+use serde_json::{Map, json};
+use windlass_settings::{Loaded, Stated, Trust, Value};
 
 use super::context;
 use crate::args::AgentOptions;
@@ -18,8 +19,43 @@ const WIDEST: usize = 60;
 pub(super) fn show(options: &AgentOptions, config: &Config) -> Result<Exit> {
     let configured = context::load(options, config, None)?;
     let loaded = &configured.loaded;
-    printing::print_text(&format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
+    if options.json {
+        printing::print(format!("{}\n", as_json(loaded)))?;
+    } else {
+        printing::print_text(&format!("{}{}", tables(&loaded.stated()), remarks(loaded)))?;
+    }
     Ok(Exit::SUCCESS)
+}
+
+/// The settings by their dotted keys, with the same facts as the TOML. A secret has no value.
+fn as_json(loaded: &Loaded) -> serde_json::Value {
+    let stated = loaded.stated();
+    let settings: Map<_, _> = stated.iter().map(|one| (one.key.clone(), setting(one))).collect();
+    let project = &loaded.project;
+    let left_out: Vec<_> =
+        project.left_out.iter().map(|left_out| left_out.path.display().to_string()).collect();
+    json!({
+        "settings": settings,
+        "project": {
+            "root": project.root.display().to_string(),
+            "trusted": project.trust == Trust::Trusted,
+            "not_read": left_out,
+            "mcp_servers": loaded.project_servers(),
+        },
+        "notes": loaded.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn setting(stated: &Stated) -> serde_json::Value {
+    let value = match &stated.value {
+        _ if stated.secret => serde_json::Value::Null,
+        Value::Text(text) => json!(text),
+        Value::Whole(number) => json!(number),
+        Value::Number(number) => json!(number),
+        Value::Flag(flag) => json!(flag),
+        Value::Texts(texts) => json!(texts),
+    };
+    json!({ "value": value, "secret": stated.secret, "origin": stated.origin.to_string() })
 }
 
 /// The settings, those without a table first.

@@ -145,7 +145,9 @@ fn where_everything_is_to_be_asked_about_nothing_runs_without_a_person() {
     let mut stage = Stage::playing(vec![
         always(exec("make-something-new")),
         turn(|request| {
-            assert!(!request.last_result().contains("Process exited"), "{}", request.last_result());
+            let refused = request.last_result();
+            assert!(!refused.contains("Process exited"), "{refused}");
+            assert!(refused.contains("rules.toml (approval_policy = \"untrusted\")"), "{refused}");
             say("then not")
         }),
     ]);

@@ -149,11 +149,24 @@ fn all_are_registered(round: &Round) -> Result<(), String> {
     let has_registered =
         |pid: u32| registered.iter().any(|name| name.split('-').nth(1) == Some(&pid.to_string()));
     let own: Vec<u32> = windlass_processes().into_iter().map(|(pid, _)| pid).collect();
-    let has_sessions = |pid: u32| children(pid).iter().any(|child| !own.contains(child));
-    match runtimes().into_iter().find(|(pid, _)| has_sessions(*pid) && !has_registered(*pid)) {
-        Some((pid, words)) => Err(format!("{pid} {words:?} is not among {registered:?}")),
-        None => Ok(()),
+    let commands = |pid: u32| -> Vec<String> {
+        children(pid).into_iter().filter(|child| !own.contains(child)).filter_map(shown).collect()
+    };
+    for (pid, words) in runtimes() {
+        let commands = commands(pid);
+        if !commands.is_empty() && !has_registered(pid) {
+            return Err(format!("{pid} {words:?}, which has {commands:?}, is not among {registered:?}"));
+        }
     }
+    Ok(())
+}
+
+/// A living process in words.
+fn shown(pid: u32) -> Option<String> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"))?.trim().to_owned();
+    let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    (!state.starts_with(['Z', 'X'])).then(|| format!("{pid} {state}: {}", words.replace('\0', " ")))
 }
 
 fn children(pid: u32) -> Vec<u32> {
