@@ -124,7 +124,11 @@ impl Shell {
             return (Self { program, dialect }, None);
         }
         let name = report::shortened(&shell.to_string_lossy(), 80);
-        let note = format!("the shell `{name}` is not available here; /bin/sh ran the script instead");
+        let fault = match Dialect::of(shell) {
+            Some(_) => "is not installed",
+            None => "is not supported (bash, zsh and POSIX shells are)",
+        };
+        let note = format!("the shell `{name}` {fault}; /bin/sh ran the script instead");
         (Self { program: PathBuf::from("/bin/sh"), dialect: Dialect::Posix }, Some(note))
     }
 

@@ -79,6 +79,7 @@ struct Job {
 }
 
 async fn work(job: Job, config: Config) -> Result<Exit> {
+    outcome::check_output_file(&job.options)?;
     if terminal::is_wanted(&job, &config) {
         return terminal::converse(job, &config).await;
     }

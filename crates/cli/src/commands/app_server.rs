@@ -91,7 +91,8 @@ fn unstated_policies(order: &AppServe, config: &Config) -> Result<UnstatedPolici
     }
     configured.loaded.settings.sandbox_mode = SandboxMode::ReadOnly;
     crate::printing::say!(
-        "windlass: commands whose clients name no policy are read-only, without a network; sandbox_mode in the settings or --sandbox names another one"
+        "windlass: commands (command/exec) whose clients name no policy are read-only, without a network, and processes \
+         (process/spawn) have no sandbox; sandbox_mode in the settings or --sandbox names one for both"
     );
     Ok(UnstatedPolicies { command: agent::sandbox(&configured), process: Policy::FullAccess })
 }

@@ -92,6 +92,19 @@ fn a_program_that_is_not_there_is_said_and_nothing_fails() {
 }
 
 #[test]
+fn a_file_for_the_answer_that_cannot_be_written_is_refused_before_the_model_is_asked() {
+    let model = Model::playing(Vec::new());
+    let bench = Workbench::new("told-output-file", &model, &More::default());
+    for (path, reason) in [("missing/answer", "there is no directory missing"), (".", "this is a directory")]
+    {
+        let seen = bench.agent(&["-o", path, "go"]);
+        assert_eq!((seen.code, seen.stdout.as_str()), (2, ""), "{seen:?}");
+        assert!(seen.stderr.contains(reason), "{seen:?}");
+    }
+    assert_eq!(model.finish().len(), 0, "no request was made");
+}
+
+#[test]
 fn settings_are_printed_as_json_for_programs() {
     let model = Model::playing(Vec::new());
     let tables = "[model_providers.it.http_headers]\nauthorization = \"Bearer very-secret-0123456789\"\n";

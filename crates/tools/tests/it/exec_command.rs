@@ -147,7 +147,7 @@ fn shells_are_taken_by_name_or_path_and_unknown_ones_fall_back_to_bin_sh() {
         let reply = bench.exec("readlink /proc/$$/exe").await;
         assert_eq!(real(output(&reply).trim()), real("/bin/bash"));
         let reply = bench.run(json!({ "cmd": "true", "shell": "fish" })).await;
-        assert!(reply.text.contains("the shell `fish` is not available here"), "{}", reply.text);
+        assert!(reply.text.contains("the shell `fish` is not supported"), "{}", reply.text);
     });
 }
 

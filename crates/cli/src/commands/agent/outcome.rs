@@ -1,5 +1,7 @@
 //! How a task ended, and what windlass exits with.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use windlass_agent::Status;
 use windlass_sys::signal::Signal;
@@ -7,7 +9,7 @@ use windlass_sys::signal::Signal;
 use super::text::clean;
 use crate::args::AgentOptions;
 use crate::config::{Config, Terminals};
-use crate::failure::Exit;
+use crate::failure::{Exit, Usage};
 use crate::printing;
 
 /// How a task ended.
@@ -41,11 +43,29 @@ impl Outcome {
 
 /// Hands over the last message.
 pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Option<&str>) -> Result<()> {
-    write_last_message(options, text)?;
-    match text {
-        Some(text) if !options.json => print_last_message(text, config.terminals),
-        _ => Ok(()),
+    // Printed first: a file that cannot be written must not cost the answer.
+    if let Some(text) = text.filter(|_| !options.json) {
+        print_last_message(text, config.terminals)?;
     }
+    write_last_message(options, text)
+}
+
+/// Refuses a file for the last message that cannot be written later, before a model is paid for the message.
+pub(super) fn check_output_file(options: &AgentOptions) -> Result<()> {
+    let Some(path) = &options.output_last_message else { return Ok(()) };
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if path.is_dir() {
+        return Err(Usage(format!("-o {}: this is a directory; name a file", path.display())).into());
+    }
+    if !directory.is_dir() {
+        let directory = directory.display();
+        return Err(Usage(format!(
+            "-o {}: there is no directory {directory}; make it first",
+            path.display()
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// Writes the last message to the file that was asked for.
