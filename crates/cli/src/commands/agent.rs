@@ -49,6 +49,7 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     }
     match order.command {
         None => {
+            refuse_misplaced_command(order.work.prompt.as_deref())?;
             work(
                 Job { beginning: Beginning::New, prompt: order.work.prompt, options: order.work.options },
                 config,
@@ -68,6 +69,17 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
         Some(AgentCommand::Threads(order)) => threads::list(&order, &config),
         Some(AgentCommand::Config(order)) => settings::show(&order.options, &config),
         Some(AgentCommand::Trust(order)) => context::trust(&order, &config),
+    }
+}
+
+/// A command behind options is read as a task, which would be sent to a model.
+fn refuse_misplaced_command(prompt: Option<&str>) -> Result<(), Usage> {
+    const COMMANDS: [&str; 5] = ["resume", "fork", "threads", "config", "trust"];
+    match prompt.filter(|prompt| COMMANDS.contains(prompt)) {
+        Some(command) => Err(Usage(format!(
+            "`{command}` is a command, and options stand behind it: windlass agent {command} [OPTIONS]; a task has more words"
+        ))),
+        None => Ok(()),
     }
 }
 

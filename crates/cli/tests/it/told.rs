@@ -105,6 +105,18 @@ fn a_file_for_the_answer_that_cannot_be_written_is_refused_before_the_model_is_a
 }
 
 #[test]
+fn a_command_behind_options_is_not_sent_to_the_model_as_a_task() {
+    let model = Model::playing(Vec::new());
+    let bench = Workbench::new("told-misplaced", &model, &More::default());
+    for command in ["threads", "config", "resume", "fork", "trust"] {
+        let seen = bench.agent(&["-m", "other", command]);
+        assert_eq!((seen.code, seen.stdout.as_str()), (2, ""), "{seen:?}");
+        assert!(seen.stderr.contains(&format!("windlass agent {command} [OPTIONS]")), "{seen:?}");
+    }
+    assert_eq!(model.finish().len(), 0, "no request was made");
+}
+
+#[test]
 fn settings_are_printed_as_json_for_programs() {
     let model = Model::playing(Vec::new());
     let tables = "[model_providers.it.http_headers]\nauthorization = \"Bearer very-secret-0123456789\"\n";

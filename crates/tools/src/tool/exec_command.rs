@@ -132,7 +132,10 @@ impl Order {
         } else if self.timeout == Some(Duration::ZERO) {
             ("timeout_ms", "must be at least 1; leave it out for no limit")
         } else if self.lifetime == Lifetime::Detached {
-            ("lifetime", "detached sessions need a state directory, and this runtime has none")
+            (
+                "lifetime",
+                "\"detached\" is possible neither in an agent nor without a state directory; leave it out",
+            )
         } else if self.name.as_deref().is_some_and(|name| !is_name(name)) {
             ("name", "must have 1 to 64 characters, no control characters, and must not be a number")
         } else {
