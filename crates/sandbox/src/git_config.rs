@@ -70,7 +70,12 @@ fn is_order(setting: &Setting) -> bool {
         // Lines of the list of steps, one of which can be `exec`.
         ("rebase", "instructionformat") => true,
         // Files that git writes for its user, wherever they are.
-        ("http", "cookiefile") | ("format", "outputdirectory") => !value.is_empty(),
+        ("http", "cookiefile")
+        | ("format", "outputdirectory")
+        | ("gc", "repackfilterto")
+        | ("lfs", "storage") => !value.is_empty(),
+        // Files that git copies into messages, which commands can read.
+        ("commit", "template") | ("format", "signaturefile") => !value.is_empty(),
         // The name of a tool is that of a script in a directory of git's, unless it leads elsewhere.
         ("diff" | "merge", "tool" | "guitool") => value.contains('/'),
         // Strategies of merging: a name that git does not know is that of a program, `git-merge-NAME`.
@@ -320,9 +325,11 @@ fn header(characters: &mut Characters<'_>) -> (String, String) {
             character => section.push(character.to_ascii_lowercase()),
         }
     }
+    // Both forms at once are one name for git: `[filter.x "y"]` has the subsection `x.y`.
     match section.split_once('.') {
         Some((before, after)) if subsection.is_empty() => (before.to_owned(), after.to_owned()),
-        _ => (section, subsection),
+        Some((before, after)) => (before.to_owned(), format!("{after}.{subsection}")),
+        None => (section, subsection),
     }
 }
 
@@ -375,6 +382,7 @@ mod tests {
         check("[include]\npath = ../more.cfg # comment\n", &["../more.cfg"], &[]);
         check("[includeIf \"gitdir:~/work/\"]\n path = \"a \\\"b\\\".cfg\"\n", &["a \"b\".cfg"], &[]);
         check("[filter \"x\"]\n clean = sh tools/clean.sh \\\n %f\n", &[], &["sh", "tools/clean.sh", "%f"]);
+        check("[filter.x \"y\"]\n clean = tools/clean\n", &[], &["tools/clean"]);
         check("[core]\n fsmonitor = ./watch -v\n bare = false\n", &[], &["./watch"]);
         check("[alias]\n st = status\n x = !tools/x\n", &[], &["tools/x"]);
         check("[remote \"origin\"]\n url = ./x\n", &[], &[]);
@@ -470,13 +478,14 @@ mod tests {
         /// One that is overlooked would run.
         #[test]
         fn no_setting_that_git_finds_is_overlooked(
-            text in "(\\[core\\]|\\[user\\]|\\[a \"b\"\\]|fsmonitor|x|=|\"|\\\\|#|;|\r| |\n|\r\n|\n){0,24}",
+            text in "(\\[core\\]|\\[user\\]|\\[a \"b\"\\]|\\[c.d \"e\"\\]|fsmonitor|x|=|\"|\\\\|#|;|\r| |\n|\r\n|\n){0,24}",
         ) {
             let scratch = Scratch::new("git-config-any");
             let file = scratch.path().join("config");
             std::fs::write(&file, &text).unwrap();
             let found: Vec<String> =
                 settings(&text).iter().map(|it| it.to_string().trim_start_matches('.').to_owned()).collect();
+            prop_assert!(settings(&text).iter().all(|it| !it.section.contains('.')), "{text:?}");
             for line in read_by_git(&file) {
                 let name = line.split('\n').next().unwrap_or_default().to_owned();
                 prop_assert!(found.contains(&name), "{name} in {text:?}: {found:?}");

@@ -17,7 +17,8 @@ pub(crate) struct Index {
     pub(crate) is_split: bool,
     /// Directories that stand for all that is in them (a *sparse index*), each with the name of its tree: gitlinks may be in it.
     pub(crate) trees: BTreeSet<(PathBuf, Vec<u8>)>,
-    /// Whether an entry has a path that git never writes, such as `./sub`, `../file` or `.git/config`, but follows.
+    /// Whether an entry has a path that git never writes, such as `./sub`, `../file` or `.git/config`, but follows; or whether a table
+    /// for threads that read the index leads them to other entries than those that stand in it one after the other.
     pub(crate) has_odd_paths: bool,
 }
 
@@ -57,11 +58,15 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
     // The checksum at the end, which may be left out as zeros, has the length of an object's name.
     let entries_end = rest.len().checked_sub(name_length)?;
     let mut rest = &rest[..entries_end];
+    let whole = rest.len() + HEADER;
     let mut index = Index::default();
     let mut path = Vec::new();
+    let mut starts = Vec::new();
     for _ in 0..number(&header[8..12]) {
+        let offset = whole - rest.len();
         let entry = Entry::take(&mut rest, name_length)?;
-        entry.take_path(&mut rest, &mut path, version)?;
+        let is_whole = entry.take_path(&mut rest, &mut path, version)?;
+        starts.push(Start { offset, is_whole });
         let place = || PathBuf::from(OsStr::from_bytes(&path));
         // The path of a directory ends with a slash.
         let names = if entry.mode & KIND == TREE { path.strip_suffix(b"/").unwrap_or(&path) } else { &path };
@@ -73,13 +78,50 @@ fn read_with(bytes: &[u8], name_length: usize) -> Option<Index> {
             _ => {}
         }
     }
+    let entries_end = whole - rest.len();
+    index.has_odd_paths |= leads_elsewhere(bytes, name_length, entries_end);
     while !rest.is_empty() {
         let (extension, after) = rest.split_at_checked(8)?;
         let length = usize::try_from(number(&extension[4..8])).ok()?;
         index.is_split |= extension.starts_with(b"link");
-        rest = after.get(length..)?;
+        let (content, after) = after.split_at_checked(length)?;
+        index.has_odd_paths |= extension.starts_with(b"IEOT") && !are_blocks(content, &starts);
+        rest = after;
     }
     Some(index)
+}
+
+/// Where an entry begins, and whether its path stands there as a whole: in version 4 most paths share a part of the one before.
+struct Start {
+    offset: usize,
+    is_whole: bool,
+}
+
+/// Whether the end of the file makes git look for extensions elsewhere than behind the entries. Git takes the last bytes for the
+/// extension `EOIE` if they look like it, also if they are a part of another extension.
+fn leads_elsewhere(bytes: &[u8], name_length: usize, entries_end: usize) -> bool {
+    let length = 8 + 4 + name_length;
+    let place = bytes.len().checked_sub(name_length + length);
+    let Some(last) = place.and_then(|place| bytes.get(place..place + length)) else { return false };
+    last.starts_with(b"EOIE") && usize::try_from(number(&last[8..12])) != Ok(entries_end)
+}
+
+/// Whether a table of blocks (`IEOT`), from which threads of git read entries, has the entries of the index in their order.
+fn are_blocks(table: &[u8], starts: &[Start]) -> bool {
+    let Some((version, blocks)) = table.split_at_checked(4) else { return false };
+    let mut entries = 0;
+    for block in blocks.chunks(8) {
+        let [offset, count] = [block.get(..4), block.get(4..8)]
+            .map(|part| part.and_then(|part| usize::try_from(number(part)).ok()));
+        let (Some(offset), Some(count), Some(start)) = (offset, count, starts.get(entries)) else {
+            return false;
+        };
+        if start.offset != offset || !start.is_whole {
+            return false;
+        }
+        entries += count;
+    }
+    number(version) == 1 && entries == starts.len()
 }
 
 /// A name that leads nowhere, here, up, or into a repository. Git refuses the same when it adds an entry.
@@ -129,19 +171,21 @@ impl Entry {
     }
 
     /// Versions 2 and 3 pad every entry with zeros to a multiple of eight; version 4 says how much of the path before is kept.
-    fn take_path(&self, rest: &mut &[u8], path: &mut Vec<u8>, version: u32) -> Option<()> {
+    /// Returns whether nothing of it is.
+    fn take_path(&self, rest: &mut &[u8], path: &mut Vec<u8>, version: u32) -> Option<bool> {
         if version == 4 {
             let removed = usize::try_from(variable_number(rest)?).ok()?;
             path.truncate(path.len().checked_sub(removed)?);
         } else {
             path.clear();
         }
+        let is_whole = path.is_empty();
         let end = rest.iter().position(|byte| *byte == 0)?;
         path.extend_from_slice(&rest[..end]);
         let taken = if version == 4 { end + 1 } else { (self.length + end) / 8 * 8 + 8 - self.length };
         *rest = rest.get(taken..)?;
         let stated = usize::from(self.flags & LENGTH);
-        (stated == usize::from(LENGTH) || stated == path.len()).then_some(())
+        (stated == usize::from(LENGTH) || stated == path.len()).then_some(is_whole)
     }
 }
 
@@ -254,6 +298,62 @@ mod tests {
         git(scratch.path(), &["add", "file"]);
         let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
         assert!(Index::read(&bytes).is_some_and(|index| index.is_split && !index.has_odd_paths));
+    }
+
+    /// Appends extensions to an index that git wrote, before its checksum of 20 bytes.
+    fn with_extension(index: &[u8], signature: &[u8; 4], content: &[u8]) -> Vec<u8> {
+        let (entries, checksum) = index.split_at(index.len() - 20);
+        let length = u32::try_from(content.len()).expect("it is short").to_be_bytes();
+        [entries, signature, &length, content, checksum].concat()
+    }
+
+    fn big_endian(numbers: &[u32]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn a_table_for_threads_that_leads_to_other_entries_is_odd() {
+        let index = written_by_git("sha1", "2");
+        let is_odd = |bytes: &[u8]| Index::read(bytes).map(|index| index.has_odd_paths);
+        for (table, expected) in [
+            (vec![1, 12, 3], Some(false)),
+            (vec![1, 12, 2], Some(true)),
+            (vec![1, 20, 3], Some(true)),
+            (vec![1, 12, 1, 300, 2], Some(true)),
+            (vec![2, 12, 3], Some(true)),
+            (vec![1, 12], Some(true)),
+        ] {
+            assert_eq!(is_odd(&with_extension(&index, b"IEOT", &big_endian(&table))), expected, "{table:?}");
+        }
+        // The end of the entries is said by the last bytes of the file, in whichever extension they are.
+        let end = |offset: u32| [b"EOIE", &big_endian(&[24, offset])[..], &[0; 20]].concat();
+        let wrong = end(16);
+        assert_eq!(is_odd(&with_extension(&index, b"XXXX", &wrong)), Some(true));
+        assert_eq!(is_odd(&with_extension(&index, b"EOIE", &wrong[8..])), Some(true));
+    }
+
+    #[test]
+    fn tables_that_git_writes_for_its_threads_are_not_odd() {
+        for version in ["2", "4"] {
+            let scratch = Scratch::new("git-index-threads");
+            let path = scratch.path();
+            git(path, &["init", "-q"]);
+            let entries: String = (0..25_000)
+                .map(|number| format!("100644 {} 0\tdirectory/file-{number}\n", "1".repeat(40)))
+                .collect();
+            std::fs::write(path.join("entries"), entries).unwrap();
+            git(path, &["config", "index.threads", "4"]);
+            git(path, &["config", "index.version", version]);
+            let add = "git update-index --index-info < entries";
+            assert!(Command::new("sh").args(["-c", add]).current_dir(path).status().unwrap().success());
+            let bytes = std::fs::read(path.join(".git/index")).unwrap();
+            assert!(bytes.windows(4).any(|window| window == b"IEOT"), "version {version}: git wrote a table");
+            assert_eq!(
+                Index::read(&bytes).map(|index| index.has_odd_paths),
+                Some(false),
+                "version {version}"
+            );
+        }
     }
 
     #[test]

@@ -412,6 +412,50 @@ fn the_users_git_copies_no_file_that_a_command_must_not_read() {
     });
 }
 
+/// `git commit` also writes remembered resolutions into the files that `MERGE_RR` lists.
+#[test]
+fn the_users_git_overwrites_no_file_for_a_command() {
+    both("overwritten", |scene, layers| {
+        let id = "1".repeat(40);
+        let list = format!(
+            "git config rerere.enabled true; r=.git/rr-cache/{id}; mkdir -p $r; m=.git/MERGE_RR; \
+             printf 'top\\n<<<<<<<\\nA\\n=======\\nB\\n>>>>>>>\\nend\\n' > $r/preimage; printf 'top\\nX\\nend\\n' > $r/postimage; \
+             printf '{id}\\t%s\\0' \"$PWD/outside\" > l; cat l > $m; cp l n; mv n $m; true"
+        );
+        // An absolute path stands for a file outside of the workspace.
+        let made = "git init -q; echo x > f; git add f; git commit -q -m x; \
+                    printf 'top\\n<<<<<<< a\\nA\\n=======\\nB\\n>>>>>>> b\\nend\\n' > outside";
+        let commit = "echo y > f; git commit -q -a -m y";
+        scene.plainly(&format!("{made}; {list}; {commit}; grep -q X outside"));
+        scene.clear();
+        scene.plainly(made);
+        let output = scene.confined("", &["--sandbox-layers", layers], &format!("set +e; {list}"));
+        assert!(output.status.success(), "{layers}: {output:?}");
+        scene.plainly(&format!("{commit}; ! grep -q X outside"));
+        scene.clear();
+    });
+}
+
+/// With `rerere.enabled`, git writes the list whenever there is a conflict.
+#[test]
+fn a_merge_with_conflicts_works_where_git_remembers_resolutions() {
+    both("remembering", |scene, layers| {
+        scene.plainly(
+            "git init -q -b main; git config rerere.enabled true; echo x > f; git add f; git commit -q -m x; \
+             git checkout -q -b side; echo y > f; git commit -q -a -m y; git checkout -q main; echo z > f; git commit -q -a -m z",
+        );
+        for words in
+            [&["--sandbox-layers", layers][..], &["--sandbox-layers", layers, "--deny-read", "secret"]]
+        {
+            let merge = "git merge side && exit 7; grep -q '<<<' f || exit 8; echo m > f; git add f; git commit -q -m m; \
+                         git reset -q --hard HEAD~1";
+            let output = scene.confined("", words, merge);
+            assert!(output.status.success(), "{layers}: {output:?}");
+        }
+        scene.clear();
+    });
+}
+
 /// Git can check hooks out only with the content that they have in the user's work tree. Where a branch differs, they stay empty.
 #[test]
 fn a_worktree_of_a_repository_with_hooks_in_its_work_tree_is_added() {

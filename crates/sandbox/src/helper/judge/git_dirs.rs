@@ -11,6 +11,7 @@
 use super::configurations::{RepositoryOwner, UNJUDGED, new_order, text_of, touched_copy};
 use super::git_links::link_in_new_git_dir;
 use super::repositories::{is_index_name, is_repository_name, judge_index};
+use super::resolutions::is_list_of_conflicts;
 use super::{Answer, Judge};
 use crate::calls::WRITING;
 use crate::denial::{Denial, Operation};
@@ -143,7 +144,7 @@ impl Judge<'_> {
         {
             return refused_repository(arrival.operation(), &entry);
         }
-        if let Some(judged) = self.new_resolutions(&entry, arrival) {
+        if let Some(judged) = Self::new_resolutions(&entry, arrival) {
             return judged.map_or_else(|refused| refused, Answer::carry_out);
         }
         if !matches!(arrival, Arrival::Unjudged(Operation::Create | Operation::Write))
@@ -194,8 +195,8 @@ impl Judge<'_> {
         if let Some(refused) = link_in_new_git_dir(Operation::Create, entry) {
             return refused;
         }
-        if self.has_resolutions(directory) {
-            return refusal(Operation::Create, &entry.path(), "a list of files that it would copy");
+        if Self::has_resolutions(directory) {
+            return refusal(Operation::Create, &entry.path(), "a list of files that it would read and write");
         }
         match judged_parts(directory) {
             Ok(copies) => Answer::carry_out(Deed::AfterCopies { copies, deed: Box::new(deed) }),
@@ -209,8 +210,8 @@ impl Judge<'_> {
         if self.is_configuration_of_user(&seen.path) {
             return Some(RepositoryOwner::User.refusal(operation, &seen.path, UNJUDGED));
         }
-        if self.is_kept_list(name) && held(directory).is_none_or(|directory| is_git_dir(&directory)) {
-            return Some(refusal(operation, &seen.path, "a list of files that it would copy"));
+        if is_list_of_conflicts(name) && held(directory).is_none_or(|directory| is_git_dir(&directory)) {
+            return Some(refusal(operation, &seen.path, "a list of files that it would read and write"));
         }
         let part = Part::of(directory, name).filter(|_| seen.is_regular())?;
         if part == Part::Mark || part == Part::Hooks {

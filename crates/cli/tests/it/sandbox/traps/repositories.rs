@@ -61,6 +61,15 @@ pub(super) const ALIASES: &[Trap] = &[
 
 pub(super) const TRAPS: &[Trap] = &[
     Trap {
+        name: "a section with a dot beside a subsection",
+        before: "mkdir x",
+        rules: &[],
+        command: "git init -q r; cd r; echo t > t; git add t; cp .git/config c; \
+                  printf '[filter.x \"y\"]\\n\\tclean = %s; cat\\n' \"$EVIL\" >> c; cp c .git/config; cp c d; mv d .git/config; \
+                  echo '* filter=x.y' > .git/info/attributes; echo u > t",
+        after: "cd r; git status",
+    },
+    Trap {
         name: "a common directory without HEAD",
         before: "mkdir x",
         rules: &[],
