@@ -119,7 +119,7 @@ pub enum LoadRecord {
         id: SessionId,
     },
     /// Its record was torn before it was whole, or is not a record.
-    #[error("the record {} is damaged", path.display())]
+    #[error("the record {} was cut short, and its session may be running; `windlass log` cannot read the files `.out` beside it, but a pager can", path.display())]
     Damaged {
         /// The record.
         path: PathBuf,
@@ -319,13 +319,14 @@ impl Store {
         written.map_err(|source| WriteRecord { path: ledger::path(&self.root, first), source })
     }
 
-    /// Every session with a readable record, oldest first, and the files of records that cannot be read. Records that were torn at
-    /// birth, or that a later Windlass wrote, are left out; [`Store::load`] says which.
+    /// Every session with a readable record, oldest first, and the files of records that cannot be read, or only in part. Records that a
+    /// later Windlass wrote are left out; [`Store::load`] says which.
     pub fn list(&self) -> Result<Listing, ListSessions> {
         let files = files::own_files(&self.root)
             .map_err(|source| ListSessions { path: self.root.to_path_buf(), source })?;
         let mut listing = Listing::default();
         let mut forgotten = BTreeSet::new();
+        let mut torn = Vec::new();
         for first in ledger::firsts(&files) {
             match ledger::read(&self.root, first) {
                 Ok(records) => {
@@ -334,6 +335,9 @@ impl Store {
                     // Its sessions are in there, and not to be read.
                     if records.is_torn || records.unknown.is_some() {
                         forgotten.insert(first);
+                    }
+                    if records.is_torn {
+                        torn.push(LoadRecord::Damaged { path: ledger::path(&self.root, first) });
                     }
                 }
                 // Another process has just removed it.
@@ -349,6 +353,7 @@ impl Store {
         if listing.unreadable.is_empty() {
             listing.unreadable = self.not_recorded(&files, &listing.sessions, &forgotten);
         }
+        listing.unreadable.extend(torn);
         Ok(listing)
     }
 

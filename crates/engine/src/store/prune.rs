@@ -151,7 +151,7 @@ impl Store {
     }
 
     /// Removes output that no record claims, and ledgers without sessions or in which everything is forgotten. What a later
-    /// Windlass wrote is its own business and stays, and so does what cannot be read now: its sessions may be running.
+    /// Windlass wrote stays, and so does what cannot be read now or was cut short: its sessions may be running.
     fn remove_strays(&self, shelf: &mut Shelf, pruning: &mut Pruning) {
         let is_old = |holding: &Holding| holding.is_older_than(&self.limits);
         let ledgers =
@@ -317,7 +317,7 @@ impl Shelved {
 
 /// Whether nothing in a ledger is worth keeping.
 fn is_empty(records: &Records) -> bool {
-    records.sessions.is_empty() && records.unknown.is_none()
+    records.sessions.is_empty() && records.unknown.is_none() && !records.is_torn
 }
 
 impl Shelf {
@@ -353,7 +353,9 @@ impl Shelf {
     /// Whether a record speaks of this session, or one may that we cannot read.
     fn is_claimed(&self, id: SessionId) -> bool {
         let ledger = self.ledgers.range(..=id).next_back();
-        let may_speak = |records: &Records| records.sessions.contains_key(&id) || records.unknown.is_some();
+        let may_speak = |records: &Records| {
+            records.sessions.contains_key(&id) || records.unknown.is_some() || records.is_torn
+        };
         ledger.is_some_and(|(_, it)| it.records().is_none_or(may_speak))
     }
 }
