@@ -109,11 +109,12 @@ fn states_are_true(round: &Round) -> Result<(), String> {
 fn has_runtime(line: &str) -> bool {
     let runtimes: Vec<u32> = runtimes().into_iter().map(|(pid, _)| pid).collect();
     let mut pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).map(Pid::new);
-    while let Some(child) = pid {
-        pid = process::parent_of(child);
-        if pid.is_some_and(|parent| runtimes.contains(&parent.get())) {
+    // The keeper of a session has the session's words in its own command line, and is a runtime itself.
+    while let Some(process) = pid {
+        if runtimes.contains(&process.get()) {
             return true;
         }
+        pid = process::parent_of(process);
     }
     // One that has died since it was found needs none.
     line.split(' ').next().and_then(|pid| pid.parse().ok()).is_some_and(|pid| !is_alive(pid))
