@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 
 import { Client, ConnectionLost, RequestError, ServerError, StartError } from "windlass";
 
-import { configure, environment, everything, exists, folder, launch, said, until } from "./support.ts";
+import { atEnd, configure, environment, everything, exists, folder, launch, said, until } from "./support.ts";
 
 test("output comes with its stream and its address", async (t) => {
   const client = await launch(t);
@@ -31,7 +31,7 @@ async function stranger(t: TestContext, ...lines: string[]): Promise<Client> {
   const script = `#!/bin/sh\nread a; echo '${greeting}'; read b; read c\n${said}\nexec cat > /dev/null\n`;
   writeFileSync(program, script, { mode: 0o755 });
   const client = await Client.launch({ program });
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   return client;
 }
 

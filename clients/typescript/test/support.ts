@@ -12,10 +12,37 @@ import type { TestContext } from "node:test";
 
 import { Client, type Chunk, type ConnectOptions, type LaunchOptions, type Process } from "windlass";
 
+const endings = new WeakMap<TestContext, (() => unknown)[]>();
+
+/**
+ * Runs this after the test, before what was registered earlier: a server ends before its folder is removed. Node's own hooks run in the
+ * order in which they were registered, and a hook that fails keeps the others from running.
+ */
+export function atEnd(t: TestContext, end: () => unknown): void {
+  const known = endings.get(t);
+  if (known !== undefined) {
+    known.push(end);
+    return;
+  }
+  const ends = [end];
+  endings.set(t, ends);
+  t.after(async () => {
+    const failures: unknown[] = [];
+    for (const end of ends.reverse()) {
+      try {
+        await end();
+      } catch (failure) {
+        failures.push(failure);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  });
+}
+
 /** A folder that goes away with the test. */
 export function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "windlass-typescript-"));
-  t.after(() => rmSync(path, { recursive: true }));
+  atEnd(t, () => rmSync(path, { recursive: true }));
   return path;
 }
 
@@ -33,13 +60,13 @@ export function configure(place: string, settings: string): void {
 /** A client with a server of its own. Both end with the test. */
 export async function launch(t: TestContext, options: LaunchOptions = {}): Promise<Client> {
   const client = await Client.launch({ env: environment(folder(t)), ...options });
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   return client;
 }
 
 export async function connectTo(t: TestContext, url: string, options: ConnectOptions = {}): Promise<Client> {
   const client = await Client.connect(url, { resumeForMs: 60_000, ...options });
-  t.after(() => client.close());
+  atEnd(t, () => client.close());
   return client;
 }
 
@@ -52,7 +79,7 @@ export async function serve(t: TestContext, place: string, listen: string, ...wo
     env: environment(place),
   });
   const ended = once(server, "close");
-  t.after(async () => {
+  atEnd(t, async () => {
     server.kill("SIGTERM");
     await ended;
   });
@@ -96,7 +123,7 @@ export class Cutter {
     cutter.leadTo(url);
     cutter.#server.listen(0, "127.0.0.1");
     await once(cutter.#server, "listening");
-    t.after(() => {
+    atEnd(t, () => {
       cutter.#server.close();
       cutter.cut();
     });
