@@ -119,7 +119,7 @@ pub enum LoadRecord {
         id: SessionId,
     },
     /// Its record was torn before it was whole, or is not a record.
-    #[error("the record {} was cut short, and its session may be running; `windlass log` cannot read the files `.out` beside it, but a pager can", path.display())]
+    #[error("the record {} was cut short; its session may be running, and its output is in the files `.out` beside it", path.display())]
     Damaged {
         /// The record.
         path: PathBuf,

@@ -91,12 +91,8 @@ impl Opened {
 
     /// Notes that the file of a segment has only so many bytes left. `false` if that is all that was seen of it.
     pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> bool {
-        let path = self.place.path(start, Part::Data);
-        let Some(segment) = self.segments.get_mut(start).filter(|segment| len < segment.len) else {
-            return false;
-        };
-        self.lost.add(Span::new(start + len, segment.end()), truncated(&path, len));
-        segment.len = len;
+        let Some(lost) = self.segments.shorten(start, len) else { return false };
+        self.lost.add(lost, truncated(&self.place.path(start, Part::Data), len));
         true
     }
 

@@ -113,9 +113,13 @@ impl Segments {
         self.list.back_mut()
     }
 
-    pub(crate) fn get_mut(&mut self, start: Offset) -> Option<&mut Segment> {
+    /// Leaves only so many bytes of a segment. Returns the span of the others; `None` if there are none.
+    pub(crate) fn shorten(&mut self, start: Offset, len: u64) -> Option<Span> {
         let index = self.list.binary_search_by_key(&start, |segment| segment.start).ok()?;
-        self.list.get_mut(index)
+        let segment = self.list.get_mut(index).filter(|segment| len < segment.len)?;
+        let lost = Span::new(start + len, segment.end());
+        segment.len = len;
+        Some(lost)
     }
 
     pub(crate) fn push(&mut self, segment: Segment) {
