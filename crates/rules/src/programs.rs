@@ -7,10 +7,13 @@
 mod archives;
 mod arguments;
 mod binaries;
+mod compilers;
 mod databases;
 mod development;
 mod git;
+mod media;
 mod network;
+mod packages;
 mod table;
 mod text;
 mod tools;
@@ -130,7 +133,8 @@ impl Style {
 impl Program {
     /// The table of a program, by its file name, or of a subcommand, as in `git push`.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        Self::all().find(|program| program.names.contains(&name))
+        let find = |name: &str| Self::all().find(|program| program.names.contains(&name));
+        find(name).or_else(|| find(without_version(without_target(name))))
     }
 
     fn all() -> impl Iterator<Item = &'static Self> {
@@ -139,8 +143,11 @@ impl Program {
             archives::PROGRAMS,
             text::PROGRAMS,
             binaries::PROGRAMS,
+            compilers::PROGRAMS,
             databases::PROGRAMS,
             network::PROGRAMS,
+            media::PROGRAMS,
+            packages::PROGRAMS,
             development::PROGRAMS,
             tools::PROGRAMS,
             git::PROGRAMS,
@@ -174,6 +181,18 @@ impl Program {
     pub(crate) fn can_harm(&self) -> bool {
         self.entries().any(|entry| entry.role != Role::Plain)
     }
+}
+
+/// `gcc` of `gcc-12`, which takes the same options.
+fn without_version(name: &str) -> &str {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    if bare.is_empty() { name } else { bare }
+}
+
+/// `gcc` of `aarch64-linux-gnu-gcc`.
+fn without_target(name: &str) -> &str {
+    const SYSTEMS: [&str; 6] = ["-gnu-", "-gnueabihf-", "-musl-", "-elf-", "-eabi-", "-mingw32-"];
+    SYSTEMS.iter().find_map(|system| name.split_once(system)).map_or(name, |(_, tool)| tool)
 }
 
 impl Entry {

@@ -1,6 +1,7 @@
 //! Variables that make programs run other programs, or other programs than their names say.
 
 use crate::word::Word;
+use crate::wrapper::flags_run_program;
 
 /// What setting a variable means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,7 @@ const COMMANDS: &[&str] = &[
     "GIT_SSH",
     "GIT_SSH_COMMAND",
     "HGEDITOR",
+    "JAVACMD",
     "LESSCLOSE",
     "LESSEDIT",
     "LESSOPEN",
@@ -54,6 +56,7 @@ const COMMANDS: &[&str] = &[
     "NULLCMD",
     "PAGER",
     "PERLDOC_PAGER",
+    "PKG_CONFIG",
     "PROMPT_COMMAND",
     "PSQL_EDITOR",
     "PSQL_PAGER",
@@ -62,6 +65,7 @@ const COMMANDS: &[&str] = &[
     "RSYNC_RSH",
     "RUSTC_WORKSPACE_WRAPPER",
     "RUSTC_WRAPPER",
+    "RUSTFMT",
     "SSH_ASKPASS",
     "SUDO_ASKPASS",
     "SUDO_EDITOR",
@@ -77,7 +81,9 @@ const CODE: &[&str] = &[
     "ACKRC",
     "ACK_OPTIONS",
     "ANSIBLE_CONFIG",
+    "ANT_ARGS",
     "ANT_OPTS",
+    "ASAN_SYMBOLIZER_PATH",
     "AWKLIBPATH",
     "AWKPATH",
     "AWS_CONFIG_FILE",
@@ -90,15 +96,14 @@ const CODE: &[&str] = &[
     "BAT_CONFIG_DIR",
     "BAT_CONFIG_PATH",
     "BAT_OPTS",
+    "BC_ENV_ARGS",
     "BUNDLE_GEMFILE",
-    "CARGO_BUILD_RUSTC",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_HOME",
     "CCACHE_COMPILER",
     "CCACHE_CONFIGPATH",
     "CLASSPATH",
+    "CMAKE_TOOLCHAIN_FILE",
     "COMPILER_PATH",
+    "COVERAGE_PROCESS_START",
     "CTAGS",
     "CURL_HOME",
     "DOCKER_CONFIG",
@@ -151,11 +156,14 @@ const CODE: &[&str] = &[
     "MAKEFILES",
     "MAKEFLAGS",
     "MANOPT",
+    "MAVEN_ARGS",
     "MAVEN_OPTS",
+    "MFLAGS",
     "MYSQL_HOME",
     "MYVIMRC",
     "NODE_OPTIONS",
     "NODE_PATH",
+    "NODE_REPL_EXTERNAL_MODULE",
     "NVIM_APPNAME",
     "OPENSSL_CONF",
     "OPENSSL_ENGINES",
@@ -170,6 +178,8 @@ const CODE: &[&str] = &[
     "PHPRC",
     "PHP_INI_SCAN_DIR",
     "PIP_CONFIG_FILE",
+    "PKG_CONFIG_LIBDIR",
+    "PKG_CONFIG_PATH",
     "POSIXLY_CORRECT",
     "PROMPT",
     "PROMPT2",
@@ -192,6 +202,7 @@ const CODE: &[&str] = &[
     "PYTHONSTARTUP",
     "PYTHONUSERBASE",
     "PYTHONWARNINGS",
+    "PYTHON_PRESITE",
     "REDISCLI_RCFILE",
     "RIPGREP_CONFIG_PATH",
     "RPROMPT",
@@ -200,6 +211,7 @@ const CODE: &[&str] = &[
     "RUBYOPT",
     "RUSTC",
     "RUSTDOC",
+    "RUSTDOCFLAGS",
     "RUSTFLAGS",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
@@ -214,7 +226,11 @@ const CODE: &[&str] = &[
     "SYSTEM_WGETRC",
     "TAR_OPTIONS",
     "TCLLIBPATH",
+    "TEXTDOMAIN",
+    "TEXTDOMAINDIR",
     "TF_CLI_CONFIG_FILE",
+    "UV_CONFIG_FILE",
+    "UV_PYTHON",
     "VIM",
     "VIMINIT",
     "VIMRUNTIME",
@@ -263,7 +279,26 @@ const INTEGERS: &[&str] = &[
 
 /// Families of them.
 const PREFIXES: &[&str] =
-    &["BASH_FUNC_", "GIT_CONFIG", "LD_", "DYLD_", "npm_config_", "NPM_CONFIG_", "CARGO_TARGET_"];
+    &["BASH_FUNC_", "CARGO_", "DYLD_", "GIT_CONFIG", "LD_", "PIP_", "TF_CLI_ARGS", "YARN_", "npm_"];
+
+/// Members of these families that choose neither code nor a program.
+const HARMLESS_MEMBERS: &[&str] = &[
+    "CARGO_BUILD_JOBS",
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_OFFLINE",
+    "CARGO_NET_RETRY",
+    "CARGO_PROFILE_",
+    "CARGO_TERM_",
+    "PIP_DISABLE_PIP_VERSION_CHECK",
+    "PIP_NO_CACHE_DIR",
+    "PIP_NO_INPUT",
+    "PIP_PROGRESS_BAR",
+    "PIP_QUIET",
+];
+
+/// Variables with flags for compilers. Some flags name a program.
+const COMPILER_FLAGS: &[&str] =
+    &["CFLAGS", "CPPFLAGS", "CXXFLAGS", "FFLAGS", "LDFLAGS", "CGO_CFLAGS", "CGO_LDFLAGS"];
 
 /// Values that every program of a kind may be without doing anything: a pager that only prints, an editor that keeps.
 const HARMLESS: &[&str] = &["", "cat", "true", "false", ":", "/bin/true", "/bin/false", "/bin/cat"];
@@ -297,18 +332,35 @@ pub(crate) fn effect(name: &str) -> Option<Effect> {
     if INTEGERS.contains(&name) {
         return Some(Effect::Integer);
     }
-    let runs_code = CODE.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    if HARMLESS_MEMBERS.iter().any(|member| name.starts_with(member)) {
+        return None;
+    }
+    // npm reads these in any case.
+    let is_for_npm = name.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("npm_config_"));
+    let is_of_family = is_for_npm || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let runs_code = is_of_family || CODE.contains(&name) || COMPILER_FLAGS.contains(&name);
     runs_code.then_some(Effect::Code)
 }
 
 /// Variables that name a file which programs write.
 const OUTPUTS: &[&str] = &[
+    "COVERAGE_FILE",
+    "GCOV_PREFIX",
     "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_WORK_TREE",
     "HISTFILE",
     "LESSHISTFILE",
+    "LLVM_PROFILE_FILE",
+    "MALLOC_TRACE",
     "MYSQL_HISTFILE",
+    "NODE_COMPILE_CACHE",
+    "NODE_REDIRECT_WARNINGS",
     "NODE_REPL_HISTORY",
+    "NODE_V8_COVERAGE",
     "PSQL_HISTORY",
+    "PYTEST_DEBUG_TEMPROOT",
+    "PYTHONDUMPREFSFILE",
     "PYTHONPYCACHEPREFIX",
     "PYTHON_HISTORY",
     "SQLITE_HISTORY",
@@ -347,6 +399,7 @@ pub(crate) fn is_usual_value(name: &str, value: &Word) -> bool {
         "GOTOOLCHAIN" | "RUSTUP_TOOLCHAIN" => !value.contains('/'),
         // Categories of warnings with a dot are imported.
         "PYTHONWARNINGS" => !value.contains('.'),
+        _ if COMPILER_FLAGS.contains(&name) => !flags_run_program(value),
         _ => BUILD_TOOLS.contains(&name) && is_tool(value),
     })
 }

@@ -15,8 +15,10 @@ mod runners;
 mod search;
 mod shells;
 mod tables;
+mod toolchains;
 mod vague;
 
+pub(crate) use self::toolchains::flags_run_program;
 use crate::rule::{Reading, is_usual_program};
 use crate::script::ShellKind;
 use crate::word::{Split, Word};

@@ -42,7 +42,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         (Dash, Marked),
         "XX:OnError*=ask XX:OnOutOfMemoryError*=ask XX:Flags*=file XX:VMOptionsFile*=file XX:CompileCommandFile*=file \
          XX:LogFile*=write XX:HeapDumpPath*=write XX:ErrorFile*=write XX:StartFlightRecording*=write XX:ReplayDataFile*=file \
-         Xlog*=write Xloggc*=write javaagent*=ask agentpath*=ask agentlib*=ask processorpath:=ask processor:=ask J*=ask \
+         Xlog*=write Xloggc*=write javaagent*=ask agentpath*=ask agentlib*=ask processorpath:=ask processor-path:=ask processor-module-path:=ask Xplugin*=ask processor:=ask J*=ask \
          cp: classpath: class-path: d: jar: m:",
     ),
 ];

@@ -2,7 +2,7 @@
 //! what counts is whether a rule that allows one by its name also covers a subcommand that runs another program, and options
 //! that name a program or a file outside of the project.
 
-use super::Coverage::{Complete, Marked, Partial};
+use super::Coverage::{Complete, Partial};
 use super::Style::{Dash, Exact, Gnu};
 use super::{Program, program};
 
@@ -70,7 +70,16 @@ pub(super) const PROGRAMS: &[Program] = &[
          explain ping whoami root bin prefix help help-search doctor fund query  config/get config/list config/ls get \
          uninstall un rm r remove update up upgrade dedupe ddp prune",
     ),
-    program(&["yarn", "bun"], (Exact, Marked), "cwd:=write script-shell:=run use-yarnrc:=file"),
+    program(
+        &["pytest", "py.test"],
+        (Exact, Partial),
+        "p: c,config-file:=ask o,override-ini:=ask pdbcls:=ask pastebin:=ask rootdir:=write confcutdir: junitxml,junit-xml:=write \
+         basetemp:=write log-file:=write report-log:=write cov-config:=file debug?=write cov? cov-report: W,pythonwarnings: import-mode: k: m: \
+         x,exitfirst maxfail: v,verbose q,quiet s capture: tb: l,showlocals lf,last-failed ff,failed-first nf,new-first sw,stepwise \
+         durations: n,numprocesses: dist: r: co,collect-only ignore: ignore-glob: deselect: color: no-header no-summary strict-markers \
+         strict-config fixtures markers cache-clear cache-show? pdb trace setup-show setup-only no-cov timeout: h,help V,version \
+         disable-warnings log-cli-level: log-level: show-capture: full-trace runxfail doctest-modules reruns: no-fold-skipped",
+    ),
     program(
         &["pip", "pip3"],
         (Gnu, Partial),

@@ -42,7 +42,7 @@ pub(super) const PROGRAMS: &[Program] = &[
          V,version variable: vlan-priority: xattr=write",
     ),
     program(
-        &["wget"],
+        &["wget", "wget2"],
         (Gnu, Complete),
         "O,output-document:=write o,output-file:=write a,append-output:=write e,execute:=text use-askpass:=run config:=file \
          save-cookies:=write hsts-file:=write warc-file:=write warc-dedup: warc-tempdir:=write rejected-log:=write \
@@ -96,7 +96,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(&["lftp"], (Exact, Complete), "c:=ask e:=ask f:=file norc rcfile:=file version help d u: p: s:"),
     program(
-        &["nc", "ncat", "netcat"],
+        &["nc", "ncat", "netcat", "nc.traditional", "nc.openbsd"],
         (Exact, Complete),
         "e,exec:=run c,sh-exec:=run lua-exec:=run o,output:=write x:=ask hex-dump:=write append-output p,source-port: w,wait: s,source: q: \
          i,idle-timeout: 4 6 b C,crlf D d,delay F h,help k,keep-open l,listen N n,nodns r S t,telnet U,unixsock u,udp v,verbose z Z: \

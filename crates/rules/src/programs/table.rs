@@ -63,7 +63,7 @@ pub(super) const PROGRAMS: &[Program] = &[
          jobserver-style:",
     ),
     program(
-        &["gcc", "cc", "g++", "c++", "clang", "clang++", "tcc", "x86_64-linux-gnu-gcc"],
+        &["gcc", "cc", "g++", "c++", "clang", "clang++", "tcc", "gfortran"],
         (Dash, Complete),
         "c S E o: o* O* g* W* f* m* std* D* U* I* L* l* v p pg pipe pthread shared* static* s r nostd* nodefaultlibs \
          nostartfiles nolibc pie no-pie rdynamic x* include: imacros: isystem* iquote* idirafter* isysroot* iprefix* \

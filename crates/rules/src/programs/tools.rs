@@ -10,7 +10,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         &["rake"],
         (Exact, Marked),
-        "e,execute:=code E,execute-continue:=code p,execute-print:=code f,rakefile:=file r,require:=ask",
+        "e,execute:=code E,execute-continue:=code p,execute-print:=code f,rakefile:=file r,require:=ask I,libdir:=ask R,rakelibdir:=file g,system=ask",
     ),
     program(&["mutt", "neomutt"], (Exact, Partial), "e:=ask F:=file s: a: c: b: i: f:"),
     program(
@@ -33,13 +33,20 @@ pub(super) const PROGRAMS: &[Program] = &[
         "diff-cmd:=run diff3-cmd:=run merge-cmd:=run editor-cmd:=run config-option:=ask config-dir:=ask m,message: F,file: r,revision: c,change: l,limit: v,verbose q,quiet u,show-updates x,extensions: \
          N,non-recursive depth: R,recursive xml stop-on-copy non-interactive username: password: no-auth-cache \
          trust-server-cert g,use-merge-history summarize version help diff",
+    )
+    .subcommands(
+        "log status st stat diff di info list ls cat blame praise annotate ann help update up add propget pget pg proplist plist pl revert resolved",
     ),
     program(
         &["hg"],
         (Gnu, Partial),
-        "config:=ask R,repository: cwd: m,message: r,rev: l,limit: p,patch stat G,graph T,template: v,verbose q,quiet g,git b,branch: u,user: \
-         d,date: k,keyword: c,change: follow dry-run no-pager pager: debug traceback time profile noninteractive y color: encoding: \
+        "config:=ask tool,t:=run e,ssh:=run remotecmd:=run profile=write R,repository: cwd:=write m,message: r,rev: l,limit: p,patch stat G,graph T,template: v,verbose q,quiet g,git b,branch: u,user: \
+         d,date: k,keyword: c,change: follow dry-run no-pager pager: debug traceback time noninteractive y color: encoding: \
          version h,help A,all a X,exclude: I,include: o,output:=write",
+    )
+    .subcommands(
+        "log history status st diff annotate blame branch branches tags tip heads parents paths root summary sum identify id \
+         cat files manifest help version grep locate verify bookmarks phase add remove rm update up",
     ),
     program(
         &["latex", "pdflatex", "xelatex", "lualatex", "tex", "pdftex"],
@@ -76,7 +83,17 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(&["restic"], (Exact, Marked), "password-command:=run o,option:=ask"),
     program(&["borg"], (Exact, Marked), "rsh:=run remote-path:=ask"),
-    program(&["rclone"], (Exact, Marked), "password-command:=run"),
+    program(
+        &["rclone"],
+        (Exact, Partial),
+        "password-command:=run sftp-ssh:=run metadata-mapper:=run webdav-bearer-token-command:=run config:=file log-file:=write \
+         cache-dir:=write temp-dir:=write combined:=write differ:=write missing-on-src:=write missing-on-dst:=write match:=write \
+         error:=write O,output-file:=write v,verbose q,quiet n,dry-run P,progress max-depth: R,recursive include: exclude: filter: \
+         include-from: exclude-from: filter-from: files-from: s,separator: format: F: dirs-only files-only hash json human-readable \
+         stats: transfers: checkers: fast-list size-only checksum max-age: min-age: max-size: min-size: log-level: h,help V,version \
+         one-way full count: head: tail: offset: discard",
+    )
+    .subcommands("ls lsd lsl lsf lsjson size about version help listremotes cat tree check cryptcheck md5sum sha1sum hashsum"),
     program(
         &["unison"],
         (Dash, Marked),
@@ -87,7 +104,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         (Gnu, Marked),
         "pre-hook:=run post-hook:=run deploy-hook:=run renew-hook:=run manual-auth-hook:=run manual-cleanup-hook:=run",
     ),
-    program(&["helm"], (Exact, Marked), "post-renderer:=run post-renderer-args:=ask"),
     program(&["gcloud"], (Exact, Marked), "command:=run"),
     program(&["fly", "flyctl"], (Exact, Marked), "C,command:=run"),
     program(&["sk"], (Gnu, Marked), "preview:=run bind:=ask c,cmd:=run"),

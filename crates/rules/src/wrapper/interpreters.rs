@@ -2,7 +2,7 @@
 //! unless a rule allows the interpreter together with that option, as in `["python3", "-c"]`. A file is judged by its name.
 
 use super::builtins::is_made_up;
-use super::{Given, Look};
+use super::{Given, Look, tables};
 use crate::word::{Split, Word};
 
 /// An interpreter: how its name begins, the options that take code, and those that take some other value.
@@ -71,6 +71,34 @@ const INTERPRETERS: &[Interpreter] = &[
         values: &[],
     },
     Interpreter { names: &["tclsh", "wish", "expect"], code: &["-c"], values: &[] },
+    Interpreter {
+        names: &["tsx", "ts-node", "ts-node-esm", "esno", "babel-node", "coffee", "electron"],
+        code: &[
+            "-e",
+            "--eval",
+            "-p",
+            "--print",
+            "-pe",
+            "-r",
+            "--require",
+            "--import",
+            "--loader",
+            "--compiler",
+        ],
+        values: &["-C", "-P", "--project", "--tsconfig"],
+    },
+    Interpreter {
+        names: &["swift", "raku", "rakudo", "janet", "fennel", "bb", "pike", "gforth", "qjs", "d8", "kotlin"],
+        code: &["-e", "-l", "-r", "--eval", "--execute"],
+        values: &[],
+    },
+    Interpreter {
+        names: &["jython", "micropython", "hy", "gjs", "sage"],
+        code: &["-c"],
+        values: &["-I", "-X"],
+    },
+    Interpreter { names: &["mongo", "mongosh"], code: &["--eval", "--shell"], values: &["--host", "--port"] },
+    Interpreter { names: &["swipl", "yap"], code: &["-g", "-t", "-s", "-f", "-l"], values: &[] },
     Interpreter { names: &["osascript"], code: &["-e"], values: &[] },
     Interpreter {
         names: &["guile", "racket", "clojure", "clj", "sbcl"],
@@ -82,7 +110,7 @@ const INTERPRETERS: &[Interpreter] = &[
 /// Programs that have code in their arguments only when asked.
 const EDITORS: &[(&[&str], &[&str])] = &[
     (
-        &["vim", "vi", "nvim", "view", "gvim", "vimdiff"],
+        &["vim", "vi", "nvim", "view", "gvim", "vimdiff", "rvim", "rview"],
         &[
             "-c",
             "--cmd",
@@ -147,6 +175,8 @@ const EDITORS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (&["jshell"], &["-"]),
+    (&["kak"], &["-e", "-E", "-f", "-p"]),
+    (&["hx", "helix", "micro"], &["-c", "--config", "-config-dir", "-plugin"]),
 ];
 
 /// Programs that are no use without commands from their input, some of which run others. Editors and debuggers read theirs from
@@ -177,6 +207,16 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
     let is = |known: &&str| name.strip_prefix(*known).is_some_and(is_version);
     if let Some(interpreter) = INTERPRETERS.iter().find(|it| it.names.iter().any(is)) {
         interpreter.look(arguments, look);
+        look_at_pytest(given.words, look);
+    }
+}
+
+/// `python3 -m pytest` takes the options of `pytest`.
+fn look_at_pytest(words: &[Word], look: &mut Look) {
+    if let Some(place) = words.iter().position(|word| word.is("-m"))
+        && words.get(place + 1).is_some_and(|word| word.is("pytest"))
+    {
+        tables::look_at_subcommand("pytest", words, place + 1, look);
     }
 }
 

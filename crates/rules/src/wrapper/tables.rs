@@ -1,7 +1,7 @@
 //! Programs that run commands, read code or write files by an option, found by their tables.
 
 use super::builtins::is_made_up;
-use super::{Carried, Given, Look, Strength};
+use super::{Carried, Given, Look, Strength, toolchains};
 use crate::languages::{self, Meaning};
 use crate::programs::{self, Arguments, Coverage, Found, Operands, Program, Role, Style};
 use crate::script::ShellKind;
@@ -14,7 +14,7 @@ const SCRIPT_FIRST: [&str; 6] = ["sed", "gsed", "awk", "gawk", "mawk", "nawk"];
 const RUNS_PROJECTS: [&str; 8] = ["cargo", "npm", "npx", "pnpm", "go", "rake", "pip", "pip3"];
 
 /// Programs that read more options from a file that is named behind `@`.
-const OPTION_FILES: [&str; 22] = [
+const OPTION_FILES: [&str; 31] = [
     "gcc",
     "cc",
     "g++",
@@ -37,6 +37,15 @@ const OPTION_FILES: [&str; 22] = [
     "java",
     "javac",
     "ld.lld",
+    "rustc",
+    "rustdoc",
+    "ghc",
+    "gfortran",
+    "swiftc",
+    "scalac",
+    "kotlinc",
+    "pytest",
+    "py.test",
 ];
 
 const CODE: &str = "it runs code of another language that is not looked at";
@@ -48,6 +57,7 @@ pub(super) fn look(name: &str, given: &Given<'_>, look: &mut Look) {
         options(name, program, &arguments, look);
         described_operands(program.operands, &arguments, given, look);
         operands(name, &arguments, given, look);
+        toolchains::look(name, &arguments, given.words, look);
     }
 }
 
@@ -56,6 +66,7 @@ pub(super) fn look_at_subcommand(name: &str, words: &[Word], place: usize, look:
     let Some(program) = Program::named(name) else { return Arguments::default() };
     let arguments = programs::read(program, words, place + 1);
     options(name, program, &arguments, look);
+    toolchains::look(name, &arguments, words, look);
     arguments
 }
 
@@ -343,6 +354,9 @@ fn make_variable(name: &str, word: &Word, look: &mut Look) {
     let Some((variable, value)) = word.setting() else { return };
     if matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "MAKE") {
         return look.ask(format!("its variable `{variable}` says what runs its recipes"));
+    }
+    if value.text().is_some_and(toolchains::flags_run_program) {
+        return look.ask(format!("its variable `{variable}` makes a compiler run a program"));
     }
     let is_script = |text: &&str| !text.starts_with('-') && text.contains([' ', ';', '|', '&', '$', '`']);
     if let Some(text) = value.text().filter(is_script) {

@@ -19,7 +19,10 @@ const VAGUE: &str = " alacritty ansible apply arch arch-chroot argv0 asciinema b
     systemd-cat systemd-inhibit systemd-nspawn systemd-run systemd-socket-activate task-spooler tcpserver tcpsvd terminator \
     termrec timelimit tini torify torsocks trace-cmd truss ts tsocks tsp ttyd ttyrec uclampset udpsvd uftrace unshare-run \
     urxvt uxterm valgrind vzctl watchexec watchman-make watchmedo websocketd wine with-lock-ex wsl xcrun xfce4-terminal \
-    xterm xvfb-run ";
+    xterm xvfb-run rpmbuild rpmspec ansible-console ansible-galaxy ansible-inventory ansible-playbook \
+    ansible-pull ansible-vault blender c8 cargo-watch debugfs dhclient duckdb flamegraph ftp gimp guestfish gum hwatch \
+    jupyter latexmk libreoffice lynx mlr mpv msgexec msgfilter mysqlsh nim nyc openvpn osqueryi pppd rdmd reflex soffice \
+    spark-shell spark-submit sqlcipher ssh-copy-id sshfs tnftp usql uwsgi viddy virt-customize w3m xdotool zx ";
 
 /// What begins like the name of an emulator of programs, and is none.
 const OTHERS_OF_QEMU: [&str; 7] = ["img", "nbd", "io", "ga", "system", "storage", "pr"];
@@ -76,6 +79,7 @@ fn is_vague(name: &str) -> bool {
     VAGUE.contains(&format!(" {name} "))
         || name.strip_prefix("qemu-").is_some_and(emulates)
         || name.starts_with("s6-")
+        || name.starts_with("qemu-system-")
 }
 
 fn runs(name: &str, given: &Given<'_>, look: &mut Look) {

@@ -7,6 +7,8 @@ mod archives;
 mod databases;
 #[path = "programs/development.rs"]
 mod development;
+#[path = "programs/languages.rs"]
+mod languages;
 #[path = "programs/network.rs"]
 mod network;
 #[path = "programs/text.rs"]
