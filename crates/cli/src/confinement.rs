@@ -1,5 +1,6 @@
 //! From the words about a sandbox to a policy: names, files that say it, and what was added on the command line.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,6 +82,7 @@ fn own_files(config: &Config) -> OwnFiles {
         program: Some(Config::own_program()).filter(|program| program.is_absolute()),
         configuration: own.chain(named.into_iter().filter_map(directory)).collect(),
         startup: home.into_iter().chain(directory("ZDOTDIR")).collect(),
+        search_path: search_path(config),
         secrets: Vec::new(),
         server_places: server_places::of(|name| config.variable(name)),
         state_inside: Some(StateInside {
@@ -88,6 +90,15 @@ fn own_files(config: &Config) -> OwnFiles {
             directory: format!("/tmp/windlass-inside-{}", rustix::process::getuid().as_raw()).into(),
         }),
     }
+}
+
+/// A relative entry of `PATH` means another directory wherever a shell is, and cannot be protected.
+fn search_path(config: &Config) -> Vec<PathBuf> {
+    let path = config.variable("PATH").unwrap_or_default();
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&path).filter(|it| it.is_absolute()).collect();
+    let mut seen = HashSet::new();
+    directories.retain(|directory| seen.insert(directory.clone()));
+    directories
 }
 
 /// The policy that was asked for; nothing is enforced without one.

@@ -1,6 +1,6 @@
 //! A plan in words, for people who want to know what would be enforced before they rely on it.
 
-use crate::obeyed_names::OBEYED_ANYWHERE;
+use crate::obeyed_names::{OBEYED_ANYWHERE, OBEYED_BELOW};
 use crate::plan::{Layer, Plan, Ruling};
 use crate::policy::{Access, Network};
 use std::fmt;
@@ -119,7 +119,7 @@ impl fmt::Display for Explanation<'_> {
             line("judged", &format!("{}  [{by}]", configuration.display()))?;
         }
         if plan.has(Layer::Supervisor) && plan.rulings.iter().any(|ruling| ruling.access == Access::Write) {
-            let names = OBEYED_ANYWHERE.join(", ");
+            let names = [&OBEYED_ANYWHERE[..], &OBEYED_BELOW].concat().join(", ");
             line(
                 "unchanged",
                 &format!(

@@ -92,64 +92,33 @@ fn is_own_strategy(name: &str) -> bool {
     ["ort", "recursive", "resolve", "octopus", "ours", "subtree"].contains(&name)
 }
 
-/// Whether an alias is a command of git's whose operands run nothing, with options that run nothing: git takes any option there, such as
+/// Whether an alias is a command of git's that only shows something, with options that run nothing: git takes any option there, such as
 /// `-c`, and any program. `bisect run x`, `submodule foreach x` and `merge-index x` run their operands, `config` sets what git runs, and a
-/// word with a slash is the path of a program, `git-WORD`.
+/// word with a slash is the path of a program, `git-WORD`. Commands that change something are left out because an alias of a repository
+/// overrides one of the user's own: `git st` would be `reset --hard`.
 fn is_plain_alias(value: &str) -> bool {
-    const COMMANDS: [&str; 38] = [
-        "add",
+    const COMMANDS: [&str; 18] = [
         "annotate",
         "blame",
         "branch",
         "cat-file",
-        "checkout",
         "cherry",
-        "cherry-pick",
-        "clean",
-        "commit",
         "describe",
         "diff",
         "diff-tree",
-        "fetch",
         "for-each-ref",
-        "gc",
         "grep",
         "log",
         "ls-files",
         "ls-tree",
-        "merge",
-        "mv",
-        "pull",
-        "push",
-        "rebase",
-        "reflog",
-        "reset",
-        "restore",
         "rev-list",
         "rev-parse",
-        "revert",
-        "rm",
         "shortlog",
         "show",
-        "stash",
         "status",
-        "switch",
-        "tag",
     ];
-    const OPTIONS: [&str; 12] = [
-        "--all",
-        "--amend",
-        "--cached",
-        "--decorate",
-        "--graph",
-        "--no-edit",
-        "--oneline",
-        "--prune",
-        "--short",
-        "--staged",
-        "--stat",
-        "--hard",
-    ];
+    const OPTIONS: [&str; 8] =
+        ["--all", "--cached", "--decorate", "--graph", "--oneline", "--short", "--staged", "--stat"];
     let is_plain = |word: &str| {
         let is_name = word.chars().all(|it| it.is_ascii_alphanumeric() || "-_./~^@".contains(it));
         is_name && (!word.starts_with('-') || OPTIONS.contains(&word))
@@ -158,9 +127,10 @@ fn is_plain_alias(value: &str) -> bool {
     words.next().is_none_or(|command| COMMANDS.contains(&command)) && words.all(is_plain)
 }
 
-/// Values that programs and tests often set: switches, and programs of the system that run nothing further.
+/// Values that programs and tests often set: switches, and programs of the system that run nothing further. The credential helper
+/// `store` is none of them: it writes the user's password to a file that commands can read.
 fn is_harmless(value: &str) -> bool {
-    const VALUES: [&str; 17] = [
+    const VALUES: [&str; 16] = [
         "",
         "true",
         "false",
@@ -174,7 +144,6 @@ fn is_harmless(value: &str) -> bool {
         "cat",
         "less",
         "/dev/null",
-        "store",
         "cache",
         "gpg",
         "gpg2",
@@ -201,8 +170,17 @@ impl fmt::Display for Setting {
 
 /// Whether git runs the value as a program, or may.
 fn runs_programs(Setting { section, subsection, key, value }: &Setting) -> bool {
-    const CORE: [&str; 7] =
-        ["fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "alternaterefscommand"];
+    // The last one is of the git for virtual file systems.
+    const CORE: [&str; 8] = [
+        "fsmonitor",
+        "sshcommand",
+        "editor",
+        "pager",
+        "askpass",
+        "gitproxy",
+        "alternaterefscommand",
+        "virtualfilesystem",
+    ];
     match section.as_str() {
         "core" => CORE.contains(&key.as_str()),
         "alias" => value.starts_with('!'),
@@ -419,7 +397,11 @@ mod tests {
         );
         check("[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = x\n", &["filter.lfs.smudge"]);
         check("[include]\n\tpath = /dev/null\n", &["include.path"]);
-        check("[alias]\nst = status --short\nlg = log --graph --oneline\nci = commit\n", &[]);
+        check("[alias]\nst = status --short\nlg = log --graph --oneline\nbr = branch\n", &[]);
+        check("[alias]\nst = reset --hard\nci = commit\np = push\n", &["alias.st", "alias.ci", "alias.p"]);
+        check("[alias]\nst = log --output x\nbr = branch -D\n", &["alias.st", "alias.br"]);
+        check("[credential]\nhelper = store\n[credential \"x\"]\nhelper = cache\n", &["credential.helper"]);
+        check("[core]\nvirtualFilesystem = ./x\n", &["core.virtualfilesystem"]);
         check("[alias]\na = bisect run ./x\nb = submodule foreach x\n", &["alias.a", "alias.b"]);
         check("[alias]\na = ./x\nb = config core.fsmonitor x\nc = y\n", &["alias.a", "alias.b", "alias.c"]);
         check("[alias]\nst = -c core.fsmonitor=x status\nco = grep -Ox y\n", &["alias.st", "alias.co"]);

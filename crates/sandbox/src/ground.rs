@@ -100,6 +100,8 @@ pub struct OwnFiles {
     pub configuration: Vec<PathBuf>,
     /// Directories with files that the user's shells and git read ([`OwnFiles::STARTUP`]): a line in one of them is a command.
     pub startup: Vec<PathBuf>,
+    /// The directories of the user's `PATH`, in which shells and programs look for others by their names.
+    pub search_path: Vec<PathBuf>,
     /// Files with secrets that the runtime was given, such as tokens of its servers: no command may read them.
     pub secrets: Vec<PathBuf>,
     /// Places at which the user's programs expect a server of the user.

@@ -2,17 +2,23 @@
 //! its own program run later, outside of the sandbox, without the user running anything of the workspace.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Iter, Path, PathBuf};
 
 /// Names that are obeyed wherever a person, an editor or an agent works: in the directory that it is started in or opens.
 ///
-/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`, `package.json`), that ask
-/// again after each change (`.envrc`, `.nvim.lua`) or about each command (`.dir-locals.el`), that only give advice (`.goosehints`), and
-/// `.gitmodules`, which git writes in every checkout and takes no commands from.
-pub(crate) const OBEYED_ANYWHERE: [&str; 47] = [
+/// mise trusts a file by its path and runs its hooks when a shell enters the directory, whatever is in the file by then; in
+/// `.tool-versions`, `path:` makes any directory the one that a program is run from.
+///
+/// Left out are files of tools that run programs of the project anyway (`.npmrc`, `.cargo/config.toml`, `rust-toolchain.toml`,
+/// `package.json`, `.pre-commit-config.yaml`), that ask again after each change (`.envrc`, `.nvim.lua`) or about each command
+/// (`.dir-locals.el`), that only name versions (`.nvmrc`) or give advice (`.goosehints`), and `.gitmodules`, which git writes in every
+/// checkout and takes no commands from. `.husky` is protected where the configuration of git names it.
+pub(crate) const OBEYED_ANYWHERE: [&str; 70] = [
     ".agents",
     ".aider.conf.yml",
     ".amazonq",
+    ".amp",
+    ".augment",
     ".bash_aliases",
     ".bash_login",
     ".bash_logout",
@@ -20,6 +26,7 @@ pub(crate) const OBEYED_ANYWHERE: [&str; 47] = [
     ".bashrc",
     ".claude",
     ".clinerules",
+    ".codebuddy",
     ".codex",
     ".continue",
     ".crush.json",
@@ -31,20 +38,38 @@ pub(crate) const OBEYED_ANYWHERE: [&str; 47] = [
     ".fleet",
     ".gemini",
     ".gitconfig",
+    ".grok",
     ".helix",
     ".idea",
+    ".iflow",
     ".junie",
+    ".kilocode",
     ".kiro",
+    ".lapce",
     ".lvimrc",
     ".mcp.json",
+    ".mise",
+    ".mise.local.toml",
+    ".mise.toml",
+    ".nova",
     ".nvimrc",
     ".opencode",
     ".opencode.json",
     ".opencode.jsonc",
+    ".openhands",
+    ".pi",
     ".profile",
+    ".qoder",
     ".qwen",
     ".ripgreprc",
     ".roo",
+    ".rovodev",
+    ".run",
+    ".theia",
+    ".tool-versions",
+    ".trae",
+    ".vibe",
+    ".vim",
     ".vimrc",
     ".vscode",
     ".windsurf",
@@ -55,106 +80,290 @@ pub(crate) const OBEYED_ANYWHERE: [&str; 47] = [
     ".zshenv",
     ".zshrc",
     "crush.json",
+    "mise.local.toml",
+    "mise.toml",
     "opencode.json",
     "opencode.jsonc",
 ];
 
+/// The same, in directories whose other files commands may change: a commit with Mercurial or Jujutsu writes beside them.
+///
+/// Subversion has no such file: a working copy (`.svn`) names no programs.
+pub(crate) const OBEYED_BELOW: [&str; 12] = [
+    ".config/mise",
+    ".config/mise.local.toml",
+    ".config/mise.toml",
+    ".github/hooks",
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
+    ".jj/repo/config.toml",
+    ".jj/workspace-config.toml",
+    ".pijul/config",
+    ".sl/config",
+    ".sl/sharedpath",
+];
+
 /// What is obeyed in a home directory alone, beside the start-up files of shells: files, and directories with all that is in them.
-pub(crate) const OBEYED_IN_HOME: [&str; 94] = [
+pub(crate) const OBEYED_IN_HOME: [&str; 258] = [
     ".Rprofile",
+    ".alacritty.toml",
+    ".antigen",
     ".asdf",
     ".aws",
+    ".azure",
     ".bash_completion",
+    ".bash_it",
+    ".bashrc.d",
+    ".bun/bin",
+    ".bundle",
+    ".bunfig.toml",
+    ".byobu",
+    ".cabal/bin",
     ".cargo/bin",
     ".cargo/config",
     ".cargo/config.toml",
     ".cargo/env",
     ".claude.json",
+    ".cline",
     ".codeium",
+    ".composer",
     ".condarc",
+    ".config/Antigravity",
     ".config/Code",
+    ".config/Code - Insiders",
+    ".config/Code - OSS",
     ".config/Cursor",
+    ".config/JetBrains",
+    ".config/Kiro",
+    ".config/Trae",
     ".config/VSCodium",
+    ".config/Windsurf",
+    ".config/alacritty",
+    ".config/amp",
     ".config/autostart",
     ".config/autostart-scripts",
+    ".config/awesome",
     ".config/bash_completion",
+    ".config/bat",
+    ".config/bspwm",
+    ".config/byobu",
+    ".config/composer",
     ".config/containers",
     ".config/crush",
+    ".config/dconf",
     ".config/direnv",
+    ".config/doom",
     ".config/elvish",
     ".config/emacs",
     ".config/environment.d",
     ".config/fish",
+    ".config/foot",
+    ".config/gcloud",
     ".config/gdb",
     ".config/gh",
+    ".config/ghostty",
+    ".config/github-copilot",
+    ".config/go",
     ".config/goose",
     ".config/helix",
+    ".config/hg",
+    ".config/hypr",
+    ".config/i3",
+    ".config/jj",
+    ".config/kak",
+    ".config/kglobalshortcutsrc",
+    ".config/kitty",
+    ".config/labwc",
+    ".config/lazygit",
+    ".config/lesskey",
+    ".config/lf",
+    ".config/micro",
+    ".config/mimeapps.list",
+    ".config/mpv",
+    ".config/mutt",
+    ".config/nano",
+    ".config/neomutt",
+    ".config/niri",
     ".config/npm",
     ".config/nushell",
     ".config/nvim",
+    ".config/openbox",
     ".config/opencode",
+    ".config/pijul",
     ".config/pip",
     ".config/plasma-workspace",
+    ".config/pnpm",
+    ".config/polybar",
+    ".config/pypoetry",
+    ".config/qtile",
+    ".config/ranger",
+    ".config/river",
+    ".config/rofi",
+    ".config/sapling",
+    ".config/starship.toml",
+    ".config/sublime-text",
+    ".config/sway",
+    ".config/sxhkd",
     ".config/systemd",
     ".config/tmux",
+    ".config/uv",
     ".config/vim",
+    ".config/waybar",
+    ".config/wezterm",
+    ".config/xfce4",
     ".config/xonsh",
+    ".config/yarn",
+    ".config/yazi",
     ".config/zed",
+    ".config/zellij",
     ".config/zsh",
     ".copilot",
     ".cshrc",
     ".curlrc",
+    ".cursor-server",
+    ".deno/bin",
     ".direnvrc",
     ".docker",
+    ".doom.d",
+    ".dotnet/tools",
     ".elvish",
     ".emacs",
     ".emacs.d",
+    ".fnm",
+    ".forward",
+    ".foundry/bin",
+    ".fzf",
+    ".fzf.bash",
+    ".fzf.zsh",
     ".gdbinit",
+    ".gem",
+    ".gemrc",
+    ".ghci",
+    ".ghcup/bin",
     ".gnupg",
+    ".goenv",
+    ".gradle/gradle.properties",
     ".gradle/init.d",
     ".gradle/init.gradle",
     ".gvimrc",
+    ".hgrc",
     ".inputrc",
+    ".ipython",
     ".irbrc",
+    ".jenv",
+    ".jjconfig.toml",
+    ".julia/config",
+    ".juliaup/bin",
+    ".jupyter",
+    ".kimi",
+    ".krew/bin",
     ".kshrc",
     ".kube",
+    ".lessfilter",
+    ".lesskey",
     ".lldbinit",
     ".local/bin",
     ".local/lib",
+    ".local/pipx",
+    ".local/share/JetBrains",
     ".local/share/applications",
     ".local/share/bash-completion",
+    ".local/share/claude",
+    ".local/share/cursor-agent",
     ".local/share/dbus-1",
+    ".local/share/elvish",
+    ".local/share/fish",
+    ".local/share/flatpak",
+    ".local/share/fnm",
+    ".local/share/gnome-shell",
+    ".local/share/mise",
+    ".local/share/nautilus",
+    ".local/share/nushell",
     ".local/share/nvim",
+    ".local/share/pipx",
+    ".local/share/plasma",
+    ".local/share/pnpm",
     ".local/share/systemd",
+    ".local/share/thumbnailers",
+    ".local/share/uv",
+    ".local/share/zed",
+    ".local/share/zinit",
+    ".local/state/nix",
     ".login",
     ".logout",
+    ".luarocks/bin",
+    ".m2/settings.xml",
     ".mailcap",
+    ".mavenrc",
     ".mkshrc",
+    ".muttrc",
+    ".nanorc",
+    ".netrc",
+    ".nimble/bin",
+    ".nix-profile",
+    ".nodenv",
+    ".npm-global",
     ".npmrc",
     ".nvm",
     ".oh-my-zsh",
+    ".opam",
+    ".p10k.zsh",
     ".pam_environment",
+    ".pdbrc",
     ".pip",
+    ".pixi/bin",
+    ".procmailrc",
+    ".proto",
+    ".pryrc",
     ".psqlrc",
     ".pyenv",
+    ".pypirc",
+    ".rbenv",
+    ".rhosts",
     ".rustup",
+    ".rvm",
+    ".rye",
     ".screenrc",
+    ".sdkman",
+    ".shosts",
+    ".shrc",
+    ".spacemacs",
+    ".spacemacs.d",
     ".sqliterc",
     ".ssh",
+    ".subversion",
     ".tcshrc",
+    ".tmux",
     ".tmux.conf",
-    ".vim",
+    ".volta",
+    ".vscode-insiders",
+    ".vscode-server",
+    ".wezterm.lua",
+    ".wgetrc",
+    ".xbindkeysrc",
     ".xinitrc",
+    ".xmonad",
     ".xonshrc",
     ".xprofile",
     ".xsession",
     ".xsessionrc",
+    ".yarn/bin",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".yash_profile",
+    ".yashrc",
+    ".zinit",
     ".zlogin.zwc",
     ".zlogout.zwc",
+    ".zplug",
+    ".zprezto",
+    ".zpreztorc",
     ".zprofile.zwc",
     ".zshenv.zwc",
     ".zshrc.zwc",
     "bin",
+    "go/bin",
 ];
 
 /// The first name of a path below a writable place that is obeyed anywhere, and the directory that it is in.
@@ -167,20 +376,49 @@ impl ObeyedName {
     /// Looks at what of a path lies below a place. Names are compared without case, as some file systems do.
     pub(crate) fn in_path(path: &Path, place: &Path) -> Option<Self> {
         let mut directory = place.to_owned();
-        for part in path.strip_prefix(place).ok()? {
-            if let Some(name) = obeyed(part) {
+        let mut rest = path.strip_prefix(place).ok()?.iter();
+        loop {
+            let here = rest.clone();
+            let part = rest.next()?;
+            if let Some(name) = obeyed(part).or_else(|| obeyed_below(part, here)) {
                 return Some(Self { name, directory });
             }
             directory.push(part);
         }
-        None
+    }
+}
+
+/// A file of [`OBEYED_BELOW`] that would come with a directory of this path.
+pub(crate) struct ObeyedInside {
+    pub(crate) obeyed: ObeyedName,
+    /// The file, from the directory on.
+    pub(crate) inside: PathBuf,
+}
+
+impl ObeyedInside {
+    pub(crate) fn of(path: &Path) -> Vec<Self> {
+        let mut found = Vec::new();
+        for name in OBEYED_BELOW {
+            for (end, _) in name.match_indices('/') {
+                let (leading, inside) = (Path::new(&name[..end]), &name[end + 1..]);
+                let directory = path.ancestors().nth(leading.iter().count());
+                let is_at_end = |directory: &&Path| {
+                    path.strip_prefix(directory)
+                        .is_ok_and(|end| end.as_os_str().eq_ignore_ascii_case(leading))
+                };
+                let obeyed =
+                    directory.filter(is_at_end).map(|it| ObeyedName { name, directory: it.to_owned() });
+                found.extend(obeyed.map(|obeyed| Self { obeyed, inside: inside.into() }));
+            }
+        }
+        found
     }
 }
 
 /// Why a name of [`OBEYED_ANYWHERE`] is protected.
 pub(crate) fn reason(name: &str) -> String {
     match name {
-        ".vscode" | ".idea" | ".fleet" | ".helix" | ".zed" => {
+        ".vscode" | ".idea" | ".fleet" | ".helix" | ".lapce" | ".nova" | ".run" | ".theia" | ".zed" => {
             format!("settings of editors ({name}), which can run tasks and language servers")
         }
         ".devcontainer" | ".devcontainer.json" => {
@@ -188,9 +426,14 @@ pub(crate) fn reason(name: &str) -> String {
                 "settings of development containers ({name}), which can run commands outside of the container"
             )
         }
-        ".vimrc" | ".exrc" | ".nvimrc" | ".lvimrc" => format!("editors run commands from {name}"),
+        ".vim" | ".vimrc" | ".exrc" | ".nvimrc" | ".lvimrc" => format!("editors run commands from {name}"),
         ".gitconfig" => "configuration of git (.gitconfig), which can name programs to run".to_owned(),
         ".ripgreprc" => "options of ripgrep (.ripgreprc), which can name a program to run".to_owned(),
+        ".tool-versions" => format!("it says which programs a version manager runs ({name})"),
+        _ if name.contains("mise") => format!("settings of mise ({name}), which runs programs in shells"),
+        _ if is_of_a_repository(name) => {
+            format!("configuration of a repository ({name}), which can name programs to run")
+        }
         _ if is_of_a_shell(name) => format!("start-up file of shells ({name})"),
         _ => format!("settings of agents ({name}), which can start programs"),
     }
@@ -200,11 +443,25 @@ fn is_of_a_shell(name: &str) -> bool {
     [".bash", ".profile", ".zlog", ".zprofile", ".zsh"].iter().any(|start| name.starts_with(start))
 }
 
+fn is_of_a_repository(name: &str) -> bool {
+    [".hg/", ".jj/", ".pijul/", ".sl/"].iter().any(|start| name.starts_with(start))
+}
+
+fn obeyed_below(first: &OsStr, here: Iter<'_>) -> Option<&'static str> {
+    first.as_encoded_bytes().starts_with(b".").then_some(())?;
+    let is_at = |name: &&str| {
+        let mut parts = here.clone();
+        name.split('/').all(|wanted| parts.next().is_some_and(|part| part.eq_ignore_ascii_case(wanted)))
+    };
+    OBEYED_BELOW.into_iter().find(is_at)
+}
+
 fn obeyed(part: &OsStr) -> Option<&'static str> {
     // Most names are neither hidden nor settings, and this is asked for every path that is changed.
     let bytes = part.as_encoded_bytes();
-    let is_json = || [&b".json"[..], b".jsonc"].iter().any(|end| ends_with_ignoring_case(bytes, end));
-    (bytes.starts_with(b".") || is_json()).then_some(())?;
+    let is_settings =
+        || [&b".json"[..], b".jsonc", b".toml"].iter().any(|end| ends_with_ignoring_case(bytes, end));
+    (bytes.starts_with(b".") || is_settings()).then_some(())?;
     OBEYED_ANYWHERE.into_iter().find(|name| part.eq_ignore_ascii_case(name))
 }
 
@@ -227,6 +484,20 @@ mod tests {
         check("/w/a/b/.MCP.json", Some((".mcp.json", "/w/a/b")));
         check("/w/a/.vscode/.idea", Some((".vscode", "/w/a")));
         check("/w/a/OpenCode.JSON", Some(("opencode.json", "/w/a")));
+        check("/w/a/mise.toml", Some(("mise.toml", "/w/a")));
+        check("/w/.hg/HGRC", Some((".hg/hgrc", "/w")));
+        check("/w/a/.jj/repo/config.toml", Some((".jj/repo/config.toml", "/w/a")));
+        check("/w/.github/hooks/x.json", Some((".github/hooks", "/w")));
+        for path in [
+            "/w/.hg/dirstate",
+            "/w/.hg",
+            "/w/hgrc",
+            "/w/.jj/repo/store",
+            "/w/.github/workflows/x",
+            "/w/Cargo.toml",
+        ] {
+            check(path, None);
+        }
         check("/w/package.json", None);
         check("/w/vscode/x", None);
         check("/w", None);
@@ -234,8 +505,26 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_brings_what_is_obeyed_in_it() {
+        let check = |path: &str, expected: &[(&str, &str)]| {
+            let found = ObeyedInside::of(Path::new(path));
+            let found: Vec<_> =
+                found.iter().map(|it| (it.obeyed.directory.to_str(), it.inside.to_str())).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(above, inside)| (Some(*above), Some(*inside))).collect();
+            assert_eq!(found, expected, "{path}");
+        };
+        check("/w/.hg", &[("/w", "hgrc"), ("/w", "hgrc-not-shared"), ("/w", "sharedpath")]);
+        check("/w/a/.JJ", &[("/w/a", "repo/config.toml"), ("/w/a", "workspace-config.toml")]);
+        check("/w/a/.jj/repo", &[("/w/a", "config.toml")]);
+        check("/w/.hg/store", &[]);
+        check("/w/repo", &[]);
+        check("/", &[]);
+    }
+
+    #[test]
     fn every_name_has_a_reason_that_says_which_program_obeys_it() {
-        for name in OBEYED_ANYWHERE {
+        for name in OBEYED_ANYWHERE.into_iter().chain(OBEYED_BELOW) {
             let reason = reason(name);
             assert!(reason.contains(name), "{reason}");
         }
@@ -251,7 +540,9 @@ mod tests {
             }
         };
         check(&[".bashrc", ".profile", ".zshenv", ".zlogin"], "start-up file of shells");
-        check(&[".vscode", ".idea", ".fleet", ".helix", ".zed"], "settings of editors");
+        check(&[".vscode", ".idea", ".fleet", ".helix", ".run", ".zed"], "settings of editors");
+        check(&["mise.toml", ".mise.toml", ".config/mise.toml"], "settings of mise");
+        check(&[".hg/hgrc", ".jj/repo/config.toml", ".sl/config"], "configuration of a repository");
         check(&[".devcontainer", ".devcontainer.json"], "settings of development containers");
         let agents =
             [".mcp.json", ".claude", ".codex", ".agents", ".cursor", ".gemini", ".qwen", ".kiro", ".amazonq"];
@@ -259,6 +550,7 @@ mod tests {
         let others =
             [".roo", ".clinerules", ".windsurf", ".continue", ".aider.conf.yml", ".junie", ".factory"];
         check(&others, "settings of agents");
+        check(&[".kilocode", ".pi", ".openhands", ".trae", ".github/hooks"], "settings of agents");
         let files =
             ["opencode.json", "opencode.jsonc", ".opencode", ".opencode.json", "crush.json", ".crush.json"];
         check(&files, "settings of agents");
@@ -266,7 +558,7 @@ mod tests {
 
     #[test]
     fn lists_are_in_order_and_name_nothing_twice() {
-        assert!(OBEYED_ANYWHERE.is_sorted() && OBEYED_IN_HOME.is_sorted());
+        assert!(OBEYED_ANYWHERE.is_sorted() && OBEYED_BELOW.is_sorted() && OBEYED_IN_HOME.is_sorted());
         assert!(OBEYED_IN_HOME.iter().all(|name| !OBEYED_ANYWHERE.contains(name)));
     }
 }

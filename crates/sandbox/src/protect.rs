@@ -127,8 +127,9 @@ pub(crate) fn add_own_files(
     const CONFIGURATION: &str = "protected: configuration of Windlass, git or a shell";
     const STARTUP: &str = "protected: your shells or git read it when they start";
     const IN_HOME: &str = "protected: programs of yours take settings or commands from it";
+    const ON_PATH: &str = "protected: it is on your PATH, so your shells run programs from it";
     const PROGRAM: &str = "protected: the program windlass itself";
-    let OwnFiles { program, configuration, startup, .. } = &surroundings.own_files;
+    let OwnFiles { program, configuration, startup, search_path, .. } = &surroundings.own_files;
     let mut ways: Vec<(Way, &str)> =
         configuration.iter().map(|path| (Way::of(path, files), CONFIGURATION)).collect();
     for directory in startup.iter().map(|directory| Way::of(directory, files)).filter(Way::leads_somewhere) {
@@ -140,9 +141,11 @@ pub(crate) fn add_own_files(
             // Listed once, the names that are not there need no look each.
             files.names(&directory.end);
             files.names(&directory.end.join(".config"));
+            files.names(&directory.end.join(".local/share"));
             ways.extend(OBEYED_IN_HOME.map(|name| (below(name), IN_HOME)));
         }
     }
+    ways.extend(search_path.iter().map(|path| (Way::of(path, files), ON_PATH)));
     // One that lies in the workspace was built there, and may be built again: helpers come from the file that runs.
     let workspace = Way::of(&surroundings.workspace, files).end;
     let is_elsewhere = |way: &Way| rulings.over(&way.end).is_none_or(|ruling| ruling.path != workspace);

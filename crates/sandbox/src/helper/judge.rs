@@ -12,6 +12,7 @@ mod git_links;
 mod inotify;
 mod late_links;
 mod network;
+mod obeyed_directories;
 mod older_repositories;
 mod opened;
 mod repositories;

@@ -245,6 +245,31 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
 }
 
 #[test]
+fn directories_on_the_path_are_unwritable_and_those_of_the_project_stay_writable() {
+    let lines = ["/w/.venv/bin/python", "/w/node_modules/.bin/x", "/w/target/", "/w/tools/", "/w/l -> tools"];
+    let search_path = ["/usr/bin", "/w/.venv/bin", "/w/l", "/w/missing/bin", "/w"].map(Into::into).to_vec();
+    let own_files = OwnFiles { search_path, ..OwnFiles::default() };
+    let surroundings = Surroundings { own_files, ..surroundings() };
+    let made = plan(&write(), &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&made, &[("/w/.venv/bin/python", Read), ("/w/tools/x", Read)]);
+    check(
+        &made,
+        &[
+            ("/w/node_modules/.bin/x", Write),
+            ("/w/target/x", Write),
+            ("/w/.venv/lib", Write),
+            ("/w/x", Write),
+        ],
+    );
+    for path in ["/w/l", "/w/missing/bin"] {
+        assert!(unborn(&made).contains(&path.to_owned()), "{path}: {:?}", made.unborn);
+    }
+    let named = write().with(Pattern::new("/w/.venv/bin"), Write);
+    let made = plan(&named, &surroundings, &machine(), &Tree::of(&lines)).unwrap();
+    check(&made, &[("/w/.venv/bin/python", Write), ("/w/tools/x", Read)]);
+}
+
+#[test]
 fn files_with_secrets_of_the_runtime_are_hidden_whatever_the_rules_say() {
     let lines = ["/w/token", "/w/current -> /h/keys/1", "/h/keys/1", "/h/keys/2"];
     let secrets = ["/w/token", "/w/current", "/w/replaced"].map(Into::into).to_vec();

@@ -3,6 +3,7 @@
 
 mod indexes;
 mod links;
+mod names;
 mod repositories;
 mod scripts;
 mod settings;
@@ -278,6 +279,7 @@ impl Trap {
             command
                 .current_dir(&work)
                 .env("EVIL", &evil)
+                .env("PATH", with_own_directories(&work, stage))
                 .env("RACES", stage.path("settings_races"))
                 .output()
                 .expect("it starts")
@@ -306,6 +308,12 @@ impl Trap {
     }
 }
 
+/// The `PATH` of a user with directories of their own on it.
+fn with_own_directories(work: &str, stage: &Stage) -> String {
+    let path = std::env::var("PATH").expect("there is a path");
+    format!("{path}:{work}/on-path:{work}/later-on-path:{}", stage.path("home/own"))
+}
+
 #[test]
 fn nothing_that_a_command_leaves_behind_runs_when_the_user_goes_on() {
     check(&Stage::new("traps", Owner::Myself), TRAPS);
@@ -314,6 +322,16 @@ fn nothing_that_a_command_leaves_behind_runs_when_the_user_goes_on() {
 #[test]
 fn nothing_that_a_command_of_an_ordinary_user_leaves_behind_runs_when_the_user_goes_on() {
     check(&Stage::new("traps-user", Owner::ordinary()), TRAPS);
+}
+
+#[test]
+fn no_name_that_programs_of_the_user_obey_is_taken_by_a_command() {
+    check(&Stage::new("trap-names", Owner::Myself), names::TRAPS);
+}
+
+#[test]
+fn no_name_that_programs_of_the_user_obey_is_taken_by_a_command_of_an_ordinary_user() {
+    check(&Stage::new("trap-names-user", Owner::ordinary()), names::TRAPS);
 }
 
 #[test]

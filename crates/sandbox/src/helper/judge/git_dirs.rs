@@ -82,7 +82,11 @@ impl Judge<'_> {
         if let Some(refused) = touched_copy(&deed) {
             return refused;
         }
-        if let Some(refused) = self.link_in_git_dir(&deed).or_else(|| self.named_by_older_repository(&deed)) {
+        let refused = self
+            .link_in_git_dir(&deed)
+            .or_else(|| self.brings_obeyed_file(&deed))
+            .or_else(|| self.named_by_older_repository(&deed));
+        if let Some(refused) = refused {
             return refused;
         }
         let deed = match self.begun_sequence(deed).and_then(|deed| self.in_linked_work_tree(deed)) {

@@ -57,6 +57,29 @@ pub(super) const ALIASES: &[Trap] = &[
     alias!("an alias that is the path of a program", "./x", "git a"),
     alias!("an alias that sets what git runs", "config core.fsmonitor ./x", "git a; git status"),
     alias!("an alias that names a merge program", "merge-index ./x file", "git merge -q side; git a"),
+    Trap {
+        name: "an alias of a repository that overrides one of the user's",
+        before: "git config --global alias.st status",
+        rules: &[],
+        command: "git init -q r; cd r; echo x > f; git add f; git commit -q -m x; git config alias.st 'reset --hard'; \
+                  printf '[alias]\\n\\tst = reset --hard\\n' >> .git/config",
+        after: "cd r; echo mine > f; git st; grep -q mine f || $EVIL",
+    },
+    Trap {
+        name: "an alias of the user's repository that overrides one of the user's",
+        before: "git config --global alias.st status; git init -q; echo x > f; git add f; git commit -q -m x",
+        rules: &[],
+        command: "git config alias.st 'reset --hard'; printf '[alias]\\n\\tst = reset --hard\\n' >> .git/config",
+        after: "echo mine > f; git st; grep -q mine f || $EVIL",
+    },
+    Trap {
+        name: "a credential helper that writes the user's password to a file",
+        before: "true",
+        rules: &[],
+        command: "git init -q r; git -C r config credential.helper store",
+        after: "printf 'protocol=https\\nhost=h\\nusername=u\\npassword=p\\n\\n' | git -C r credential approve; \
+                test ! -e ~/.git-credentials || $EVIL",
+    },
 ];
 
 pub(super) const TRAPS: &[Trap] = &[

@@ -1,0 +1,81 @@
+//! Directories that bring a file with them which other programs obey there: `.hg` with `hgrc`, `.jj` with the configuration of
+//! its repository. The file itself is protected by its name, but a command could write it under another name and then move, or link, the
+//! directory around it.
+
+use super::{Answer, Judge};
+use crate::calls::WRITING;
+use crate::denial::{Denial, Operation};
+use crate::helper::deed::{Deed, Made, Opening, What};
+use crate::helper::place::Entry;
+use crate::obeyed_names::{ObeyedInside, ObeyedName};
+use crate::plan::{TEMPORARY, ruling_at};
+use crate::policy::Access;
+use crate::protect;
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+use std::io::ErrorKind;
+use std::path::Path;
+
+impl Judge<'_> {
+    /// Why a deed is refused: it would bring such a file, or a link or file that leads to one elsewhere.
+    pub(super) fn brings_obeyed_file(&self, deed: &Deed) -> Option<Answer> {
+        let unseen = |operation, entry: &Entry| self.obeyed_inside(operation, entry, |_| true);
+        let moved = |from: &Entry, to: &Entry| {
+            // Where something else than a directory comes, what it leads to can come later.
+            let is_directory = from.look().is_ok_and(|seen| seen.is_directory());
+            let source = from.path();
+            self.obeyed_inside(Operation::Rename, to, |inside| {
+                !is_directory || may_exist(&source.join(inside))
+            })
+        };
+        match deed {
+            Deed::Make { what: Made::Directory(_) | Made::Marked { .. }, .. } => None,
+            Deed::Make { entry, .. } => unseen(Operation::Create, entry),
+            Deed::Link { to, .. } => unseen(Operation::Link, to),
+            Deed::Open(Opening { what: What::Named(entry), flags, .. }) if flags.bits() & WRITING != 0 => {
+                unseen(Operation::Create, entry).filter(|_| !entry.exists())
+            }
+            Deed::Move { from, to, flags } => {
+                let is_exchange = flags.contains(RenameFlags::EXCHANGE);
+                moved(from, to).or_else(|| is_exchange.then(|| moved(to, from))?)
+            }
+            _ => None,
+        }
+    }
+
+    fn obeyed_inside(
+        &self,
+        operation: Operation,
+        entry: &Entry,
+        is_brought: impl Fn(&Path) -> bool,
+    ) -> Option<Answer> {
+        let path = entry.path();
+        let found = ObeyedInside::of(&path)
+            .into_iter()
+            .find(|it| self.is_in_force(&it.obeyed, &path.join(&it.inside)) && is_brought(&it.inside))?;
+        let rule = protect::obeyed(found.obeyed.name);
+        let target = path.display().to_string();
+        Some(Answer::Refuse(Errno::PERM, Denial { operation, target, rule, times: 1 }))
+    }
+
+    /// At the top of a writable place, and in directories that were there before the runtime.
+    fn is_in_force(&self, obeyed: &ObeyedName, file: &Path) -> bool {
+        let Some(place) = ruling_at(&self.order.rulings, file).filter(|it| it.access == Access::Write) else {
+            return false;
+        };
+        match obeyed.directory == place.path {
+            true => place.origin != TEMPORARY,
+            false => {
+                obeyed.directory.starts_with(&place.path) && self.is_older(&obeyed.directory) == Some(true)
+            }
+        }
+    }
+}
+
+/// A file that cannot be looked at may be there.
+fn may_exist(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
