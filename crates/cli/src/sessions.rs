@@ -299,7 +299,7 @@ mod tests {
             peaks: Peaks::default(),
             enforced: Vec::new(),
         });
-        SessionRecord { start, receipt, sizes: windlass_engine::TerminalSizes::default() }
+        SessionRecord { start, receipt, sizes: windlass_engine::TerminalSizes::default(), degraded: None }
     }
 
     #[test]

@@ -119,6 +119,8 @@ pub struct Journal {
 struct Shared {
     /// A copy of the state's end, so that asking how far it got never waits for a write in progress.
     end: AtomicU64,
+    /// The disk has refused output, and no record says so yet.
+    is_newly_degraded: AtomicBool,
     /// Whether the state lists anything unreadable: a read that succeeds takes the lock only then.
     has_unreadable: AtomicBool,
     state: Mutex<State>,
@@ -216,6 +218,21 @@ impl Journal {
         }
     }
 
+    /// Says that the disk refused output of a session that still runs. Only an opened journal needs it.
+    pub fn expect_degraded(&self, degraded: &Degraded) {
+        if let Storage::Opened(opened) = &mut self.lock().storage {
+            opened.expect_degraded(degraded);
+        }
+    }
+
+    /// The reason why the disk has refused output since the last call, if it has.
+    pub fn take_new_degradation(&self) -> Option<Degraded> {
+        // A load first: this is asked after every append, and a swap would make each of them write to the shared line.
+        let is_new = self.shared.is_newly_degraded.load(Ordering::Acquire)
+            && self.shared.is_newly_degraded.swap(false, Ordering::AcqRel);
+        is_new.then(|| self.lock().degraded()).flatten()
+    }
+
     /// Adds bytes that arrived `at` this time after the session began, and says where they went.
     ///
     /// On a journal that was opened for reading the bytes go to memory: the files belong to another writer.
@@ -223,7 +240,11 @@ impl Journal {
         let mut state = self.lock();
         let from = state.end;
         if !bytes.is_empty() {
+            let was_degraded = state.is_degraded();
             state.append(Chunk { stream, at, bytes });
+            if state.is_degraded() && !was_degraded {
+                self.shared.is_newly_degraded.store(true, Ordering::Release);
+            }
             self.shared.end.store(state.end.get(), Ordering::Release);
         }
         Span::new(from, state.end)
@@ -333,6 +354,7 @@ impl Journal {
         Self {
             shared: Arc::new(Shared {
                 end: AtomicU64::new(0),
+                is_newly_degraded: AtomicBool::new(false),
                 has_unreadable: AtomicBool::new(false),
                 state: Mutex::new(state),
                 sizes: Mutex::default(),
@@ -399,6 +421,10 @@ enum NextStep {
 }
 
 impl State {
+    fn is_degraded(&self) -> bool {
+        matches!(self.storage, Storage::Degraded(_))
+    }
+
     fn append(&mut self, chunk: Chunk<'_>) {
         let (from, before) = (self.end, self.bytes);
         match &mut self.storage {

@@ -438,6 +438,12 @@ impl Shared {
         drop(self.take_name_claim());
     }
 
+    pub(crate) fn record_degraded(&self, degraded: &crate::Degraded) {
+        if let Some(store) = &self.store {
+            store.degraded(self.facts.id, degraded);
+        }
+    }
+
     /// Whether another process is ending this session. One system call for each exit: a root that handles TERM may exit with
     /// any code, so its exit does not tell.
     pub(crate) fn is_stop_requested(&self) -> bool {

@@ -33,11 +33,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::files::OwnFile;
 use self::ids::{Block, IdRange};
-use self::late::LateReceipts;
+use self::late::{LateBlock, LateBlocks};
 use self::ledger::Ledger;
 use self::released::Released;
 use crate::journal::{DirectoryId, Journal, OpenJournal, Retention};
-use crate::{Receipt, SessionId};
+use crate::{Degraded, Receipt, SessionId};
 use windlass_output::Offset;
 use windlass_sys::pty::Size;
 
@@ -181,7 +181,7 @@ pub struct Store {
     limits: StoreLimits,
     writing: Arc<Mutex<Writing>>,
     released: Arc<Mutex<Released>>,
-    late: LateReceipts,
+    late: LateBlocks,
 }
 
 /// What this process writes.
@@ -213,7 +213,7 @@ impl Store {
             limits,
             writing: Arc::default(),
             released: Arc::default(),
-            late: LateReceipts::default(),
+            late: LateBlocks::default(),
         }
     }
 
@@ -251,6 +251,8 @@ impl Store {
         if let Some(receipt) = &record.receipt {
             journal.expect(receipt);
             journal.set_over();
+        } else if let Some(degraded) = &record.degraded {
+            journal.expect_degraded(degraded);
         }
         Ok(journal)
     }
@@ -281,7 +283,7 @@ impl Store {
         let block = text::receipt_block(id, receipt);
         let written = self.append(id, Ledger::finish, &block);
         if written.is_err() {
-            self.late.add(self, id, block);
+            self.late.add(self, LateBlock { id, add: Ledger::finish, block });
         }
         written
     }
@@ -289,6 +291,15 @@ impl Store {
     /// Records that the terminal of a session has another size from this byte on.
     pub fn resized(&self, id: SessionId, at: Offset, size: Size) -> Result<(), WriteRecord> {
         self.append(id, Ledger::append, &text::size_block(id, at, size))
+    }
+
+    /// Records that the disk refused output of a running session, so that readers in other processes do not take the files for all of
+    /// it. A disk that is full refuses this too: it is written later.
+    pub fn degraded(&self, id: SessionId, degraded: &Degraded) {
+        let block = text::degraded_block(id, degraded);
+        if self.append(id, Ledger::append, &block).is_err() {
+            self.late.add(self, LateBlock { id, add: Ledger::append, block });
+        }
     }
 
     /// Adds a block to the ledger of a session that has begun, in the way for a ledger that this process has open.

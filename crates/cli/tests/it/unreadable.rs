@@ -48,6 +48,19 @@ fn after_a_full_disk_the_json_of_a_log_counts_what_did_not_reach_it() {
     assert_eq!(journal["complete"], false, "{journal}");
 }
 
+/// The command itself asks: it waits until its runtime has read all that it printed, and found the disk full.
+#[test]
+fn the_log_of_a_running_session_says_that_the_disk_refused_output() {
+    let home = Home::new("unsaved-running");
+    let script = "dd if=/dev/zero of=$HERE/state/ballast bs=1k count=64 2>/dev/null; \
+         export TOLD=$HERE/told; $WINDLASS run --max-tokens 50 -- timeout 100 sh -c 'seq 1 1000000; rm $HERE/state/ballast; \
+         until $WINDLASS log 1001 --json >$TOLD; grep -q No.space.left $TOLD; do :; done' >/dev/null 2>&1; cat $TOLD";
+    let seen = on_small_disk(&home, script);
+    let log = json(&seen);
+    assert_eq!(log["state"], "running", "{log}");
+    assert!(log["journal"]["degraded"].as_str().is_some_and(|why| why.contains("No space left")), "{log}");
+}
+
 #[test]
 fn after_a_full_disk_the_last_lines_are_not_passed_off_as_the_end() {
     let home = Home::new("unsaved-tail");

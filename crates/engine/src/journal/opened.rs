@@ -50,7 +50,9 @@ pub(crate) struct Opened {
     segments: Segments,
     lost: Lost,
     end: Offset,
-    expected: Option<Expected>,
+    expected: Option<Box<Expected>>,
+    /// The note of a runtime whose disk refused output. Its session still runs, so there is no receipt yet.
+    noted: Option<Box<Degraded>>,
 }
 
 /// The fields of a receipt that describe the output.
@@ -62,7 +64,8 @@ struct Expected {
 impl Opened {
     pub(crate) fn new(place: Place, runtime: Option<ProcessKey>) -> Result<Self, OpenJournal> {
         let (held, segments, lost) = (RuntimeFiles::default(), Segments::default(), Lost::default());
-        let mut opened = Self { place, runtime, held, segments, lost, end: Offset::ZERO, expected: None };
+        let mut opened =
+            Self { place, runtime, held, segments, lost, end: Offset::ZERO, expected: None, noted: None };
         opened.look_at_runtime();
         opened
             .survey()
@@ -103,7 +106,12 @@ impl Opened {
 
     /// A receipt counts what was printed until it was written; processes that were left running may have printed more.
     pub(crate) fn expect(&mut self, receipt: &Receipt) {
-        self.expected = Some(Expected { bytes: receipt.bytes, degraded: receipt.degraded.clone() });
+        let expected = Expected { bytes: receipt.bytes, degraded: receipt.degraded.clone() };
+        self.expected = Some(Box::new(expected));
+    }
+
+    pub(crate) fn expect_degraded(&mut self, degraded: &Degraded) {
+        self.noted = Some(Box::new(degraded.clone()));
     }
 
     fn expected_end(&self) -> Offset {
@@ -120,7 +128,13 @@ impl Opened {
                 self.place.path(unlinked.start(), Part::Data).display()
             ),
         });
-        let known = self.shortfall().into_iter().chain(lost).chain(held).min_by_key(|degraded| degraded.at);
+        let known = self
+            .shortfall()
+            .into_iter()
+            .chain(lost)
+            .chain(held)
+            .chain(self.noted.as_deref().cloned())
+            .min_by_key(|degraded| degraded.at);
         known.or_else(|| self.unknown())
     }
 
@@ -142,6 +156,7 @@ impl Opened {
             return None;
         }
         let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.clone());
+        let recorded = recorded.or_else(|| self.noted.as_deref().cloned());
         let guessed = || match self.segments.last() {
             Some(_) => format!(
                 "the files of session {} end at byte {at} of {total}: the disk refused the rest, or a file was cut or removed",
@@ -160,6 +175,7 @@ impl Opened {
             return Why::Unsaved(shortfall.reason);
         }
         let recorded = self.expected.as_ref().and_then(|expected| expected.degraded.as_ref());
+        let recorded = recorded.or(self.noted.as_deref());
         if let Some(recorded) = recorded.filter(|recorded| part.from() >= recorded.at) {
             return Why::Unsaved(recorded.reason.clone());
         }

@@ -205,6 +205,9 @@ impl Shared {
     fn remember(&self, stream: Stream, bytes: &[u8]) {
         let now = Instant::now();
         let span = self.journal.append(stream, now.duration_since(self.started), bytes);
+        if let Some(degraded) = self.journal.take_new_degradation() {
+            self.record_degraded(&degraded);
+        }
         self.progress.send_modify(|progress| {
             progress.end = span.to();
             progress.last_output = now;

@@ -1,23 +1,31 @@
-//! Receipts that could not be written when their session ended: without one, the session would be taken for a running one as long
-//! as its runtime lives. A thread tries again until the disk takes them. It begins with the first failure, and ends when all are
+//! Blocks of records that the disk refused: without its receipt, a session would be taken for a running one as long as its runtime
+//! lives, and without the note that its journal is degraded, its files would be taken for all of its output. A thread tries again until the disk takes them. It begins with the first failure, and ends when all are
 //! written, or with the process.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Ledger, Store};
+use super::{Adding, Store};
 use crate::SessionId;
 
 /// The first pause between two tries. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Of more receipts than this, the oldest are given up: a server whose disk stays full must not fill its memory.
+/// Of more blocks than this, the oldest are given up: a server whose disk stays full must not fill its memory.
 const MOST: usize = 4096;
 
-/// Receipts that are still to be written. Clones share them.
+/// A block that is still to be written.
+#[derive(Debug)]
+pub(super) struct LateBlock {
+    pub(super) id: SessionId,
+    pub(super) add: Adding,
+    pub(super) block: Vec<u8>,
+}
+
+/// Blocks that are still to be written, in the order in which they were refused. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LateReceipts {
+pub(super) struct LateBlocks {
     waiting: Arc<Mutex<Waiting>>,
     /// Only waited on with a limit: it paces the tries.
     pause: Arc<Condvar>,
@@ -25,22 +33,22 @@ pub(super) struct LateReceipts {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    blocks: Vec<(SessionId, Vec<u8>)>,
+    blocks: Vec<LateBlock>,
     has_thread: bool,
 }
 
-impl LateReceipts {
-    /// Takes over a receipt that could not be written.
-    pub(super) fn add(&self, store: &Store, id: SessionId, block: Vec<u8>) {
+impl LateBlocks {
+    /// Takes over a block that could not be written.
+    pub(super) fn add(&self, store: &Store, late: LateBlock) {
         let mut waiting = self.lock();
         if waiting.blocks.len() == MOST {
             waiting.blocks.remove(0);
         }
-        waiting.blocks.push((id, block));
+        waiting.blocks.push(late);
         if !waiting.has_thread {
             let (late, store) = (self.clone(), store.clone());
-            let thread = std::thread::Builder::new().name("late receipts".to_owned());
-            // Where no thread can be had, the next receipt that fails tries again.
+            let thread = std::thread::Builder::new().name("late records".to_owned());
+            // Where no thread can be had, the next block that fails tries again.
             waiting.has_thread = thread.spawn(move || late.write_all(&store)).is_ok();
         }
     }
@@ -56,7 +64,7 @@ impl LateReceipts {
             // Without the lock: a slow disk must not hold up the sessions that end meanwhile.
             drop(waiting);
             let failed =
-                blocks.into_iter().filter(|(id, block)| store.append(*id, Ledger::finish, block).is_err());
+                blocks.into_iter().filter(|late| store.append(late.id, late.add, &late.block).is_err());
             let failed: Vec<_> = failed.collect();
             waiting = self.lock();
             waiting.blocks.splice(0..0, failed);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::{Lifetime, Limits, Receipt, SessionId, TerminalSizes};
+use crate::{Degraded, Lifetime, Limits, Receipt, SessionId, TerminalSizes};
 use windlass_sys::mark::{Fate, Mark};
 
 pub use windlass_sys::identity::{PidScope, Presence, ProcessKey};
@@ -65,4 +65,6 @@ pub struct SessionRecord {
     pub receipt: Option<Receipt>,
     /// The sizes of its terminal; without meaning if it has none.
     pub sizes: TerminalSizes,
+    /// From where on the disk refused output while the session ran, and why.
+    pub degraded: Option<Degraded>,
 }

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A session's first block is written when it starts, its second when it ends, a third when it is pruned; between them one for
-//! each size of its terminal that is not the usual one, with the first byte that was printed at it. The blocks of several
+//! each size of its terminal that is not the usual one, with the first byte that was printed at it, and one titled `degraded`
+//! when the disk refuses output: readers in other processes have no receipt that says so while the session runs. The blocks of several
 //! sessions may follow one another in any order. A block without its `end` was torn and does not count; unknown
 //! keys are skipped, so that a field can be added without a new version. Bytes outside printable ASCII, and the
 //! backslash, are written `\xNN`: any argument, directory or name reads back as it was. Times are nanoseconds.
@@ -40,6 +41,7 @@ const TITLE: &str = "windlass session ";
 const RECEIPT: &str = "receipt";
 const FORGOTTEN: &str = "forgotten";
 const RESIZED: &str = "resized";
+const DEGRADED: &str = "degraded";
 const END: &str = "end";
 
 /// What a file of records turned out to hold.
@@ -109,9 +111,8 @@ pub(super) fn receipt_block(id: SessionId, receipt: &Receipt) -> Vec<u8> {
     if receipt.cut_off {
         block.line("cut_off", b"yes");
     }
-    if let Some(Degraded { at, reason }) = &receipt.degraded {
-        block.line("degraded_at", at.get().to_string().as_bytes());
-        block.line("degraded", reason.as_bytes());
+    if let Some(degraded) = &receipt.degraded {
+        block.degraded(degraded);
     }
     block.line("undelivered_input", receipt.undelivered_input.to_string().as_bytes());
     for denial in &receipt.denials {
@@ -144,6 +145,13 @@ pub(super) fn size_block(id: SessionId, at: Offset, size: Size) -> Vec<u8> {
     block.finish()
 }
 
+pub(super) fn degraded_block(id: SessionId, degraded: &Degraded) -> Vec<u8> {
+    let mut block = Block::new(&format!("\n{DEGRADED}"));
+    block.line("id", id.to_string().as_bytes());
+    block.degraded(degraded);
+    block.finish()
+}
+
 pub(super) fn parse(text: &[u8]) -> Records {
     let mut records = Records::default();
     let mut lines = text.split(|byte| *byte == b'\n');
@@ -168,12 +176,17 @@ impl Records {
             Title::Session => fields.start().map(|start| {
                 self.sessions.insert(
                     start.id,
-                    SessionRecord { start, receipt: None, sizes: TerminalSizes::default() },
+                    SessionRecord { start, receipt: None, sizes: TerminalSizes::default(), degraded: None },
                 );
             }),
             Title::Resized => fields.id().zip(fields.size()).map(|(id, (at, size))| {
                 if let Some(session) = self.sessions.get_mut(&id) {
                     session.sizes.change(at, size);
+                }
+            }),
+            Title::Degraded => fields.id().zip(fields.degraded()).map(|(id, degraded)| {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.degraded.get_or_insert(degraded);
                 }
             }),
             Title::Receipt => fields.id().zip(fields.receipt()).map(|(id, receipt)| {
@@ -198,6 +211,7 @@ enum Title {
     Receipt,
     Forgotten,
     Resized,
+    Degraded,
     Unknown(u32),
 }
 
@@ -209,6 +223,7 @@ impl Title {
             _ if line == RECEIPT.as_bytes() => Some(Self::Receipt),
             _ if line == FORGOTTEN.as_bytes() => Some(Self::Forgotten),
             _ if line == RESIZED.as_bytes() => Some(Self::Resized),
+            _ if line == DEGRADED.as_bytes() => Some(Self::Degraded),
             _ => None,
         }
     }
@@ -233,6 +248,11 @@ impl Block {
         self.text.push(b'=');
         escape(value, &mut self.text);
         self.text.push(b'\n');
+    }
+
+    fn degraded(&mut self, Degraded { at, reason }: &Degraded) {
+        self.line("degraded_at", at.get().to_string().as_bytes());
+        self.line("degraded", reason.as_bytes());
     }
 
     fn processes(&mut self, key: &str, processes: &[ProcessLine]) {

@@ -121,6 +121,21 @@ fn the_sizes_of_a_terminal_are_read_back_with_the_bytes_they_begin_at() {
 }
 
 #[test]
+fn a_reader_learns_that_the_disk_refused_output_of_a_running_session() {
+    let scratch = Scratch::new("engine");
+    let store = open(&scratch);
+    let id = store.claim_id().unwrap();
+    store.begin(&start(id)).unwrap();
+    let refused = |at| windlass_engine::Degraded { at: Offset::new(at), reason: format!("no space at {at}") };
+    store.degraded(id, &refused(7));
+    store.degraded(id, &refused(9));
+    let record = store.load(id).unwrap();
+    assert_eq!(record.degraded, Some(refused(7)), "everything from the first refusal on is doubtful");
+    let account = store.open_journal(&record).unwrap().account();
+    assert_eq!(account.degraded, Some(refused(7)));
+}
+
+#[test]
 fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
     let scratch = Scratch::new("engine");
     let store = open(&scratch);
@@ -128,12 +143,17 @@ fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
     store.begin(&start(id)).unwrap();
     assert_eq!(
         store.list().unwrap().sessions,
-        [SessionRecord { start: start(id), receipt: None, sizes: TerminalSizes::default() }]
+        [SessionRecord { start: start(id), receipt: None, sizes: TerminalSizes::default(), degraded: None }]
     );
     store.finish(id, &receipt()).unwrap();
     assert_eq!(
         store.load(id).unwrap(),
-        SessionRecord { start: start(id), receipt: Some(receipt()), sizes: TerminalSizes::default() }
+        SessionRecord {
+            start: start(id),
+            receipt: Some(receipt()),
+            sizes: TerminalSizes::default(),
+            degraded: None
+        }
     );
 }
 
@@ -191,7 +211,12 @@ fn limits_peaks_and_what_kept_them_read_back() {
     store.finish(id, &receipt).unwrap();
     assert_eq!(
         store.load(id).unwrap(),
-        SessionRecord { start: record, receipt: Some(receipt), sizes: TerminalSizes::default() }
+        SessionRecord {
+            start: record,
+            receipt: Some(receipt),
+            sizes: TerminalSizes::default(),
+            degraded: None
+        }
     );
 }
 
@@ -210,7 +235,12 @@ fn records_without_limits_and_with_unknown_ones_are_read() {
     fs::write(&path, text.replace("end\n", later)).unwrap();
     assert_eq!(
         store.load(id).unwrap(),
-        SessionRecord { start: start(id), receipt: Some(receipt()), sizes: TerminalSizes::default() }
+        SessionRecord {
+            start: start(id),
+            receipt: Some(receipt()),
+            sizes: TerminalSizes::default(),
+            degraded: None
+        }
     );
 }
 
@@ -249,7 +279,7 @@ proptest! {
         let ended = commands.into_iter().map(|command| ProcessLine { pid: 1, command }).collect();
         let receipt = Receipt { cause, ended, ..receipt() };
         store.finish(id, &receipt).unwrap();
-        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt), sizes: TerminalSizes::default() });
+        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt), sizes: TerminalSizes::default(), degraded: None });
     }
 
     #[test]
