@@ -206,10 +206,10 @@ impl Answer<'_> {
             text.push('\n');
         };
         line(format_args!("Wall time: {:.4} seconds", stamp.wall));
-        match &situation.exit {
-            Some(receipt) => line(format_args!("Process exited with code {}", receipt.exit.code())),
-            None if situation.told_before => line(format_args!("{}", self.already_told())),
-            None => line(format_args!("Process running with session ID {}", self.held.number)),
+        match (&situation.exit, &situation.progress.receipt) {
+            (Some(receipt), _) => line(format_args!("Process exited with code {}", receipt.exit.code())),
+            (None, Some(receipt)) => line(format_args!("{}", self.already_told(receipt))),
+            (None, None) => line(format_args!("Process running with session ID {}", self.held.number)),
         }
         if !situation.state.is_empty() {
             line(format_args!("State: {}", situation.state.join(", ")));
@@ -236,10 +236,10 @@ impl Answer<'_> {
         text
     }
 
-    fn already_told(&self) -> String {
-        let number = self.held.number;
+    fn already_told(&self, receipt: &Receipt) -> String {
+        let (number, ending) = (self.held.number, report::ending(receipt));
         format!(
-            "The exit of session {number} was already reported; read_output session_id={number} reads its transcript"
+            "The exit of session {number} was already reported ({ending}); read_output session_id={number} reads its transcript"
         )
     }
 
@@ -277,8 +277,12 @@ impl Answer<'_> {
     }
 
     fn state_word(&self, situation: &Situation) -> String {
-        let life = if situation.progress.receipt.is_some() { "exited" } else { "running" };
-        if situation.state.is_empty() { life.to_owned() } else { situation.state.join(", ") }
+        let life = match &situation.progress.receipt {
+            Some(receipt) if situation.told_before => report::ending(receipt),
+            Some(_) => "exited".to_owned(),
+            None => "running".to_owned(),
+        };
+        if situation.state.is_empty() { life } else { situation.state.join(", ") }
     }
 }
 

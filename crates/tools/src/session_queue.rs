@@ -3,8 +3,12 @@
 //! A call takes its ticket when it arrives, before a task is spawned for it: tasks are polled in any order. A write holds up
 //! the calls behind it until its reply is made, so that no other reply shows its output. It holds them up for no longer than
 //! its yield time, whatever its `until` says: a program may need the next line to get to where the first call waits for.
+//!
+//! A reply that is made is not yet on its way: tasks carry it to the transport, in any order. A transport that answers in the
+//! order of arrival says when a response is sent, and the calls behind it wait for that, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +16,12 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{SessionRef, session};
+use crate::delivery::Delivery;
 use crate::toolbox::Toolbox;
+
+/// How long a response that is made may take to be sent while calls wait behind it. A client that does not read one of its
+/// connections must not block its others.
+const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Calls that were admitted and hold up others, by session.
 #[derive(Debug, Default)]
@@ -25,6 +34,10 @@ struct Stages {
     effective: CancellationToken,
     /// Calls behind it may be carried out.
     released: CancellationToken,
+    /// The reply is made, and the calls behind it wait until it is sent.
+    replied: CancellationToken,
+    /// The transport sent the response, or lost it.
+    sent: CancellationToken,
 }
 
 /// The place of a call among those about the same session. The calls behind it are let go when its last handle is dropped,
@@ -37,6 +50,8 @@ struct Ticket {
     before: Vec<Stages>,
     own: Stages,
     rank: Rank,
+    /// A transport says when the response is sent.
+    is_sent_in_order: AtomicBool,
 }
 
 /// How a call stands to those before it and behind it.
@@ -92,7 +107,7 @@ impl SessionQueues {
         let own = Stages::default();
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|_, calls| {
-            calls.retain(|call| !call.released.is_cancelled());
+            calls.retain(|call| !call.is_over());
             !calls.is_empty()
         });
         let mut before = Vec::new();
@@ -101,15 +116,33 @@ impl SessionQueues {
             before.extend(calls.iter().cloned());
             calls.push(own.clone());
         }
-        CallTicket(Arc::new(Ticket { before, own, rank }))
+        CallTicket(Arc::new(Ticket { before, own, rank, is_sent_in_order: AtomicBool::new(false) }))
     }
 }
 
 impl CallTicket {
+    /// Has the calls behind this one wait until the response to its request is sent or lost. A response that is sent before
+    /// the reply is made, because the call became a task, holds up nothing.
+    pub fn sent_with(&self, response: &Delivery) {
+        // No handle of the delivery is kept: a response is lost when the transport drops its last one.
+        let sent = self.0.own.sent.clone();
+        response.on_settled(move |_| sent.cancel());
+        self.0.is_sent_in_order.store(true, Ordering::Relaxed);
+    }
+
     /// Carries a call out when its turn comes.
     pub(crate) async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
+        // Calls that are given up release those behind them.
         let _release = ReleaseOnDrop(&self.0.own);
         self.turn().await;
+        let reply = self.carried_out(call).await;
+        if self.0.is_sent_in_order.load(Ordering::Relaxed) {
+            self.0.own.reply();
+        }
+        reply
+    }
+
+    async fn carried_out<T>(&self, call: impl Future<Output = T>) -> T {
         match self.0.rank {
             Rank::Writes(hold) => self.write(call, hold).await,
             Rank::Reads => {
@@ -148,7 +181,7 @@ impl CallTicket {
         for call in &self.0.before {
             match self.0.rank {
                 Rank::Controls => call.effective.cancelled().await,
-                Rank::Writes(_) | Rank::Reads | Rank::Polls => call.released.cancelled().await,
+                Rank::Writes(_) | Rank::Reads | Rank::Polls => call.over().await,
             }
         }
     }
@@ -159,18 +192,47 @@ impl Stages {
         self.effective.cancel();
         self.released.cancel();
     }
+
+    fn reply(&self) {
+        self.effective.cancel();
+        self.replied.cancel();
+    }
+
+    /// Nothing more comes of the call: releases those behind it, unless they wait for its response to be sent.
+    fn end(&self) {
+        if !self.replied.is_cancelled() {
+            self.release();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.released.is_cancelled() || (self.replied.is_cancelled() && self.sent.is_cancelled())
+    }
+
+    /// Waits until calls behind this one may be carried out.
+    async fn over(&self) {
+        let sent = async {
+            self.replied.cancelled().await;
+            // timer: the client may not read the connection that the response goes to.
+            let _ = tokio::time::timeout(SENT_WITHIN, self.sent.cancelled()).await;
+        };
+        tokio::select! {
+            () = self.released.cancelled() => {}
+            () = sent => {}
+        }
+    }
 }
 
 struct ReleaseOnDrop<'a>(&'a Stages);
 
 impl Drop for ReleaseOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.release();
+        self.0.end();
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.own.release();
+        self.own.end();
     }
 }

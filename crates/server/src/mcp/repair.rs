@@ -13,10 +13,12 @@ pub(crate) struct Repaired(pub(crate) usize);
 impl Repaired {
     /// For the caller.
     pub(crate) fn remark(self) -> String {
-        let (count, are) = (self.0, if self.0 == 1 { "was" } else { "were" });
+        let escapes = match self.0 {
+            1 => "1 unpaired surrogate escape".to_owned(),
+            count => format!("{count} unpaired surrogate escapes"),
+        };
         format!(
-            "the arguments held {count} unpaired surrogate escapes (half of a character, such as `\\ud83d`), which {are} \
-             replaced with U+FFFD"
+            "Windlass replaced {escapes} in the arguments (half of a character, such as `\\ud83d`) with U+FFFD"
         )
     }
 

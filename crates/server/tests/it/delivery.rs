@@ -108,7 +108,7 @@ async fn the_reply_of_a_task_is_delivered_when_its_client_fetches_it() {
     let poll = json!({ "name": "write_stdin", "arguments": arguments, "_meta": modern(json!({})) });
     let again = client.request("2", "tools/call", poll).await;
     assert_eq!(output(&again), "", "{again}");
-    assert!(again.to_string().contains("already reported"), "{again}");
+    assert!(again.to_string().contains("already reported (exited with code 0)"), "{again}");
     client.stop().await;
     bench.end().await;
 }

@@ -9,6 +9,7 @@ mod delivery;
 mod exec;
 mod http;
 mod lines;
+mod order;
 mod resources;
 mod rig;
 mod secrets;

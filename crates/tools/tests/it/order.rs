@@ -1,5 +1,9 @@
 //! What calls about one session promise each other.
 
+use std::cell::RefCell;
+
+use windlass_tools::Delivery;
+
 use crate::workbench::{LONG, bench, object, output};
 use serde_json::{Value, json};
 
@@ -32,6 +36,51 @@ fn a_call_that_is_given_up_lets_the_next_one_go_on() {
         drop(given_up);
         let reply = bench.call_with("write_stdin", arguments, |call| call.ticket = second).await;
         assert_eq!(output(&reply), "two\ntwo\n");
+    });
+}
+
+/// Tasks carry replies to the transport in any order: the second reply overtook the first one between the two.
+#[test]
+fn a_call_waits_until_the_response_before_it_is_sent_and_other_sessions_do_not() {
+    bench(async |bench| {
+        let (id, other) = (bench.start_waiting("cat").await, bench.start_waiting("cat").await);
+        let arguments = |id: u64, chars: &str| json!({ "session_id": id, "chars": chars });
+        let response = Delivery::new();
+        let first = bench.ticket("write_stdin", &object(arguments(id, "one\n")));
+        first.as_ref().expect("it is about a session").sent_with(&response);
+        let one = bench.call_with("write_stdin", arguments(id, "one\n"), |call| call.ticket = first).await;
+        assert_eq!(output(&one), "one\none\n");
+        let happened = RefCell::new(Vec::new());
+        let second = async {
+            let two = bench.ask("write_stdin", arguments(id, "two\n")).await;
+            happened.borrow_mut().push("answered");
+            assert_eq!(output(&two), "two\ntwo\n");
+        };
+        let sending = async {
+            // The same work three times: without the order, the second call is over by then.
+            for _ in 0..3 {
+                let reply = bench.ask("write_stdin", arguments(other, "x\n")).await;
+                assert_eq!(output(&reply), "x\nx\n");
+            }
+            happened.borrow_mut().push("sent");
+            response.confirm();
+        };
+        tokio::join!(second, sending);
+        assert_eq!(happened.into_inner(), ["sent", "answered"]);
+    });
+}
+
+#[test]
+fn a_response_that_is_dropped_lets_the_next_call_go_on() {
+    bench(async |bench| {
+        let id = bench.start_waiting("cat").await;
+        let arguments = json!({ "session_id": id, "chars": "x\n" });
+        let response = Delivery::new();
+        let ticket = bench.ticket("write_stdin", &object(arguments.clone()));
+        ticket.as_ref().expect("it is about a session").sent_with(&response);
+        bench.call_with("write_stdin", arguments.clone(), |call| call.ticket = ticket).await;
+        drop(response);
+        assert_eq!(output(&bench.ask("write_stdin", arguments).await), "x\nx\n");
     });
 }
 

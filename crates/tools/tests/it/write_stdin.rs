@@ -246,7 +246,7 @@ fn an_exit_is_reported_once_by_polling() {
         assert_eq!(second.structured.get("session_id"), None);
         assert_eq!((session(&second), output(&second), second.is_error), (id, "", false));
         let remark = format!(
-            "The exit of session {id} was already reported; read_output session_id={id} reads its transcript\n"
+            "The exit of session {id} was already reported (exited with code 9); read_output session_id={id} reads its transcript\n"
         );
         assert!(second.text.contains(&remark), "{}", second.text);
     });

@@ -92,6 +92,9 @@ impl Desk {
             },
             None => {
                 let ticket = self.ticket(&request, context).await;
+                if let Some(ticket) = &ticket {
+                    ticket.sent_with(&delivery::of_response(context));
+                }
                 Running::start(&self.toolbox, (request, ticket), &means)
             }
         };
