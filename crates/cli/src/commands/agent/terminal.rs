@@ -38,7 +38,6 @@ use crate::args::AgentOptions;
 use crate::commands::run::signals::{Signals, Told};
 use crate::config::Config;
 use crate::failure::Exit;
-use crate::printing;
 
 /// How a conversation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +109,7 @@ impl Stage<'_> {
             opened = Workshop::open(self.configured, self.options, (self.config, outside)) => opened?,
             signal = told_to_end(signals) => return Ok(Ended::Told(signal)),
             () = declining => return Ok(Ended::Left),
+            () = front.until_left() => return Ok(Ended::Left),
         };
         let Workshop { crew, engine, foreign } = opened;
         let started = Team::start(crew, beginning);
@@ -119,21 +119,25 @@ impl Stage<'_> {
         let mut conversation = Conversation::new(parts);
         let ended = conversation.hold((front, signals), (beginning, items)).await;
         let last_message = conversation.close(front).await;
-        front.give_back()?;
+        // Between two conversations the keyboard stays ours: a terminal in line mode would echo what is typed meanwhile, and read
+        // Enter as another key.
+        if !matches!(ended, Ok(Ended::Next(_))) {
+            front.give_back()?;
+        }
         engine.shutdown().await;
         if let Some(foreign) = foreign {
             foreign.shutdown().await;
         }
         outcome::write_last_message(self.options, last_message.as_deref())?;
-        self.say_how_to_go_on(&root)?;
+        self.say_how_to_go_on(&root, front)?;
         ended
     }
 
-    fn say_how_to_go_on(self, root: &ThreadId) -> Result<()> {
+    fn say_how_to_go_on(self, root: &ThreadId, front: &mut Front) -> Result<()> {
         let kept = super::crew::threads(&self.configured.loaded.settings, self.options, self.config);
         if kept.is_some() {
             let line = Line::of(lines::Paint::Dim, &format!("go on with: windlass agent resume {root}"));
-            printing::print(format!("\n{}\n", line.rendered(false)))?;
+            return front.say(&[Line::blank(), line]);
         }
         Ok(())
     }

@@ -112,3 +112,89 @@ async fn a_terminal_in_line_mode_drops_lines_and_parts_of_lines_that_are_older_t
     assert_eq!(person.leaves().await, 0);
     stage.model.finish();
 }
+
+/// Text that was typed behind `/clear` was dropped, or was sent as a message by an Enter that was typed with it.
+#[tokio::test]
+async fn what_is_typed_ahead_of_a_new_conversation_stays_in_its_line_unsent() {
+    for (name, command, ahead, line) in [
+        ("clear-text", "/clear", "half a tho", "› half a tho"),
+        ("clear-enter", "/clear", "half a tho\r", "› half a tho"),
+        ("clear-lines", "/new", "half\ra tho\r", "› half\n  a tho"),
+    ] {
+        let stage = Stage::new(
+            name,
+            vec![
+                always(say("Hello.")),
+                turn(|request| {
+                    assert!(!request.is_asked("first words"), "it is a new conversation");
+                    assert_eq!(request.text().matches("a thought").count(), 1, "{}", request.text());
+                    say("Thought about.")
+                }),
+            ],
+        );
+        let person = stage.open(&["first words"]);
+        person.sees("Hello.").await;
+        person.sees("ready").await;
+        // In one write, so that the text is there before the conversation can have ended.
+        person.types(&format!("{command}\r{ahead}")).await;
+        person.sees("go on with").await;
+        person.sees(line).await;
+        person.sees("ready").await;
+        person.types("ught\r").await;
+        person.sees("Thought about.").await;
+        assert_eq!(person.leaves().await, 0);
+        stage.model.finish();
+    }
+}
+
+/// Between the two conversations the terminal was in line mode: it echoed the keys, and read Enter as another key.
+#[tokio::test]
+async fn what_is_typed_while_an_old_conversation_ends_stays_in_the_line_of_the_new_one() {
+    let stage = Stage::new(
+        "clear-late",
+        vec![
+            always(run(
+                "trap 'until test -e go; do sleep 0.02; done; exit' TERM; echo up; while :; do sleep 0.02; done",
+            )),
+            turn(|request| {
+                assert!(request.is_asked("a thought") && !request.is_asked("first words"));
+                say("Thought about.")
+            }),
+        ],
+    );
+    let person = stage.open(&["first words"]);
+    person.sees("up").await;
+    person.types("/clear\r").await;
+    person.waits("the line to be empty", |screen| !screen.contains("› /clear")).await;
+    person.types("a tho\r").await;
+    std::fs::write(stage.work("go"), "").expect("a file can be written");
+    person.sees("go on with").await;
+    person.sees("› a tho").await;
+    person.sees("ready").await;
+    person.types("ught\r").await;
+    person.sees("Thought about.").await;
+    assert_eq!(person.leaves().await, 0);
+    stage.model.finish();
+}
+
+#[tokio::test]
+async fn a_terminal_in_line_mode_names_the_lines_that_a_new_conversation_was_not_told() {
+    let stage = Stage::new(
+        "clear-dumb",
+        vec![
+            always(say("Hello.")),
+            turn(|request| {
+                assert!(request.is_asked("half\na thought"), "{}", request.text());
+                say("Thought about.")
+            }),
+        ],
+    );
+    let person = stage.open_with(&["first words"], &[("TERM", "dumb")]);
+    person.sees("Hello.").await;
+    person.types("/clear\nhalf\n").await;
+    person.sees("Enter sends it: half").await;
+    person.types("a thought\n").await;
+    person.sees("Thought about.").await;
+    assert_eq!(person.leaves().await, 0);
+    stage.model.finish();
+}

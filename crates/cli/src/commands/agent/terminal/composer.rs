@@ -32,6 +32,17 @@ impl Composer {
         self.text.is_empty()
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Without ends of lines at its end.
+    pub(super) fn trim_end(&mut self) {
+        let end = self.text.trim_end_matches('\n').len();
+        self.text.truncate(end);
+        self.cursor = self.cursor.min(end);
+    }
+
     /// Nothing is written any more.
     pub(super) fn clear(&mut self) {
         (self.text, self.cursor, self.looking) = (String::new(), 0, None);

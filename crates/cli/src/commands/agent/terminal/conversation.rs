@@ -94,6 +94,9 @@ impl<'a> Conversation<'a> {
     ) -> Result<Ended> {
         front.take()?;
         self.lines.extend(self.greeting(beginning));
+        if let Some(ended) = self.typed_ahead(front).await {
+            return Ok(ended);
+        }
         if !items.is_empty() {
             let words = items.iter().filter_map(|item| item.words_of(windlass_model::Role::User)).next();
             self.said(words.as_deref().unwrap_or_default());
@@ -254,6 +257,7 @@ impl<'a> Conversation<'a> {
                 None => self.key(key).await,
             };
             if ended.is_some() {
+                front.keep_ahead(keys.into());
                 return ended;
             }
             self.hand_over(front);
@@ -261,6 +265,25 @@ impl<'a> Conversation<'a> {
                 // The rest was typed before the question had the keyboard.
                 keys = front.passed(keys.into()).into();
             }
+        }
+        None
+    }
+
+    /// Puts the keys that were typed while the conversation before this one ended into the line. Enter among them sends nothing:
+    /// the person had not seen which conversation it would go to.
+    async fn typed_ahead(&mut self, front: &mut Front) -> Option<Ended> {
+        for key in front.typed_ahead() {
+            let key = if key == Key::Enter { Key::NewLine } else { key };
+            if let Some(ended) = self.key(key).await {
+                return Some(ended);
+            }
+        }
+        if front.screen.manner() == Manner::Live {
+            self.composer.trim_end();
+        } else if !self.composer.is_empty() {
+            let text = self.composer.text().trim_end();
+            let text = format!("typed before this conversation began, Enter sends it: {text}");
+            self.lines.push(Line::of(Paint::Yellow, &text).hanging(2));
         }
         None
     }

@@ -30,6 +30,8 @@ pub(super) struct Front {
     escape: Option<Instant>,
     /// Set while keys are dropped, before a question may have them.
     hold: Option<Hold>,
+    /// Keys that were typed after those that ended a conversation, from then until the next one begins.
+    ahead: Option<Vec<Key>>,
     pub(super) screen: Screen,
     mode: Option<Mode>,
 }
@@ -78,6 +80,7 @@ impl Front {
             decoder: Decoder::default(),
             escape: None,
             hold: None,
+            ahead: None,
             screen: Screen::new(manner, colour, own_size()),
             mode: None,
         }
@@ -192,10 +195,51 @@ impl Front {
         self.stop_holding().unwrap_or_default()
     }
 
+    /// Keeps keys for the conversation that comes next.
+    pub(super) fn keep_ahead(&mut self, keys: Vec<Key>) {
+        self.ahead.get_or_insert_default().extend(keys);
+    }
+
+    /// Keeps what is typed while a conversation is being prepared; ends when the person does not want to wait for it. A terminal in
+    /// line mode keeps its lines itself, and makes signals of such keys.
+    pub(super) async fn until_left(&mut self) {
+        if self.mode.is_none() {
+            return std::future::pending().await;
+        }
+        loop {
+            match self.heard().await {
+                Some(Heard::Keys(keys)) if keys.contains(&Key::Interrupt) => return,
+                Some(Heard::Keys(keys)) => self.keep_ahead(keys),
+                Some(Heard::Rested(_)) => {}
+                None => return,
+            }
+        }
+    }
+
+    /// The keys that were kept, and those that can be read at once; none before the first conversation.
+    pub(super) fn typed_ahead(&mut self) -> Vec<Key> {
+        let Some(mut keys) = self.ahead.take() else { return Vec::new() };
+        loop {
+            let bytes = self.source.read_now();
+            if bytes.is_empty() {
+                return keys;
+            }
+            keys.extend(self.decoded(&bytes));
+        }
+    }
+
     /// Shows lines that stay, and the area below them.
     pub(super) fn draw(&mut self, lines: &[Line], area: Area) -> Result<()> {
         let frame = self.screen.frame(lines, area);
         if frame.is_empty() { Ok(()) } else { printing::print(frame) }
+    }
+
+    /// Shows lines below which nothing stands.
+    pub(super) fn say(&mut self, lines: &[Line]) -> Result<()> {
+        if self.mode.is_some() {
+            return self.draw(lines, Area::default());
+        }
+        printing::print(lines.iter().map(|line| line.rendered(false) + "\n").collect::<String>())
     }
 
     /// The window has another size.
