@@ -153,6 +153,11 @@ impl Wire {
         Ok(id)
     }
 
+    /// Gives later requests ids above this one, so that a test that sends ids of its own does not meet them.
+    pub fn number_requests_above(&mut self, id: RequestId) {
+        self.last = id.0;
+    }
+
     /// Sends a message that is not answered.
     pub fn notify(&mut self, method: &str) -> Result<()> {
         self.send(&json!({ "method": method }))
