@@ -398,8 +398,12 @@ pub(crate) struct ObeyedInside {
 impl ObeyedInside {
     pub(crate) fn of(path: &Path) -> Vec<Self> {
         let mut found = Vec::new();
+        // This is asked for every name that is made or moved: last names are compared first, because walking a path takes longer.
+        let last = path.file_name().unwrap_or_default();
+        let is_last =
+            |leading: &str| leading.rsplit('/').next().is_some_and(|it| last.eq_ignore_ascii_case(it));
         for name in OBEYED_BELOW {
-            for (end, _) in name.match_indices('/') {
+            for (end, _) in name.match_indices('/').filter(|(end, _)| is_last(&name[..*end])) {
                 let (leading, inside) = (Path::new(&name[..end]), &name[end + 1..]);
                 let directory = path.ancestors().nth(leading.iter().count());
                 let is_at_end = |directory: &&Path| {

@@ -224,7 +224,7 @@ impl Judge<'_> {
         };
         match (kept, owner_refuses(operation, &seen)) {
             (true, Some(errno)) => Ok(Answer::Fail(errno)),
-            (true, None) => Ok(self.refused(operation, &seen.path)),
+            (true, None) => Ok(self.refused_there(operation, &seen, &seen.path)),
             (false, _) if !self.carries_names() => Ok(Answer::GoOn),
             (false, _) => Ok(Answer::carry_out(Deed::Change { how: Change::of(notice)?, seen })),
         }
@@ -297,7 +297,7 @@ impl Judge<'_> {
         if is_kept {
             // Who could not have done it anyway is not refused by a rule.
             return Some(match directory.owner_lets_write() {
-                true => self.refused(operation, &entry.path()),
+                true => self.refused_there(operation, directory, &entry.path()),
                 false => Answer::Fail(Errno::ACCESS),
             });
         }
@@ -381,8 +381,10 @@ impl Judge<'_> {
         }
         let seen = object(notice, from, Links::FollowedUnless(4))?.look(wish::linking_follows(notice)?)?;
         match self.is_kept(&seen) {
+            // The kernel says so without a sandbox, too.
+            true if !seen.owner_lets_link() => Ok(Answer::Fail(Errno::PERM)),
             true => {
-                let refused = self.refused(Operation::Link, &seen.path);
+                let refused = self.refused_there(Operation::Link, &seen, &seen.path);
                 Ok(unless_across_devices(refused, around().ok().as_ref(), &to))
             }
             false => self.carry_names(|| Ok(Deed::Link { from: seen, to })),
@@ -463,6 +465,18 @@ impl Judge<'_> {
     fn is_writable_by_rule(&self, path: &Path) -> bool {
         let ruled = self.ruling_at(path).is_some_and(|ruling| ruling.access == Access::Write);
         ruled || rules::COMMON_PLACES.iter().any(|(place, _)| path.starts_with(place))
+    }
+
+    /// The same for what is in a directory, or is itself, where nothing changes. A place that the rules let be changed is there on a
+    /// mount that was read-only before: the call would fail without a sandbox, too, and no rule explains it.
+    fn refused_there(&self, operation: Operation, kept: &Seen, path: &Path) -> Answer {
+        let is_by_rule = self.is_foreign_memory(&kept.path)
+            || self.is_obeyed(kept)
+            || self.ruling_at(&kept.path).is_none_or(|ruling| ruling.access != Access::Write);
+        match is_by_rule {
+            true => self.refused(operation, path),
+            false => Answer::Fail(Errno::ROFS),
+        }
     }
 
     fn refused(&self, operation: Operation, path: &Path) -> Answer {

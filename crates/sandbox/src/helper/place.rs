@@ -286,6 +286,22 @@ impl Seen {
         !can_be_asked || !matches!(open(self.link(), untraced, Mode::empty()), Err(Errno::PERM))
     }
 
+    /// Whether the kernel lets us make hard links to it: with `fs.protected_hardlinks` only to what is ours, and to regular files that we
+    /// can read and write and that give their caller no other user or group.
+    pub(super) fn owner_lets_link(&self) -> bool {
+        let is_limited = std::fs::read("/proc/sys/fs/protected_hardlinks").is_ok_and(|text| text != b"0\n");
+        let is_accessible = || {
+            let answer = accessat(CWD, self.link(), Access::READ_OK | Access::WRITE_OK, AtFlags::empty());
+            matches!(answer, Ok(()) | Err(Errno::ROFS))
+        };
+        let is_safe = || {
+            let mode = Mode::from_raw_mode(self.about.st_mode);
+            let setgid = Mode::SGID | Mode::XGRP;
+            self.is_regular() && !mode.contains(Mode::SUID) && !mode.contains(setgid) && is_accessible()
+        };
+        !is_limited || self.is_own() || is_safe()
+    }
+
     /// A name by which we reach exactly this.
     pub(super) fn link(&self) -> String {
         own_link(&self.hold)

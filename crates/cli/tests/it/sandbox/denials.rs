@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::confinement::{Confinement, Layers};
 use super::stage::{Owner, Stage};
+use super::workspaces::both;
 use super::{Network, WORKSPACE};
 
 /// Something that is denied, and how it is reported.
@@ -159,4 +160,60 @@ fn a_denied_address_is_reported_with_the_network_that_would_allow_it() {
     check("denials-loopback", Owner::ordinary(), with(Network::Loopback), NETWORK_LOOPBACK);
     let landlock = Confinement { layers: Layers::Landlock, ..WORKSPACE };
     check("denials-off-landlock", Owner::Myself, landlock, NETWORK_OFF_WITHOUT_NAMESPACES);
+}
+
+/// The same calls fail without a sandbox, and a rule that lets the workspace be changed explains none of them.
+#[test]
+fn a_read_only_mount_of_the_users_is_not_reported_as_a_denial() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can mount something there to begin with.
+        return;
+    }
+    let stage = Stage::new("mount-denials", Owner::Myself);
+    for layers in ["all", "landlock"] {
+        let script = format!(
+            "mkdir -p mounted; mount -t tmpfs none mounted; cd mounted; echo kept > file; mkdir d; cd ..; \
+             mount -o remount,ro mounted; \
+             '{}' run --json --sandbox workspace-write --sandbox-layers {layers} -- sh -c 'cd mounted; \
+             for try in \"touch new\" \"mkdir new\" \"rm file\" \"mv file ..\" \"mv d e\" \"chmod 0 file\" \
+             \"ln file l\" \"tee file\" \"rmdir d\"; do $try < /dev/null 2> /dev/null && echo \"$try\"; done'",
+            stage.windlass()
+        );
+        let mut command = stage.command(&["unshare", "--mount", "sh", "-c", &script].map(str::to_owned));
+        let receipt = receipt(&command.output().expect("it starts").stdout);
+        assert_eq!(
+            (&receipt["denials"], &receipt["output"]),
+            (&json!([]), &json!("")),
+            "{layers}: {receipt}"
+        );
+    }
+}
+
+/// The kernel forbids it everywhere (`fs.protected_hardlinks`).
+#[test]
+fn a_hard_link_to_a_file_of_another_user_is_not_reported_as_a_denial() {
+    let protected = std::fs::read_to_string("/proc/sys/fs/protected_hardlinks");
+    if protected.is_ok_and(|text| text.trim() != "1") {
+        return;
+    }
+    both("hard-links", |scene, layers| {
+        // For root it is a denial, and so it is to link a file of one's own that lies outside.
+        let script = "if [ $(id -u) != 0 ]; then ! ln /etc/passwd x; fi 2> /dev/null; ! test -e x";
+        let tried =
+            |script| receipt(&scene.confined("", &["--json", "--sandbox-layers", layers], script).stdout);
+        let receipt = tried(script);
+        assert_eq!(
+            (&receipt["denials"], &receipt["exit_code"]),
+            (&json!([]), &json!(0)),
+            "{layers}: {receipt}"
+        );
+        let receipt = tried("ln \"$SECRET\" x");
+        assert_eq!(receipt["denials"][0]["operation"], "link", "{layers}: {receipt}");
+    });
+}
+
+fn receipt(printed: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(printed);
+    let last = text.lines().last().expect("there is a receipt");
+    serde_json::from_str(last).expect("it is JSON")
 }

@@ -118,7 +118,7 @@ impl Judge<'_> {
         let operation = if unnamed { Operation::Create } else { Operation::Write };
         // Who could not write to the file anyway is not refused by a rule.
         Some(match seen.owner_lets_write() {
-            true => self.refused(operation, &seen.path),
+            true => self.refused_there(operation, seen, &seen.path),
             false => Answer::Fail(Errno::ACCESS),
         })
     }
