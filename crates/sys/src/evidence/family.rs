@@ -90,12 +90,8 @@ fn signals(field: Option<&[u8]>) -> Handled {
 const LARGEST: usize = 4096;
 
 /// A process and its descendants, the process itself first. Whose parent died is no longer among them.
-pub(super) fn family_of(root: Pid) -> Family {
-    family_with(root, None)
-}
-
-/// The same, where this was just read of one of them.
-pub(super) fn family_with(root: Pid, known: Option<(Pid, Facts)>) -> Family {
+/// `known` was just read of one of them.
+pub(super) fn family_of(root: Pid, known: Option<(Pid, Facts)>) -> Family {
     Family { next: vec![root], seen: 0, incomplete: false, known }
 }
 
@@ -227,7 +223,7 @@ mod tests {
     #[test]
     fn a_family_begins_with_its_root() {
         let me = Pid::of_this_process();
-        let (first, facts) = family_of(me).next().unwrap();
+        let (first, facts) = family_of(me, None).next().unwrap();
         assert_eq!(first, me);
         assert!(facts.threads >= 1);
         assert!(facts.is_alive());

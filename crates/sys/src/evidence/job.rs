@@ -54,6 +54,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) listed: Listed,
 }
 
+type Processes = Vec<(Pid, Facts)>;
+
 /// When processes were listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
@@ -110,7 +112,7 @@ impl<'a> Job<'a> {
     }
 
     /// The processes of the job, and those that left it.
-    fn lists(&self, members: &Members) -> (Vec<(Pid, Facts)>, Vec<(Pid, Facts)>) {
+    fn lists(&self, members: &Members) -> (Processes, Processes) {
         let job = self.members_among(members);
         // A relay passes on what the job behind it prints. A reader of keys draws, and goes on reading beside others.
         let may_matter = self.source.kind == InputKind::Line && self.reader.wanted.masters.is_empty();

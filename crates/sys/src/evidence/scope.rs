@@ -1,6 +1,6 @@
 //! The processes among which a reader is looked for, and those of them that left the reader's job.
 
-use super::family::{Facts, everyone_in, family_with};
+use super::family::{Facts, everyone_in, family_of};
 use super::inspect::Inspected;
 use super::source::Source;
 use crate::process::Pid;
@@ -34,7 +34,7 @@ impl Scope {
     ///
     /// `known` was just read of one of them.
     pub(super) fn members(&self, known: Option<(Pid, Facts)>) -> Members {
-        let mut family = family_with(self.root, known);
+        let mut family = family_of(self.root, known);
         let living = family.by_ref().filter(|(_, facts)| facts.is_alive());
         let Some(group) = self.group else {
             return Members { near: living.collect(), away: Vec::new() };

@@ -150,7 +150,7 @@ fn threads_and_children_that_start_during_a_look_are_seen() {
     let program = reader(&scratch);
     for name in ["sleeping thread", "forked child that polls"] {
         for round in 0..ROUNDS {
-            let mut stage = Stage::on_terminal(&way(&program, name));
+            let stage = Stage::on_terminal(&way(&program, name));
             let deadline = hang_deadline();
             // Without a pause, so that looks fall between any two system calls of the program.
             loop {
