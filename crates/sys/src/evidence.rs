@@ -16,6 +16,7 @@ mod inspect;
 mod job;
 mod listening;
 mod peer;
+mod scope;
 mod source;
 
 pub use listening::{Endpoint, listening};
@@ -23,13 +24,14 @@ pub use listening::{Endpoint, listening};
 use crate::process::Pid;
 use crate::pty;
 use activity::{Activity, Sample, Window};
-use family::{Facts, everyone_in, everyone_off, family_of};
+use family::{Facts, everyone_off};
 use inspect::{Inspected, Look, look_at};
-use job::{Finding, Job};
+use job::{Finding, Job, Listed, Surroundings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
+use scope::Scope;
 use source::Source;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -81,6 +83,10 @@ pub enum Doubt {
     ThreadTimer,
     /// Another process of the job waits with a timer.
     ProcessTimer,
+    /// A process that started the reader has a timer: it may end the reader, or print.
+    ParentTimer,
+    /// A process that the job started has left it, can print, and works or has a timer.
+    LeftJob,
 }
 
 impl fmt::Display for Doubt {
@@ -92,6 +98,8 @@ impl fmt::Display for Doubt {
             Self::Alarm => "an alarm may interrupt it",
             Self::ThreadTimer => "another thread of it sleeps with a timer",
             Self::ProcessTimer => "another process of its job sleeps with a timer",
+            Self::ParentTimer => "a process that started it has a timer",
+            Self::LeftJob => "a process that left its job may print",
         })
     }
 }
@@ -184,7 +192,7 @@ impl Watch {
         if has_unread_input(&slave, master) {
             return Reading::Busy;
         }
-        let reading = self.group_reading(&source, group, root);
+        let reading = self.group_reading(&source, &Scope { group: Some(group), root });
         // Input or another foreground group may have come meanwhile. Looking again costs two calls, and makes the answer
         // one that was true at one moment as a whole.
         let stands = !has_unread_input(&slave, master) && foreground(master) == Some(group);
@@ -198,30 +206,42 @@ impl Watch {
         if !is_empty() {
             return Reading::Busy;
         }
-        let members: Vec<_> = family_of(root).filter(|(_, facts)| facts.is_alive()).collect();
-        let verdict = self.verdict(&source, &members);
-        let reading = self.conclude(&source, &members, verdict);
+        let reading = self.group_reading(&source, &Scope { group: None, root });
         if is_empty() { reading } else { Reading::Busy }
     }
 
-    fn group_reading(&mut self, source: &Source, group: Pid, root: Pid) -> Reading {
-        let members = members_of(group, root);
-        let mut verdict = self.verdict(source, &members);
-        if verdict.found.is_none() && verdict.unknown.is_none() && verdict.asks_outside(source, &members) {
-            verdict.found = self.reader_elsewhere(source, &members);
+    fn group_reading(&mut self, source: &Source, scope: &Scope) -> Reading {
+        // The leader is the usual reader. It is looked at before its children are listed: a list that is older than the look
+        // would miss those that it started in between.
+        let leader = scope.leader();
+        let mut verdict = Verdict::default();
+        self.look_for_reader(source, leader.as_slice(), &mut verdict);
+        let is_listed_later = verdict.found.is_some();
+        let members = scope.members(verdict.reader_asleep().or(leader));
+        if !is_listed_later {
+            let leads = |pid: Pid| leader.is_some_and(|(leader, _)| leader == pid);
+            let others: Vec<_> = members.near.iter().filter(|(pid, _)| !leads(*pid)).copied().collect();
+            self.look_for_reader(source, &others, &mut verdict);
+        }
+        let is_open = verdict.found.is_none() && verdict.unknown.is_none() && scope.group.is_some();
+        if is_open && verdict.asks_outside(source, &members.near) {
+            verdict.found = self.reader_elsewhere(source, &members.near);
             verdict.is_elsewhere = true;
         }
-        let is_empty = !members.iter().any(|(_, facts)| facts.group == group);
         // A process table that hides other users' processes shows no member at all; the group answers signals anyway.
-        if is_empty && verdict.found.is_none() && exists_unseen(group) {
+        if let Some(group) = scope.group
+            && !members.near.iter().any(|(_, facts)| facts.group == group)
+            && verdict.found.is_none()
+            && exists_unseen(group)
+        {
             return Reading::Unknown { pid: group };
         }
-        self.conclude(source, &members, verdict)
+        let listed = if is_listed_later { Listed::AfterTheLook } else { Listed::BeforeTheLook };
+        self.conclude(source, &Surroundings { scope, members, listed }, verdict)
     }
 
     /// Looks at all of them until one reads.
-    fn verdict(&mut self, source: &Source, members: &[(Pid, Facts)]) -> Verdict {
-        let mut verdict = Verdict::default();
+    fn look_for_reader(&mut self, source: &Source, members: &[(Pid, Facts)], verdict: &mut Verdict) {
         for (pid, facts) in members {
             match look_at(self, source, *pid, *facts) {
                 Look::Busy => {}
@@ -233,7 +253,6 @@ impl Watch {
                 }
             }
         }
-        verdict
     }
 
     /// A daemon may read the terminal for a client that asked it to: `pinentry` for `gpg`, the server of `tmux` for the
@@ -269,7 +288,7 @@ impl Watch {
     }
 
     /// Judges the job around the reader that was found.
-    fn conclude(&mut self, source: &Source, members: &[(Pid, Facts)], verdict: Verdict) -> Reading {
+    fn conclude(&mut self, source: &Source, around: &Surroundings<'_>, verdict: Verdict) -> Reading {
         let (reader, behind, facts) = match verdict.found {
             Some((Look::Reads(reader), facts)) => {
                 let pid = reader.pid;
@@ -278,16 +297,7 @@ impl Watch {
             Some((Look::Behind(relay, reading), facts)) => (relay, reading, facts),
             _ => return verdict.unknown.map_or(Reading::Busy, |pid| Reading::Unknown { pid }),
         };
-        // The foreground group, and the reader's own group where it is another one: `su -c` puts its command into a
-        // session without a terminal. A daemon's group does not belong to the job.
-        let (group, is_elsewhere) = (facts.group, verdict.is_elsewhere);
-        let belongs =
-            |pid: Pid, facts: &Facts| facts.terminal != 0 || facts.group == group || pid == reader.pid;
-        let mut job: Vec<_> = members.iter().filter(|(pid, facts)| belongs(*pid, facts)).copied().collect();
-        if is_elsewhere {
-            job.push((reader.pid, facts));
-        }
-        let job = Job { source, reader: &reader, members: job, asks_reader: is_elsewhere };
+        let job = Job::new(source, &reader, around, (facts.group, verdict.is_elsewhere));
         let reading = match job.finding() {
             Finding::Idle => return behind,
             Finding::Works => return Reading::Busy,
@@ -303,7 +313,7 @@ impl Watch {
         let reader = (pid, job.reader.thread);
         let ticking = job.ticking();
         let now = Sample::of(&job.members).with_preemptions(&ticking);
-        let now = if Job::prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
+        let now = if job.prints_by_clock(doubt) { now.with_output(self.printed) } else { now };
         if now.is_empty() {
             // This kernel does not count: the timer is all that is known.
             return Reading::Probably { pid, doubt: doubt.unwrap_or(Doubt::Timer) };
@@ -322,29 +332,6 @@ impl Watch {
     }
 }
 
-/// The members of the foreground group, its leader first, and descendants of the root that have no terminal of their own:
-/// `su -c` puts its command into a session without one, and that command reads this terminal all the same.
-fn members_of(group: Pid, root: Pid) -> Vec<(Pid, Facts)> {
-    let mut family = family_of(root);
-    let belongs = |facts: &Facts| facts.is_alive() && (facts.group == group || facts.terminal == 0);
-    let mut members: Vec<_> = family.by_ref().filter(|(_, facts)| belongs(facts)).collect();
-    // The leader is the usual reader, and the group's number says which process that is.
-    match members.iter().position(|(pid, _)| *pid == group) {
-        Some(place) => members.swap(0, place),
-        None => {
-            let leader = Facts::of(group).filter(|facts| facts.group == group && facts.is_alive());
-            members.splice(0..0, leader.map(|facts| (group, facts)));
-        }
-    }
-    // Orphans are children of another process. The whole process table is looked at only where nothing else tells.
-    let is_empty = !members.iter().any(|(_, facts)| facts.group == group);
-    if is_empty || family.is_incomplete() {
-        let known: Vec<Pid> = members.iter().map(|(pid, _)| *pid).collect();
-        members.extend(everyone_in(group).filter(|(pid, _)| !known.contains(pid)));
-    }
-    members
-}
-
 /// All looks together. One that reads decides; one that cannot be inspected beats those that are busy.
 #[derive(Default)]
 struct Verdict {
@@ -357,6 +344,14 @@ struct Verdict {
 }
 
 impl Verdict {
+    /// The reader's process as it was while the reader slept.
+    fn reader_asleep(&self) -> Option<(Pid, Facts)> {
+        match &self.found {
+            Some((Look::Reads(reader), _)) => reader.asleep.map(|facts| (reader.pid, facts)),
+            _ => None,
+        }
+    }
+
     /// Whether one of them waits for the answer of a daemon.
     fn asks_outside(&self, source: &Source, members: &[(Pid, Facts)]) -> bool {
         let is_member = |pid: Pid| members.iter().any(|(member, _)| *member == pid);

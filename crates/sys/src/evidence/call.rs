@@ -41,7 +41,7 @@ pub(super) enum Call {
     /// Connects to a peer that has not answered yet.
     Connect,
     /// Waits for a lock or for another thread, for a limited time.
-    TimedLock,
+    TimedLock(Timeout),
     /// Waits for a lock or for another thread.
     Lock,
     /// Waits for a child.
@@ -116,7 +116,7 @@ impl Call {
             libc::SYS_clock_nanosleep if second & 1 == 1 => Self::Sleep(Timeout::At(first, third)),
             libc::SYS_clock_nanosleep => Self::Sleep(Timeout::timespec(third)),
             libc::SYS_rt_sigtimedwait if third != 0 => Self::Sleep(Timeout::timespec(third)),
-            libc::SYS_futex if waits(second) && fourth != 0 => Self::TimedLock,
+            libc::SYS_futex if waits(second) && fourth != 0 => Self::TimedLock(lock_timeout(second, fourth)),
             libc::SYS_futex => Self::Lock,
             libc::SYS_wait4 | libc::SYS_waitid => Self::Child,
             _ => older(number, arguments),
@@ -154,6 +154,18 @@ fn waits(operation: u64) -> bool {
     WAITING.iter().any(|waiting| u64::from(waiting.unsigned_abs()) == operation & 0xffff_ffff & !FLAGS)
 }
 
+/// `FUTEX_WAIT` alone takes a time to wait; the others take the time at which they give up.
+fn lock_timeout(operation: u64, address: u64) -> Timeout {
+    const PLAIN: u64 = libc::FUTEX_WAIT as u64;
+    const REALTIME: u64 = libc::FUTEX_CLOCK_REALTIME as u64;
+    const FLAGS: u64 = libc::FUTEX_PRIVATE_FLAG as u64 | REALTIME;
+    let clock = if operation & REALTIME == 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
+    match operation & 0xffff_ffff & !FLAGS {
+        PLAIN => Timeout::Timespec(address),
+        _ => Timeout::At(u64::from(clock.unsigned_abs()), address),
+    }
+}
+
 /// The calls that newer architectures were born without.
 #[cfg(target_arch = "x86_64")]
 fn older(number: i64, arguments: Arguments) -> Call {
@@ -165,7 +177,7 @@ fn older(number: i64, arguments: Arguments) -> Call {
         libc::SYS_epoll_wait => Call::Epoll { descriptor, timeout: Timeout::milliseconds(fourth) },
         libc::SYS_restart_syscall if may_be_poll(second) => poll(first, second, Timeout::milliseconds(third)),
         // The others that go on under this name all have a timeout.
-        libc::SYS_restart_syscall if waits(second) && second != 0 => Call::TimedLock,
+        libc::SYS_restart_syscall if waits(second) && second != 0 => Call::TimedLock(Timeout::Unknown),
         libc::SYS_restart_syscall => Call::Sleep(Timeout::Unknown),
         _ => Call::Other,
     }
@@ -238,7 +250,14 @@ mod tests {
         check(&line(libc::SYS_clock_nanosleep, "0x1 0x0 0x7ffe 0x0 0x0 0x0"), Some(Call::Sleep(timeout)));
         let absolute = Call::Sleep(Timeout::At(1, 0x7ffe));
         check(&line(libc::SYS_clock_nanosleep, "0x1 0x1 0x7ffe 0x0 0x0 0x0"), Some(absolute));
-        check(&line(libc::SYS_futex, "0x7ffd 0x189 0x0 0x7ffe 0x0 0xffffffff"), Some(Call::TimedLock));
+        for (operation, timeout) in [
+            ("0x189", Timeout::At(0, 0x7ffe)),
+            ("0x89", Timeout::At(1, 0x7ffe)),
+            ("0x80", Timeout::Timespec(0x7ffe)),
+        ] {
+            let arguments = format!("0x7ffd {operation} 0x0 0x7ffe 0x0 0xffffffff");
+            check(&line(libc::SYS_futex, &arguments), Some(Call::TimedLock(timeout)));
+        }
         check(&line(libc::SYS_futex, "0x7ffd 0x189 0x0 0x0 0x0 0xffffffff"), Some(Call::Lock));
     }
 
@@ -261,11 +280,11 @@ mod tests {
         for (second, expected) in [
             ("0x0", Call::Sleep(Timeout::Unknown)),
             ("0x7ffd00001000", Call::Sleep(Timeout::Unknown)),
-            ("0x80", Call::TimedLock),
-            ("0x9", Call::TimedLock),
-            ("0x89", Call::TimedLock),
-            ("0x109", Call::TimedLock),
-            ("0x189", Call::TimedLock),
+            ("0x80", Call::TimedLock(Timeout::Unknown)),
+            ("0x9", Call::TimedLock(Timeout::Unknown)),
+            ("0x89", Call::TimedLock(Timeout::Unknown)),
+            ("0x109", Call::TimedLock(Timeout::Unknown)),
+            ("0x189", Call::TimedLock(Timeout::Unknown)),
         ] {
             check(&line(second), Some(expected));
         }

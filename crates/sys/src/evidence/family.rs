@@ -22,12 +22,14 @@ pub(super) struct Facts {
     pub(super) threads: u32,
     /// When it started, in ticks since the machine did.
     pub(super) started: u64,
+    /// Whether it ignores or handles the key that stops a job (`SIGTSTP`), as shells do that manage jobs.
+    pub(super) manages_jobs: bool,
     /// The signals that it has handlers for.
     pub(super) handled: Handled,
 }
 
 /// Signals that a process has handlers for: one bit for each of the first 31.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Handled(pub(super) u32);
 
 impl Handled {
@@ -60,15 +62,19 @@ impl Facts {
     fn parse(stat: &[u8]) -> Option<Self> {
         // The name in brackets may hold anything, spaces and brackets too: the fields count from the last bracket.
         let mut fields = words(&stat[stat.iter().rposition(|byte| *byte == b')')? + 1..]);
-        Some(Self {
+        let facts = Self {
             state: *fields.next()?.first()?,
             parent: decimal(fields.next()?)?,
             group: Pid::new(decimal(fields.next()?)?),
             terminal: decimal::<i32>(fields.nth(1)?)?.cast_unsigned(),
             threads: decimal(fields.nth(12)?)?,
             started: decimal(fields.nth(1)?)?,
-            handled: Handled(fields.nth(11).and_then(decimal).unwrap_or_default()),
-        })
+            manages_jobs: false,
+            handled: Handled::default(),
+        };
+        let (ignored, handled) = (signals(fields.nth(10)), signals(fields.next()));
+        let manages_jobs = ignored.has(libc::SIGTSTP) || handled.has(libc::SIGTSTP);
+        Some(Self { manages_jobs, handled, ..facts })
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -76,12 +82,17 @@ impl Facts {
     }
 }
 
+fn signals(field: Option<&[u8]>) -> Handled {
+    Handled(field.and_then(decimal).unwrap_or_default())
+}
+
 /// More processes than any session we could usefully look at, so that a walk over a tree that grows meanwhile ends.
 const LARGEST: usize = 4096;
 
 /// A process and its descendants, the process itself first. Whose parent died is no longer among them.
-pub(super) fn family_of(root: Pid) -> Family {
-    Family { next: vec![root], seen: 0, incomplete: false }
+/// `known` was just read of one of them.
+pub(super) fn family_of(root: Pid, known: Option<(Pid, Facts)>) -> Family {
+    Family { next: vec![root], seen: 0, incomplete: false, known }
 }
 
 /// See [`family_of`].
@@ -89,6 +100,7 @@ pub(super) struct Family {
     next: Vec<Pid>,
     seen: usize,
     incomplete: bool,
+    known: Option<(Pid, Facts)>,
 }
 
 impl Family {
@@ -121,7 +133,8 @@ impl Iterator for Family {
         while self.seen < LARGEST {
             let pid = self.next.pop()?;
             self.seen += 1;
-            if let Some(facts) = Facts::of(pid) {
+            let known = self.known.filter(|(known, _)| *known == pid).map(|(_, facts)| facts);
+            if let Some(facts) = known.or_else(|| Facts::of(pid)) {
                 self.add_children(pid, facts.threads);
                 return Some((pid, facts));
             }
@@ -182,7 +195,9 @@ mod tests {
     fn the_fields_count_from_the_last_bracket() {
         let (group, terminal) = (Pid::new(40), 34823);
         let handled = Handled(8192);
-        let expected = Facts { state: b'S', parent: 7, group, terminal, threads: 3, started: 12345, handled };
+        let (started, manages_jobs) = (12345, false);
+        let expected =
+            Facts { state: b'S', parent: 7, group, terminal, threads: 3, started, manages_jobs, handled };
         for name in ["cat", "a) S 1 2", "(", ") ("] {
             let stat = format!("42 ({name}) S 7 40 39 34823 {}", &TAIL[2..]);
             assert_eq!(Facts::parse(stat.as_bytes()), Some(expected), "{stat}");
@@ -208,7 +223,7 @@ mod tests {
     #[test]
     fn a_family_begins_with_its_root() {
         let me = Pid::of_this_process();
-        let (first, facts) = family_of(me).next().unwrap();
+        let (first, facts) = family_of(me, None).next().unwrap();
         assert_eq!(first, me);
         assert!(facts.threads >= 1);
         assert!(facts.is_alive());

@@ -40,6 +40,8 @@ pub(super) struct Reader {
     pub(super) pid: Pid,
     pub(super) thread: u32,
     pub(super) wanted: Wanted,
+    /// Its process while it slept, if this is the main thread.
+    pub(super) asleep: Option<Facts>,
 }
 
 impl Reader {
@@ -184,6 +186,24 @@ impl<'a> Inspected<'a> {
         self.source.device().is_none() || [1, 2].into_iter().any(is_terminal)
     }
 
+    /// Whether its standard output or error leads to the terminal, or into a pipe or socket from which others may copy.
+    pub(super) fn may_be_heard(&self) -> bool {
+        let leads_on = |number| {
+            let found = self.source.compare(self.pid, number, self.controlling);
+            matches!(found, Ok(Match::Same | Match::Pipe | Match::Socket))
+        };
+        [1, 2].into_iter().any(leads_on)
+    }
+
+    /// Whether Go's linker made its program: there is a note of it near the beginning of the file.
+    pub(super) fn is_go_program(&self) -> bool {
+        /// The note's type and its owner.
+        const NOTE: &[u8] = b"\x04\0\0\0Go\0\0";
+        let pid = self.pid;
+        Small::<4096>::read(format_args!("/proc/{pid}/exe"))
+            .is_ok_and(|start| start.bytes().windows(NOTE.len()).any(|bytes| bytes == NOTE))
+    }
+
     fn thread(&self, watch: &mut Watch, thread: u32) -> Look {
         let line = match self.call(thread) {
             Ok(line) => line,
@@ -199,7 +219,13 @@ impl<'a> Inspected<'a> {
             Err(_) => Look::Busy,
         };
         match look {
-            Look::Reads(_) | Look::Behind(..) if !self.still_sleeps_in(thread, &line) => Look::Busy,
+            Look::Reads(reader) => match self.asleep_in(thread, &line) {
+                Some(facts) => {
+                    Look::Reads(Reader { asleep: Some(facts).filter(|_| reader.is_main()), ..reader })
+                }
+                None => Look::Busy,
+            },
+            Look::Behind(..) if self.asleep_in(thread, &line).is_none() => Look::Busy,
             look => look,
         }
     }
@@ -210,7 +236,7 @@ impl<'a> Inspected<'a> {
             (false, None) => return Look::Busy,
             (true, _) => {}
         }
-        let reader = Reader { pid: self.pid, thread, wanted };
+        let reader = Reader { pid: self.pid, thread, wanted, asleep: None };
         if reader.wanted.masters.is_empty() { Look::Reads(reader) } else { self.look_behind(watch, reader) }
     }
 
@@ -246,9 +272,9 @@ impl<'a> Inspected<'a> {
 
     /// A thread that was stopped, or that has its input already and waits for a page of memory to put it in, is in the
     /// same call. Its state tells, and the call read once more says that the state belongs to it.
-    fn still_sleeps_in(&self, thread: u32, line: &CallLine) -> bool {
-        let sleeps = Facts::of_thread(self.pid, thread).is_some_and(|facts| facts.state == b'S');
-        sleeps && self.call(thread).is_ok_and(|again| again.bytes() == line.bytes())
+    fn asleep_in(&self, thread: u32, line: &CallLine) -> Option<Facts> {
+        let facts = Facts::of_thread(self.pid, thread).filter(|facts| facts.state == b'S')?;
+        self.call(thread).is_ok_and(|again| again.bytes() == line.bytes()).then_some(facts)
     }
 
     fn wanted_by(&self, call: Call) -> Result<Wanted, Errno> {
@@ -273,7 +299,7 @@ impl<'a> Inspected<'a> {
                 self.add_epoll_set(descriptor, &mut wanted)?;
                 Ok(wanted)
             }
-            Call::Sleep(_) | Call::Connect | Call::TimedLock | Call::Lock | Call::Child | Call::Other => {
+            Call::Sleep(_) | Call::Connect | Call::TimedLock(_) | Call::Lock | Call::Child | Call::Other => {
                 Ok(Wanted::within(Timeout::Never))
             }
         }
@@ -287,7 +313,7 @@ impl<'a> Inspected<'a> {
             Match::Anonymous => {
                 wanted.timer = [wanted.timer, self.armed_timer(descriptor)].into_iter().flatten().min();
             }
-            Match::Other => {}
+            Match::Pipe | Match::Other => {}
         }
         Ok(())
     }

@@ -5,9 +5,10 @@
 //! end of that wait is looked at itself.
 
 use super::activity::Sample;
-use super::call::Call;
+use super::call::{Call, Timeout};
 use super::family::{Facts, for_each_thread};
 use super::inspect::{Inspected, Reader, Wanted};
+use super::scope::{Members, Scope, departed_from};
 use super::source::Source;
 use super::{Doubt, InputKind};
 use crate::process::Pid;
@@ -28,14 +29,40 @@ const LONGEST_ROUND: Duration = Duration::from_secs(2);
 /// second of silence in any case.
 const CLOCK_WINDOW: Duration = Duration::from_millis(400);
 
+/// A process that left the job, and may print.
+const LEFT: Finding = Finding::Doubtful(CLOCK_WINDOW, Some(Doubt::LeftJob));
+
 /// A reader with everything that could print beside it.
 pub(super) struct Job<'a> {
-    pub(super) source: &'a Source,
+    source: &'a Source,
     pub(super) reader: &'a Reader,
+    around: &'a Surroundings<'a>,
+    /// The reader's group.
+    group: Pid,
+    /// The reader is a daemon that reads for the job. Waits for a server are explained: it is that server's.
+    is_elsewhere: bool,
     /// The processes of the job, the reader's among them.
     pub(super) members: Vec<(Pid, Facts)>,
-    /// Waits for a server are explained: the reader is that server's.
-    pub(super) asks_reader: bool,
+    /// Processes that left the job, and may print.
+    departed: Vec<(Pid, Facts)>,
+}
+
+/// The processes around a reader.
+pub(super) struct Surroundings<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) members: Members,
+    pub(super) listed: Listed,
+}
+
+type Processes = Vec<(Pid, Facts)>;
+
+/// When processes were listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// Before the reader was found: it may have started others since.
+    BeforeTheLook,
+    /// After the reader was found asleep.
+    AfterTheLook,
 }
 
 /// The verdict on a job, from the least to the most that speaks against waiting.
@@ -70,13 +97,49 @@ impl Finding {
     }
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// `group` is the reader's.
+    pub(super) fn new(
+        source: &'a Source,
+        reader: &'a Reader,
+        around: &'a Surroundings<'a>,
+        (group, is_elsewhere): (Pid, bool),
+    ) -> Self {
+        let (members, departed) = (Vec::new(), Vec::new());
+        let mut job = Self { source, reader, around, group, is_elsewhere, members, departed };
+        (job.members, job.departed) = job.lists(&around.members);
+        job
+    }
+
+    /// The processes of the job, and those that left it.
+    fn lists(&self, members: &Members) -> (Processes, Processes) {
+        let job = self.members_among(members);
+        // A relay passes on what the job behind it prints. A reader of keys draws, and goes on reading beside others.
+        let may_matter = self.source.kind == InputKind::Line && self.reader.wanted.masters.is_empty();
+        let departed = if may_matter { departed_from(self.source, &job, members) } else { Vec::new() };
+        (job, departed)
+    }
+
+    /// The foreground group, and the reader's own group where that is another one: `su -c` puts its command into a session
+    /// without a terminal. A daemon's group does not belong to the job.
+    fn members_among(&self, members: &Members) -> Vec<(Pid, Facts)> {
+        let reader = self.reader.pid;
+        let belongs =
+            |pid: Pid, facts: &Facts| facts.terminal != 0 || facts.group == self.group || pid == reader;
+        let mut job: Vec<_> =
+            members.near.iter().filter(|(pid, facts)| belongs(*pid, facts)).copied().collect();
+        if self.is_elsewhere {
+            job.extend(Facts::of(reader).map(|facts| (reader, facts)));
+        }
+        job
+    }
+
     pub(super) fn finding(&self) -> Finding {
         let own = self.of_reader();
         if self.is_alone() {
             return own;
         }
-        let before = Sample::of(&self.members);
+        let (before, departed) = (Sample::of(&self.members), Sample::of(&self.departed));
         let mut finding = own;
         for (pid, facts) in &self.members {
             finding = finding.and(self.of_process(*pid, *facts));
@@ -84,9 +147,18 @@ impl Job<'_> {
                 return finding;
             }
         }
-        // Threads that hand work to each other may each have been asleep when they were looked at. If none of them had
-        // a turn meanwhile, all slept at the same time.
-        if Sample::of(&self.members).differs_from(&before) { Finding::Works } else { finding }
+        for (pid, facts) in &self.departed {
+            finding = finding.and(self.of_departed(*pid, *facts));
+        }
+        // Threads that hand work to each other may each have been asleep when they were looked at, and a process may have
+        // started another one since they were listed. If none had a turn and none is new, all slept at the same time.
+        let (members, left) = self.lists(&self.around.scope.members(None));
+        if counts(&members) != counts(&self.members) || Sample::of(&self.members).differs_from(&before) {
+            return Finding::Works;
+        }
+        let goes_on =
+            counts(&left) != counts(&self.departed) || Sample::of(&self.departed).differs_from(&departed);
+        if goes_on { finding.and(LEFT) } else { finding }
     }
 
     /// The threads that wake up every few milliseconds.
@@ -108,7 +180,9 @@ impl Job<'_> {
     }
 
     fn is_alone(&self) -> bool {
-        matches!(&self.members[..], [(pid, facts)] if *pid == self.reader.pid && facts.threads == 1)
+        let is_single =
+            matches!(&self.members[..], [(pid, facts)] if *pid == self.reader.pid && facts.threads == 1);
+        is_single && self.departed.is_empty() && self.around.listed == Listed::AfterTheLook
     }
 
     /// The reader's own call may wait for more than the terminal.
@@ -144,35 +218,75 @@ impl Job<'_> {
         Finding::Doubtful(window, Some(Doubt::Timer))
     }
 
-    /// A signal may interrupt a reader of lines by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
-    /// only that there is a handler, and of POSIX timers only that there are some.
+    /// A signal may interrupt a reader of lines by the clock.
     fn of_alarms(&self, process: &Inspected<'_>) -> Finding {
-        let Some(facts) = self.facts(process.pid()).filter(|_| self.source.kind == InputKind::Line) else {
-            return Finding::Idle;
-        };
-        let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
-        if facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers()) {
-            Finding::Doubtful(CLOCK_WINDOW, Some(Doubt::Alarm))
-        } else {
-            Finding::Idle
-        }
+        let is_due = self.source.kind == InputKind::Line
+            && self.facts(process.pid()).is_some_and(|facts| may_have_alarm(process, facts));
+        if is_due { Finding::Doubtful(CLOCK_WINDOW, Some(Doubt::Alarm)) } else { Finding::Idle }
     }
 
-    /// Whether output is a sign that the job goes on by the clock.
-    pub(super) fn prints_by_clock(doubt: Option<Doubt>) -> bool {
-        matches!(doubt, Some(Doubt::Timer | Doubt::Alarm))
+    /// Whether output is a sign that the job goes on by the clock. Beside a reader of keys it is drawing.
+    pub(super) fn prints_by_clock(&self, doubt: Option<Doubt>) -> bool {
+        let is_clock = match doubt {
+            None | Some(Doubt::Hidden | Doubt::Connection) => false,
+            Some(Doubt::Timer | Doubt::Alarm | Doubt::ThreadTimer) => true,
+            Some(Doubt::ProcessTimer | Doubt::ParentTimer | Doubt::LeftJob) => true,
+        };
+        is_clock && self.source.kind == InputKind::Line
+    }
+
+    /// A clock beside the reader.
+    fn clock(&self, doubt: Doubt) -> Finding {
+        let is_line = self.source.kind == InputKind::Line;
+        Finding::Doubtful(if is_line { CLOCK_WINDOW } else { DOUBTFUL_WINDOW }, Some(doubt))
     }
 
     fn of_process(&self, pid: Pid, facts: Facts) -> Finding {
+        let mut finding = self.of_process_alarms(pid, facts);
         if facts.threads == 1 {
-            return self.of_thread(pid, pid.get(), facts);
+            return finding.and(self.of_thread(pid, pid.get(), facts));
         }
-        let mut finding = Finding::Idle;
         for_each_thread(pid, |thread| {
             finding = finding.and(self.of_thread(pid, thread, facts));
             if finding == Finding::Works { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         finding
+    }
+
+    /// `timeout` sets an alarm and waits for a signal, and no call of it shows that it has a clock.
+    fn of_process_alarms(&self, pid: Pid, facts: Facts) -> Finding {
+        if pid == self.reader.pid || !may_have_alarm(&self.inspected(pid), facts) {
+            return Finding::Idle;
+        }
+        match (self.role(pid, facts), self.source.kind) {
+            (Role::Ancestor, _) => self.clock(Doubt::ParentTimer),
+            (Role::Foreground, InputKind::Line) => self.clock(Doubt::ProcessTimer),
+            _ => Finding::Idle,
+        }
+    }
+
+    /// A process that left the job, and can print. Nothing says whether it will.
+    fn of_departed(&self, pid: Pid, facts: Facts) -> Finding {
+        let process = Inspected::new(self.source, pid, facts.terminal);
+        let mut finding = Finding::Idle;
+        for_each_thread(pid, |thread| {
+            let is_idle = match Facts::of_thread(pid, thread).map(|facts| facts.state) {
+                Some(b'R' | b'D') => false,
+                Some(b'S') => match process.blocked(thread) {
+                    Ok(Some((Call::Connect, _))) | Ok(None) | Err(_) => false,
+                    Ok(Some((call, wanted))) => {
+                        !sleeps(&process, call, &wanted) && !self.waits_for_peer(&process, &wanted)
+                    }
+                },
+                _ => true,
+            };
+            if is_idle {
+                return ControlFlow::Continue(());
+            }
+            finding = LEFT;
+            ControlFlow::Break(())
+        });
+        if may_have_alarm(&process, facts) { finding.and(LEFT) } else { finding }
     }
 
     fn of_thread(&self, pid: Pid, thread: u32, facts: Facts) -> Finding {
@@ -197,7 +311,7 @@ impl Job<'_> {
         }
         match self.role(pid, facts) {
             Role::Reader => self.of_sibling_thread(&process, thread, (call, &wanted)),
-            Role::Ancestor => self.of_ancestor(&process, call),
+            Role::Ancestor => self.of_ancestor(&process, call, &wanted),
             Role::Descendant => self.of_descendant(&process, call, &wanted),
             Role::Older if wakes_soon(&process, call, &wanted) => Finding::quiet_for(SHORTEST_WINDOW),
             Role::Older => Finding::Idle,
@@ -216,10 +330,9 @@ impl Job<'_> {
         match call {
             // The program itself sleeps, and a helper reads plain lines beside it.
             Call::Sleep(_) if is_main && self.source.kind == InputKind::Line => Finding::Works,
-            Call::Sleep(_) => Finding::doubt(Doubt::ThreadTimer),
-            // Runtimes (Go, Java, tokio) keep spare threads that give up waiting for work after a time.
-            Call::TimedLock if is_main => Finding::doubt(Doubt::ThreadTimer),
-            Call::TimedLock => Finding::quiet_for(SHORTEST_WINDOW),
+            Call::Sleep(_) => self.clock(Doubt::ThreadTimer),
+            Call::TimedLock(_) if is_main => self.clock(Doubt::ThreadTimer),
+            Call::TimedLock(timeout) => self.of_timed_lock(process, timeout, Doubt::ThreadTimer),
             Call::Connect => Finding::doubt(Doubt::Connection),
             _ if self.waits_for_peer(process, wanted) => Finding::doubt(Doubt::Connection),
             _ if process.timer_of(wanted).is_none() => Finding::Idle,
@@ -227,33 +340,41 @@ impl Job<'_> {
             _ if self.reader.is_main() && self.source.kind != InputKind::Line => {
                 Finding::quiet_for(SHORTEST_WINDOW)
             }
-            _ => Finding::doubt(Doubt::ThreadTimer),
+            _ => self.clock(Doubt::ThreadTimer),
         }
+    }
+
+    /// A thread of Java, tokio or Python that waits for work until a time looks like one that prints at that time. Beside a
+    /// reader of keys it is taken for the former. Those of Go are known: its goroutines wait for timers in `epoll` alone.
+    fn of_timed_lock(&self, process: &Inspected<'_>, timeout: Timeout, doubt: Doubt) -> Finding {
+        let is_line = self.source.kind == InputKind::Line;
+        let is_of_go = matches!(timeout, Timeout::Timespec(_)) && process.is_go_program();
+        if is_line && !is_of_go { self.clock(doubt) } else { Finding::quiet_for(SHORTEST_WINDOW) }
     }
 
     fn of_other_process(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
         match call {
             Call::Sleep(_) if self.source.kind == InputKind::Line => Finding::Works,
-            Call::Sleep(_) => Finding::doubt(Doubt::ProcessTimer),
+            Call::Sleep(_) => self.clock(Doubt::ProcessTimer),
             Call::Connect => Finding::doubt(Doubt::Connection),
             _ if self.waits_for_peer(process, wanted) => Finding::doubt(Doubt::Connection),
-            _ if sleeps(process, call, wanted) => Finding::doubt(Doubt::ProcessTimer),
+            _ if sleeps(process, call, wanted) => self.clock(Doubt::ProcessTimer),
             _ => Finding::Idle,
         }
     }
 
     /// A process that started the reader and then sleeps for long has left it in the background. One that looks for the
-    /// end of a child every few milliseconds waits for the reader.
-    fn of_ancestor(&self, process: &Inspected<'_>, call: Call) -> Finding {
+    /// end of a child every few milliseconds waits for the reader, and may end it after a time, as `timeout` does.
+    fn of_ancestor(&self, process: &Inspected<'_>, call: Call, wanted: &Wanted) -> Finding {
+        let is_line = self.source.kind == InputKind::Line;
+        let is_long = |time| process.time_of(time).is_some_and(|time| time > SHORT_TIMEOUT);
         match call {
-            Call::Sleep(time) if process.time_of(time).is_some_and(|time| time > SHORT_TIMEOUT) => {
-                if self.source.kind == InputKind::Line {
-                    Finding::Works
-                } else {
-                    Finding::doubt(Doubt::ProcessTimer)
-                }
-            }
+            Call::Sleep(time) if is_line && is_long(time) => Finding::Works,
+            Call::Sleep(time) if is_line || is_long(time) => self.clock(Doubt::ParentTimer),
             Call::Sleep(_) => Finding::quiet_for(SHORTEST_WINDOW),
+            _ if !is_line => Finding::Idle,
+            Call::TimedLock(timeout) => self.of_timed_lock(process, timeout, Doubt::ParentTimer),
+            _ if process.timer_of(wanted).is_some() => self.clock(Doubt::ParentTimer),
             _ => Finding::Idle,
         }
     }
@@ -269,13 +390,13 @@ impl Job<'_> {
             // It runs the program's own code, which goes on after the sleep.
             return match (call, self.source.kind) {
                 (Call::Sleep(_), InputKind::Line) => Finding::Works,
-                _ => Finding::doubt(Doubt::ProcessTimer),
+                _ => self.clock(Doubt::ProcessTimer),
             };
         }
         if reader.is_main() {
             let is_loop = reader.wanted.is_event_loop && self.source.kind == InputKind::Line;
             return match (is_loop, wakes_soon(process, call, wanted)) {
-                (true, _) => Finding::doubt(Doubt::ProcessTimer),
+                (true, _) => self.clock(Doubt::ProcessTimer),
                 (false, true) => Finding::quiet_for(SHORTEST_WINDOW),
                 (false, false) => Finding::Idle,
             };
@@ -284,7 +405,7 @@ impl Job<'_> {
             Ok(Some((Call::Child | Call::Read { .. } | Call::Select { .. } | Call::Poll { .. }, _))) => {
                 Finding::Works
             }
-            _ => Finding::doubt(Doubt::ProcessTimer),
+            _ => self.clock(Doubt::ProcessTimer),
         }
     }
 
@@ -338,12 +459,19 @@ impl Job<'_> {
     fn waits_for_peer(&self, process: &Inspected<'_>, wanted: &Wanted) -> bool {
         let is_member = |pid: Pid| self.members.iter().any(|(member, _)| *member == pid);
         let mut peers = wanted.sockets.iter().filter_map(|socket| process.peer(*socket));
-        peers.any(|peer| peer.is_outside(is_member) && !(self.asks_reader && peer.is_local()))
+        peers.any(|peer| peer.is_outside(is_member) && !(self.is_elsewhere && peer.is_local()))
     }
 
     fn inspected(&self, pid: Pid) -> Inspected<'_> {
         Inspected::new(self.source, pid, self.facts(pid).map_or(0, |facts| facts.terminal))
     }
+}
+
+/// Processes and how many threads each has, in the order of their numbers.
+fn counts(members: &[(Pid, Facts)]) -> Vec<(Pid, u32)> {
+    let mut counts: Vec<_> = members.iter().map(|(pid, facts)| (*pid, facts.threads)).collect();
+    counts.sort_unstable();
+    counts
 }
 
 /// The part that a process plays beside a reader.
@@ -360,15 +488,22 @@ enum Role {
     Foreground,
 }
 
+/// Whether a signal may interrupt a process by the clock. The kernel does not tell whether `alarm` and `setitimer` are set,
+/// only that there is a handler, and of POSIX timers only that there are some.
+fn may_have_alarm(process: &Inspected<'_>, facts: Facts) -> bool {
+    let may_have_timers = !facts.handled.is_empty() || facts.threads > 1;
+    facts.handled.uses_alarms() || (may_have_timers && process.has_posix_timers())
+}
+
 fn sleeps(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
-    matches!(call, Call::Sleep(_) | Call::TimedLock) || process.timer_of(wanted).is_some()
+    matches!(call, Call::Sleep(_) | Call::TimedLock(_)) || process.timer_of(wanted).is_some()
 }
 
 /// Whether it may be asleep between two bursts of work. The time of a lock is not known.
 fn wakes_soon(process: &Inspected<'_>, call: Call, wanted: &Wanted) -> bool {
     let time = match call {
         Call::Sleep(timeout) => process.time_of(timeout),
-        Call::TimedLock => return true,
+        Call::TimedLock(_) => return true,
         _ => process.timer_of(wanted),
     };
     time.is_some_and(|time| time <= SHORT_TIMEOUT)

@@ -27,6 +27,8 @@ pub(super) enum Match {
     Master,
     /// A socket.
     Socket,
+    /// A pipe, with a name or without.
+    Pipe,
     /// A file without a type: a timer, a counter, a set of descriptors.
     Anonymous,
     /// Anything else.
@@ -84,6 +86,7 @@ impl Source {
         } else {
             match FileType::from_raw_mode(facts.stx_mode.into()) {
                 FileType::Socket => Match::Socket,
+                FileType::Fifo => Match::Pipe,
                 FileType::Unknown => Match::Anonymous,
                 _ => Match::Other,
             }

@@ -1,6 +1,6 @@
 //! Kernel evidence against real processes: every call it decodes, every state that looks like waiting and is not.
 
-use crate::stage::{Play, Stage, reader};
+use crate::stage::{Play, Stage, reader, reader_of_go};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
@@ -115,7 +115,7 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
         assert_eq!(found, expected, "{name} {shell}");
     };
     let (lines, keys) = ("", "stty -icanon -echo;");
-    for name in ["idle timer", "listener", "pair of sockets", "spare thread"] {
+    for name in ["idle timer", "listener", "pair of sockets"] {
         check(name, lines, None);
         check(name, keys, None);
     }
@@ -129,10 +129,76 @@ fn a_reader_in_doubt_is_probable_and_the_reason_is_told() {
     check("connection", lines, Some(Doubt::Connection));
     check("connection", keys, Some(Doubt::Connection));
     check("sleeping thread", lines, Some(Doubt::ThreadTimer));
+    for name in ["spare thread", "spare thread of Go"] {
+        check(name, lines, Some(Doubt::ThreadTimer));
+        check(name, keys, None);
+    }
+    assert_eq!(doubt_of(&reader_of_go(&scratch), "spare thread of Go", lines), None);
+    assert_eq!(doubt_of(&reader_of_go(&scratch), "spare thread", lines), Some(Doubt::ThreadTimer));
     check("main thread that gives up", lines, Some(Doubt::ThreadTimer));
     check("sleeping main thread", keys, Some(Doubt::ThreadTimer));
     let mut stage = Stage::on_terminal(&way(&program, "sleeping main thread"));
     stays_busy(&mut stage, "a main thread that sleeps beside a reader of lines");
+}
+
+/// A thread or a process that is started between two steps of a look was once missed: the look had counted the threads and
+/// children before, and found the reader alone.
+#[test]
+fn threads_and_children_that_start_during_a_look_are_seen() {
+    const ROUNDS: u32 = 150;
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    for name in ["sleeping thread", "forked child that polls"] {
+        for round in 0..ROUNDS {
+            let stage = Stage::on_terminal(&way(&program, name));
+            let deadline = hang_deadline();
+            // Without a pause, so that looks fall between any two system calls of the program.
+            loop {
+                match stage.reading() {
+                    Reading::Probably { .. } | Reading::Undecided { .. } => break,
+                    Reading::Waiting { .. } => panic!("{name}, round {round}: said to wait"),
+                    reading => assert!(Instant::now() < deadline, "{name}: {reading:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// `timeout --foreground` ends its command, and other parents print when their time is over.
+#[test]
+fn a_clock_of_the_readers_parent_is_a_doubt() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    let check = |name: &str, shell: &str, expected: Option<Doubt>| {
+        let found = doubt_of(&program, name, shell);
+        assert_eq!(found, expected, "{name} {shell}");
+    };
+    let (lines, keys) = ("", "stty -icanon -echo;");
+    check("child", lines, None);
+    check("parent with an alarm", lines, Some(Doubt::ParentTimer));
+    check("parent with an alarm", keys, Some(Doubt::ParentTimer));
+    for name in ["parent that polls", "parent with a timed lock"] {
+        check(name, lines, Some(Doubt::ParentTimer));
+        check(name, keys, None);
+    }
+}
+
+#[test]
+fn a_process_that_left_the_job_is_a_doubt_where_it_may_print() {
+    let scratch = Scratch::new("evidence");
+    let program = reader(&scratch);
+    let check = |name: &str, shell: &str, expected: Option<Doubt>| {
+        let found = doubt_of(&program, name, shell);
+        assert_eq!(found, expected, "{name} {shell}");
+    };
+    let (lines, keys) = ("", "stty -icanon -echo;");
+    for name in ["child that left its session", "child that left its group", "child that left, with a pipe"] {
+        check(name, lines, Some(Doubt::LeftJob));
+        check(name, keys, None);
+    }
+    for name in ["child that left, with other output", "child that left, and waits", "job of a shell"] {
+        check(name, lines, None);
+    }
 }
 
 /// Signals and children that may make a reader of lines print by the clock.

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -93,6 +94,18 @@ static void *wait_for_work(void *unused) {
     pthread_cond_timedwait(&work, &lock, &end);
     return unused;
 }
+
+// As a thread of Go's runtime does: for a time, not until one.
+static void *wait_like_go(void *unused) {
+    struct timespec time = {1000, 0};
+    int lock = 0;
+    syscall(SYS_futex, &lock, FUTEX_WAIT_PRIVATE, 0, &time, NULL, 0);
+    return unused;
+}
+
+#ifdef WITH_NOTE_OF_GO
+__asm__(".pushsection .note.go.buildid, \"a\", %note\n.long 4, 4, 4\n.asciz \"Go\\0\"\n.asciz \"any\"\n.popsection");
+#endif
 
 static void start(void *(*work)(void *)) {
     pthread_t thread;
@@ -214,6 +227,45 @@ static void wait_as(const char *way) {
             dup2(file, 2);
             sleep_long(NULL);
         }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "spare thread of Go")) {
+        start(wait_like_go);
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "parent with an alarm")) {
+        if (fork() == 0) read_source(NULL);
+        signal(SIGALRM, handle);
+        alarm(1000);
+        pause();
+    } else if (!strcmp(way, "parent that polls")) {
+        if (fork() == 0) read_source(NULL);
+        poll(table, 1, 1000000);
+    } else if (!strcmp(way, "parent with a timed lock")) {
+        if (fork() == 0) read_source(NULL);
+        wait_for_work(NULL);
+    } else if (!strcmp(way, "child that left its session")) {
+        if (fork() == 0) { setsid(); sleep_long(NULL); }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "child that left its group")) {
+        if (fork() == 0) { setpgid(0, 0); sleep_long(NULL); }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "child that left, with a pipe")) {
+        if (fork() == 0) { setsid(); dup2(other[1], 1); dup2(other[1], 2); sleep_long(NULL); }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "child that left, with other output")) {
+        if (fork() == 0) {
+            int file = open("/dev/null", O_WRONLY);
+            setsid();
+            dup2(file, 1);
+            dup2(file, 2);
+            sleep_long(NULL);
+        }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "child that left, and waits")) {
+        if (fork() == 0) { setsid(); pause(); }
+        answer = read(source, byte, 1);
+    } else if (!strcmp(way, "job of a shell")) {
+        signal(SIGTSTP, SIG_IGN);
+        if (fork() == 0) { setpgid(0, 0); sleep_long(NULL); }
         answer = read(source, byte, 1);
     // From here on: not waiting for input.
     } else if (!strcmp(way, "poll for output")) {

@@ -262,9 +262,20 @@ fn find(name: &CString) -> CString {
 
 /// The program that waits in every way there is, compiled once per test.
 pub(crate) fn reader(scratch: &Scratch) -> PathBuf {
-    let (source, program) = (scratch.path().join("reader.c"), scratch.path().join("reader"));
+    compile_reader(scratch, "reader", &[])
+}
+
+/// The same program with the note by which programs of Go are known.
+pub(crate) fn reader_of_go(scratch: &Scratch) -> PathBuf {
+    compile_reader(scratch, "reader-of-go", &["-DWITH_NOTE_OF_GO"])
+}
+
+fn compile_reader(scratch: &Scratch, name: &str, options: &[&str]) -> PathBuf {
+    let (source, program) = (scratch.path().join("reader.c"), scratch.path().join(name));
     std::fs::write(&source, include_str!("reader.c")).unwrap();
-    let compiled = Command::new("gcc").args(["-Wall", "-pthread", "-o"]).args([&program, &source]).status();
+    let mut compiler = Command::new("gcc");
+    let compiled =
+        compiler.args(["-Wall", "-pthread"]).args(options).arg("-o").args([&program, &source]).status();
     assert!(compiled.is_ok_and(|status| status.success()), "a C compiler (gcc) compiles the reader");
     program
 }

@@ -1,6 +1,6 @@
 # Reads the terminal and has a clock beside it, of the kind that the first word names, every so many seconds (the third word). The
 # second word says what it does when the clock strikes: it "prints" a line, or is "silent".
-import ctypes, os, select, signal, struct, sys, time
+import ctypes, os, select, signal, struct, subprocess, sys, threading, time
 
 kind, prints, seconds = sys.argv[1], sys.argv[2] == "prints", float(sys.argv[3])
 
@@ -50,4 +50,52 @@ elif kind == "fork, waits":
         os.close(ours)
         os.read(theirs, 1)
         os._exit(0)
+    sys.stdin.readline()
+elif kind == "thread":
+    def wait():
+        while not threading.Event().wait(seconds):
+            strike()
+    threading.Thread(target=wait, daemon=True).start()
+    sys.stdin.readline()
+elif kind == "thread's condition":
+    def wait_on_condition():
+        condition = threading.Condition()
+        with condition:
+            while not condition.wait(seconds):
+                strike()
+    threading.Thread(target=wait_on_condition, daemon=True).start()
+    sys.stdin.readline()
+elif kind == "parent waits":
+    child = subprocess.Popen(["cat"])
+    while True:
+        try:
+            sys.exit(child.wait(seconds))
+        except subprocess.TimeoutExpired:
+            strike()
+elif kind == "parent polls":
+    theirs, ours = os.pipe()
+    subprocess.Popen(["cat"])
+    while not select.select([theirs], [], [], seconds)[0]:
+        strike()
+elif kind == "parent's alarm":
+    child = subprocess.Popen(["cat"])
+    signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    child.wait()
+elif kind == "left":
+    word = "echo tick" if prints else ":"
+    subprocess.Popen(["sh", "-c", f"while sleep {seconds}; do {word}; done"], start_new_session=True)
+    sys.stdin.readline()
+elif kind == "left, group":
+    word = "echo tick" if prints else ":"
+    subprocess.Popen(["sh", "-c", f"while sleep {seconds}; do {word}; done"], process_group=0)
+    sys.stdin.readline()
+elif kind == "left, pipe":
+    loop = ["sh", "-c", f"while sleep {seconds}; do echo tick; done"]
+    child = subprocess.Popen(loop, start_new_session=True, stdout=subprocess.PIPE, text=True)
+    def copy():
+        for line in child.stdout:
+            if prints:
+                print(line, end="", flush=True)
+    threading.Thread(target=copy, daemon=True).start()
     sys.stdin.readline()
