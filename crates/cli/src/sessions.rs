@@ -75,6 +75,18 @@ impl State {
         }
     }
 
+    /// How a session goes on, or went, after its runtime was killed. `None` while the runtime lives, after a receipt, and where
+    /// neither can be seen. A receipt will never be written, and nothing reads the output any more, as soon as the runtime is dead:
+    /// readers must hear of that before the guardian has ended the command, too.
+    pub(crate) fn fate_without_runtime(self) -> Option<&'static str> {
+        match self {
+            Self::Lost => Some("its windlass was killed"),
+            Self::Ending => Some("its windlass was killed, a guardian ends what the session started"),
+            Self::Detached => Some("its windlass was killed, its command goes on"),
+            Self::Running | Self::Exiting | Self::Elsewhere | Self::Over(..) => None,
+        }
+    }
+
     /// Whether something of it may still be at work.
     pub(crate) fn is_live(self) -> bool {
         matches!(self, Self::Running | Self::Exiting | Self::Detached | Self::Ending | Self::Elsewhere)

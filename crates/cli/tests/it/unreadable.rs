@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use windlass_engine::ProcessKey;
 
 use crate::rig::{Home, Seen, WINDLASS};
 
@@ -180,6 +181,27 @@ fn the_record_of_a_killed_runtime_says_that_the_end_is_not_known() {
     assert!(seen.stderr.contains("no receipt"), "{seen:?}");
     let log = home.json(&["log", "1001", "--json"]);
     assert_eq!(log["journal"]["complete"], Value::Null, "{log}");
+}
+
+#[test]
+fn a_session_that_outlives_its_killed_runtime_has_no_receipt_either_and_log_says_so() {
+    let home = Home::new("no-receipt-yet");
+    let mut running = home.start(&["run", "--", "sh", "-c", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    running.signal(windlass_sys::signal::Signal::KILL);
+    running.exit_code();
+    // The guardian ends the command. A root that stays alive holds this moment: the test itself.
+    let path = home.path().join("1001.rec");
+    let record = fs::read_to_string(&path).unwrap();
+    let root = record.lines().find(|line| line.starts_with("root=")).unwrap();
+    let alive = ProcessKey::of(windlass_sys::process::Pid::of_this_process());
+    let record = record.replace(root, &format!("root={alive}"));
+    for (lifetime, fate) in [("runtime", "a guardian ends"), ("detached", "its command goes on")] {
+        fs::write(&path, record.replace("lifetime=runtime", &format!("lifetime={lifetime}"))).unwrap();
+        let seen = home.seen(&["log", "1001"]);
+        assert_eq!((seen.code, seen.stdout.as_str()), (0, "up\n"), "{seen:?}");
+        assert!(seen.stderr.contains("no receipt") && seen.stderr.contains(fate), "{seen:?}");
+    }
 }
 
 /// A state directory with more sessions than are kept, as many short runs leave it.

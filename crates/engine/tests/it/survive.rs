@@ -419,3 +419,18 @@ async fn starts_with_no_process_left() {
     assert_eq!(survivors::open_descriptors(), before);
     assert_eq!(run(&engine, command(["true"])).await.1.exit, Exit::Code(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_over_when_its_receipt_is_published_holds_no_file_of_its_journal() {
+    let scratch = Scratch::new("sealed");
+    let engine = on_disk(&scratch);
+    let own = windlass_sys::process::Pid::of_this_process();
+    for round in 0..200 {
+        let session = engine.start(command(["/bin/echo", "up"])).unwrap();
+        let receipt = receipt(&session).await;
+        assert!(!receipt.cut_off);
+        let held = windlass_sys::held_files::held_in(own, scratch.path()).unwrap();
+        let mut held = held.iter().filter(|file| file.path.extension().is_some_and(|end| end == "out"));
+        assert_eq!(held.next(), None, "round {round}");
+    }
+}
