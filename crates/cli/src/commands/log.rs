@@ -195,7 +195,9 @@ impl Reading<'_> {
         match self.store.load(id) {
             Ok(record) => {
                 if let Some(fate) = State::of(&record).fate_without_runtime() {
-                    say!("windlass: session {id} has no receipt: {fate}, and what was printed after byte {end} is not known");
+                    say!(
+                        "windlass: session {id} has no receipt: {fate}, and what was printed after byte {end} is not known"
+                    );
                 }
             }
             Err(error) => say!(

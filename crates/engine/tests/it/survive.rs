@@ -434,3 +434,18 @@ async fn a_session_that_is_over_when_its_receipt_is_published_holds_no_file_of_i
         assert_eq!(held.next(), None, "round {round}");
     }
 }
+
+#[tokio::test]
+async fn output_of_a_live_session_whose_record_was_removed_is_no_stray() {
+    let scratch = Scratch::new("no-stray");
+    let limits = StoreLimits { stray_age: Duration::ZERO, ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    let engine = Engine::new(EngineOptions { store: Some(store.clone()), ..options() }).unwrap();
+    let session = engine.start(sh("echo up; exec sleep 1000")).unwrap();
+    printed(&session, "up").await;
+    std::fs::remove_file(scratch.path().join(format!("{}.rec", session.id()))).unwrap();
+    store.prune(|_| true).unwrap();
+    let output = scratch.path().join(format!("{}-0000000000000000.out", session.id()));
+    assert!(output.exists(), "it is still written");
+    session.stop().await;
+}
