@@ -71,7 +71,19 @@ impl State {
             Self::Elsewhere => Some(format!(
                 "its windlass (process {pid} there) is in another pid namespace, such as a container, and cannot be seen from here"
             )),
-            Self::Running | Self::Detached | Self::Over(..) => None,
+            Self::Running | Self::Detached | Self::Over(..) => record.unreadable.clone(),
+        }
+    }
+
+    /// How a session goes on, or went, after its runtime was killed. `None` while the runtime lives, after a receipt, and where
+    /// neither can be seen. A receipt will never be written, and nothing reads the output any more, as soon as the runtime is dead:
+    /// readers must hear of that before the guardian has ended the command, too.
+    pub(crate) fn fate_without_runtime(self) -> Option<&'static str> {
+        match self {
+            Self::Lost => Some("its windlass was killed"),
+            Self::Ending => Some("its windlass was killed, a guardian ends what the session started"),
+            Self::Detached => Some("its windlass was killed, its command goes on"),
+            Self::Running | Self::Exiting | Self::Elsewhere | Self::Over(..) => None,
         }
     }
 
@@ -170,8 +182,20 @@ impl fmt::Display for Unknown {
 
 impl Error for Unknown {}
 
-/// The session with this number, or the newest of this name.
+/// The session with this number, or the newest of this name. Says so if its record cannot be read.
 pub(crate) fn find(store: &Store, asked: &str) -> Result<SessionRecord> {
+    let record = look_up(store, asked)?;
+    warn_of_unreadable(&record);
+    Ok(record)
+}
+
+fn warn_of_unreadable(record: &SessionRecord) {
+    if let Some(reason) = &record.unreadable {
+        say!("windlass: session {}: {reason}", record.start.id);
+    }
+}
+
+fn look_up(store: &Store, asked: &str) -> Result<SessionRecord> {
     if let Ok(number) = asked.parse() {
         match store.load(SessionId::new(number)) {
             Ok(record) => return Ok(record),
@@ -240,6 +264,7 @@ pub(crate) fn list_and_warn(store: &Store) -> Result<Vec<SessionRecord>, ListSes
     if unreadable.len() > NAMED {
         say!("windlass: {} cannot be read either", report::plural(unreadable.len() - NAMED, "other record"));
     }
+    sessions.iter().for_each(warn_of_unreadable);
     Ok(sessions)
 }
 
@@ -299,7 +324,13 @@ mod tests {
             peaks: Peaks::default(),
             enforced: Vec::new(),
         });
-        SessionRecord { start, receipt, sizes: windlass_engine::TerminalSizes::default(), degraded: None }
+        SessionRecord {
+            start,
+            receipt,
+            sizes: windlass_engine::TerminalSizes::default(),
+            degraded: None,
+            unreadable: None,
+        }
     }
 
     #[test]

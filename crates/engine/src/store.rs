@@ -20,6 +20,7 @@ mod limits;
 mod names;
 mod prune;
 mod record;
+mod recovered;
 mod released;
 mod runtimes;
 mod stops;
@@ -360,6 +361,9 @@ impl Store {
                 }
             }
         }
+        let recovered = self.recovered(&listing.sessions);
+        torn.retain(|failure| !is_of_one_of(&recovered, failure));
+        listing.sessions.extend(recovered);
         listing.sessions.sort_by_key(|session| session.start.id);
         if listing.unreadable.is_empty() {
             listing.unreadable = self.not_recorded(&files, &listing.sessions, &forgotten);
@@ -384,13 +388,33 @@ impl Store {
         let still = unknown.into_iter().filter(|id| {
             let has_output = Journal::open(&self.root, *id).is_ok_and(|journal| journal.end() > Offset::ZERO);
             has_output
-                && matches!(self.load(*id), Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. }))
+                && matches!(
+                    self.load_record(*id),
+                    Err(LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. })
+                )
         });
         still.map(|id| LoadRecord::NotRecorded { id, path: ledger::path(&self.root, id) }).collect()
     }
 
-    /// One session.
+    /// One session. If its record was removed or cut while it runs, what its processes tell of it.
     pub fn load(&self, id: SessionId) -> Result<SessionRecord, LoadRecord> {
+        match self.load_record(id) {
+            Err(failure @ (LoadRecord::NotFound { .. } | LoadRecord::Damaged { .. })) => {
+                if self.living_runtimes().iter().all(|runtime| runtime.key.is_this_process()) {
+                    return Err(failure);
+                }
+                // All that is known tells the other sessions of its runtime from this one.
+                let sessions = self.list().map(|listing| listing.sessions).unwrap_or_default();
+                let is_meant =
+                    |session: &SessionRecord| session.start.id == id && session.unreadable.is_some();
+                sessions.into_iter().find(is_meant).ok_or(failure)
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// One session, as its record has it.
+    fn load_record(&self, id: SessionId) -> Result<SessionRecord, LoadRecord> {
         let not_listed = |source| LoadRecord::Read { path: self.root.to_path_buf(), source };
         let Some(first) = ledger::holding(&self.root, id).map_err(not_listed)? else {
             return Err(LoadRecord::NotFound { id });
@@ -466,6 +490,13 @@ impl Writing {
         };
         Ok(&mut self.ledgers[place])
     }
+}
+
+/// Whether a record that was cut is that of a session which is known all the same.
+fn is_of_one_of(recovered: &[SessionRecord], failure: &LoadRecord) -> bool {
+    let LoadRecord::Damaged { path } = failure else { return false };
+    let root = path.parent().unwrap_or(path);
+    recovered.iter().any(|session| ledger::path(root, session.start.id) == *path)
 }
 
 /// How a block goes into an open ledger.

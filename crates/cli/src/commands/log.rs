@@ -193,10 +193,13 @@ impl Reading<'_> {
         // A session that is followed may have ended meanwhile.
         let (id, end) = (self.record.start.id, self.journal.end());
         match self.store.load(id) {
-            Ok(record) if State::of(&record) == State::Lost => say!(
-                "windlass: session {id} has no receipt: its windlass was killed, and what was printed after byte {end} is not known"
-            ),
-            Ok(_) => {}
+            Ok(record) => {
+                if let Some(fate) = State::of(&record).fate_without_runtime() {
+                    say!(
+                        "windlass: session {id} has no receipt: {fate}, and what was printed after byte {end} is not known"
+                    );
+                }
+            }
             Err(error) => say!(
                 "windlass: the record of session {id} was removed or damaged while it was read: how the session ended, and whether it \
                  printed more than {end} bytes, is not known: {error}"

@@ -328,3 +328,17 @@ fn a_standard_error_that_cannot_be_written_changes_no_exit_code() {
         assert_eq!(status.expect("windlass starts").code(), Some(code), "{words:?}");
     }
 }
+
+#[test]
+fn a_run_that_ends_by_itself_as_its_pattern_is_met_is_not_called_stopped() {
+    let home = Home::new("met-at-the-end");
+    let mut by_itself = 0;
+    for round in 0..20 {
+        let seen = home.seen(&["run", "--until", "last", "--", "echo", "last"]);
+        let newest = home.json(&["ps", "--json"]).as_array().unwrap().last().unwrap().clone();
+        let was_stopped = newest["state"] == "stopped";
+        by_itself += usize::from(!was_stopped);
+        assert_eq!(seen.stderr.contains("it was stopped"), was_stopped, "round {round}: {seen:?} {newest}");
+    }
+    assert!(by_itself > 0, "no round tested anything");
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use windlass_engine::ProcessKey;
 
 use crate::rig::{Home, Seen, WINDLASS};
 
@@ -180,6 +181,61 @@ fn the_record_of_a_killed_runtime_says_that_the_end_is_not_known() {
     assert!(seen.stderr.contains("no receipt"), "{seen:?}");
     let log = home.json(&["log", "1001", "--json"]);
     assert_eq!(log["journal"]["complete"], Value::Null, "{log}");
+}
+
+#[test]
+fn a_session_that_outlives_its_killed_runtime_has_no_receipt_either_and_log_says_so() {
+    let home = Home::new("no-receipt-yet");
+    let mut running = home.start(&["run", "--", "sh", "-c", "echo up; exec sleep 1000"]);
+    running.printed("up");
+    running.signal(windlass_sys::signal::Signal::KILL);
+    running.exit_code();
+    // The guardian ends the command. A root that stays alive holds this moment: the test itself.
+    let path = home.path().join("1001.rec");
+    let record = fs::read_to_string(&path).unwrap();
+    let root = record.lines().find(|line| line.starts_with("root=")).unwrap();
+    let alive = ProcessKey::of(windlass_sys::process::Pid::of_this_process());
+    let record = record.replace(root, &format!("root={} {}", alive.pid, alive.start_ticks));
+    for (lifetime, fate) in [("runtime", "a guardian ends"), ("detached", "its command goes on")] {
+        fs::write(&path, record.replace("lifetime=runtime", &format!("lifetime={lifetime}"))).unwrap();
+        let seen = home.seen(&["log", "1001"]);
+        assert_eq!((seen.code, seen.stdout.as_str()), (0, "up\n"), "{seen:?}");
+        assert!(seen.stderr.contains("no receipt") && seen.stderr.contains(fate), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_live_session_whose_record_was_removed_or_cut_is_listed_read_and_stopped() {
+    let damages: [(&str, fn(&std::path::Path)); 3] = [
+        ("removed", |record| fs::remove_file(record).unwrap()),
+        ("cut", |record| fs::OpenOptions::new().write(true).open(record).unwrap().set_len(40).unwrap()),
+        ("emptied", |record| fs::write(record, "").unwrap()),
+    ];
+    for (damage, apply) in damages {
+        for asked in ["job", "1001"] {
+            let home = Home::new(&format!("record-{damage}"));
+            let started = home.seen(&["run", "--detach", "--name", "job", "--", "sleep", "1000"]);
+            assert_eq!(started.code, 0, "{started:?}");
+            apply(&home.path().join("1001.rec"));
+            let listed = home.json(&["ps", "--json"]);
+            assert_eq!(listed[0]["session"], 1001, "{damage}: {listed}");
+            assert_eq!((&listed[0]["name"], &listed[0]["state"]), (&"job".into(), &"running".into()));
+            assert_eq!(listed[0]["command"], serde_json::json!(["sleep", "1000"]), "{damage}");
+            assert!(listed[0]["reason"].as_str().unwrap().contains("1001.rec"), "{listed}");
+            let seen = home.seen(&["ps"]);
+            assert!(seen.stderr.contains("1001.rec") && !seen.stderr.contains("not shown"), "{seen:?}");
+            let read = home.seen(&["log", asked]);
+            assert_eq!((read.code, read.stdout.as_str()), (0, ""), "{damage}: {read:?}");
+            assert!(read.stderr.contains("1001.rec"), "{read:?}");
+            let stopped = home.seen(&["stop", asked]);
+            assert_eq!(
+                (stopped.code, stopped.stdout.contains("was stopped")),
+                (0, true),
+                "{damage}: {stopped:?}"
+            );
+            assert_eq!(home.json(&["ps", "--json"])[0]["state"], "stopped", "{damage}");
+        }
+    }
 }
 
 /// A state directory with more sessions than are kept, as many short runs leave it.

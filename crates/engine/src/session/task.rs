@@ -420,11 +420,16 @@ impl Task {
 
     fn publish(&mut self, cause: Cause) {
         self.life.timer = None;
+        let closed = self.outputs.is_closed();
+        if closed {
+            // Before anyone hears of the end: whether a file that is removed after that can still be read must not depend on when
+            // this task comes to close it.
+            self.shared.journal.seal();
+        }
         let receipt = Arc::new(self.receipt(cause));
         self.shared.confined.root_is_gone();
         self.shared.record_end(&receipt);
         self.shared.journal.set_over();
-        let closed = self.outputs.is_closed();
         self.shared.send_life(|progress: &mut Progress| {
             progress.receipt = Some(receipt);
             progress.closed = closed;

@@ -34,7 +34,7 @@ impl OwnFile {
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         let numbered = |stem: &str| stem.parse().ok().map(SessionId::new);
         let own = match name.rsplit_once('.')? {
             (stem, "rec") => Self::Record(numbered(stem)?),

@@ -16,7 +16,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::record::{Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, LoadRecord, Store};
@@ -103,7 +103,7 @@ impl Store {
 
     /// Whether the session of a claim runs, or may run.
     fn is_held(&self, Holder { session, runtime }: Holder) -> bool {
-        let record = self.load(session);
+        let record = self.load_record(session);
         match (runtime.presence(), record) {
             (_, Ok(record)) if record.receipt.is_some() => false,
             // A session that outlived its runtime keeps its name.
@@ -114,6 +114,18 @@ impl Store {
             }
             (Presence::Alive(_) | Presence::OutOfSight, _) => true,
         }
+    }
+
+    /// The names that sessions of a runtime hold, with the session of each.
+    pub(super) fn claims_of(&self, runtime: ProcessKey) -> Vec<Claimed> {
+        let claims = fs::read_dir(self.root.join(NAMES)).into_iter().flatten().flatten();
+        let held = claims.filter_map(|claim| {
+            let (entry, holder) = read_claim(&claim.path()).ok()??;
+            let since = fs::symlink_metadata(entry).and_then(|metadata| metadata.modified()).ok();
+            let name = decoded(claim.file_name().to_str()?);
+            (holder.runtime == runtime).then_some(Claimed { session: holder.session, name, since })
+        });
+        held.collect()
     }
 
     /// Removes the claims of sessions that ended with their runtime's death, and claims that were never put in place.
@@ -132,6 +144,16 @@ impl Store {
             }
         }
     }
+}
+
+/// A name as its claim shows it.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) session: SessionId,
+    /// `None` if it was too long for a file name.
+    pub(super) name: Option<String>,
+    /// When it was claimed.
+    pub(super) since: Option<SystemTime>,
 }
 
 /// The session that a claim is for, and the process that runs it.
@@ -234,6 +256,19 @@ fn escape(part: &str, text: &mut String) {
     }
 }
 
+/// The name in the name of a claim. A long one was cut, and cannot be told from it.
+fn decoded(claim: &str) -> Option<String> {
+    let name = claim.split(['@', '=']).next().filter(|_| !claim.contains('~'))?;
+    let mut bytes = Vec::new();
+    let mut parts = name.split('%');
+    bytes.extend_from_slice(parts.next()?.as_bytes());
+    for part in parts {
+        bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// FNV-1a: it must stay the same in every version, which the standard library's does not promise.
 fn checksum(bytes: &[u8]) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -329,6 +364,9 @@ mod tests {
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "{all:?}");
         let is_fit = |file: &String| !file.is_empty() && file.len() < 255 && !file.contains(['/', '.']);
         assert!(all.iter().all(is_fit), "{all:?}");
+        for name in names.iter().filter(|name| name.len() < 100) {
+            assert!(owners.iter().all(|owner| decoded(&encoded(name, *owner)).as_deref() == Some(name)));
+        }
         assert!(Holder::parse("1-2-3").is_some() && Holder::parse("1-2-3-4").is_none());
     }
 }

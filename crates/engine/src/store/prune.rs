@@ -158,7 +158,12 @@ impl Store {
             shelf.ledgers.iter().filter(|(_, it)| it.records().is_some_and(is_empty) && is_old(&it.holding));
         let ledgers: Vec<_> = ledgers.map(|(first, _)| *first).collect();
         let segments = shelf.segments.iter().filter(|(id, output)| !shelf.is_claimed(**id) && is_old(output));
-        let segments: Vec<_> = segments.map(|(id, _)| *id).collect();
+        let mut segments: Vec<_> = segments.map(|(id, _)| *id).collect();
+        if !segments.is_empty() {
+            // A record that another process removed says nothing about its session.
+            let held = self.held_by_living();
+            segments.retain(|id| !held.contains(id));
+        }
         let strays =
             ledgers.iter().filter_map(|first| shelf.ledgers.remove(first)).map(|shelved| shelved.holding);
         let strays: Vec<_> =

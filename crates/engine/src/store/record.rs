@@ -67,4 +67,6 @@ pub struct SessionRecord {
     pub sizes: TerminalSizes,
     /// From where on the disk refused output while the session ran, and why.
     pub degraded: Option<Degraded>,
+    /// Why the record cannot be read in the state directory, if what stands here comes from the processes of the session.
+    pub unreadable: Option<String>,
 }

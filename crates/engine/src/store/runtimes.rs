@@ -19,7 +19,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::record::{PidScope, Presence, ProcessKey};
 use super::{DIRECTORY_MODE, FILE_MODE, Store};
@@ -41,6 +41,15 @@ pub(crate) struct Registration {
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// A registered runtime of this user and pid namespace that lives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LivingRuntime {
+    pub(super) family: u32,
+    pub(super) key: ProcessKey,
+    /// When it was registered, shortly before its first session.
+    pub(super) since: Option<SystemTime>,
+}
 
 /// A runtime that died, whose processes may be alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +94,20 @@ impl Store {
         // Families are drawn at random: that of a living runtime is not touched, whatever a file says.
         dead.retain(|runtime| !living.contains(&runtime.family));
         dead
+    }
+}
+
+impl Store {
+    /// Registered runtimes that live, this process among them.
+    pub(super) fn living_runtimes(&self) -> Vec<LivingRuntime> {
+        let entries = fs::read_dir(self.root.join(RUNTIMES)).into_iter().flatten().flatten();
+        let living = entries.filter_map(|entry| {
+            let (family, key) = entry.file_name().to_str().and_then(parse)?;
+            let is_alive = matches!(key.presence(), Presence::Alive(_));
+            let since = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            (is_alive && is_of_this_user(&entry)).then_some(LivingRuntime { family, key, since })
+        });
+        living.collect()
     }
 }
 

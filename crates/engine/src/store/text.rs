@@ -176,7 +176,13 @@ impl Records {
             Title::Session => fields.start().map(|start| {
                 self.sessions.insert(
                     start.id,
-                    SessionRecord { start, receipt: None, sizes: TerminalSizes::default(), degraded: None },
+                    SessionRecord {
+                        start,
+                        receipt: None,
+                        sizes: TerminalSizes::default(),
+                        degraded: None,
+                        unreadable: None,
+                    },
                 );
             }),
             Title::Resized => fields.id().zip(fields.size()).map(|(id, (at, size))| {

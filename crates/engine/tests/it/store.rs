@@ -143,7 +143,13 @@ fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
     store.begin(&start(id)).unwrap();
     assert_eq!(
         store.list().unwrap().sessions,
-        [SessionRecord { start: start(id), receipt: None, sizes: TerminalSizes::default(), degraded: None }]
+        [SessionRecord {
+            start: start(id),
+            receipt: None,
+            sizes: TerminalSizes::default(),
+            degraded: None,
+            unreadable: None
+        }]
     );
     store.finish(id, &receipt()).unwrap();
     assert_eq!(
@@ -152,7 +158,8 @@ fn a_session_is_listed_from_its_start_and_finished_by_its_receipt() {
             start: start(id),
             receipt: Some(receipt()),
             sizes: TerminalSizes::default(),
-            degraded: None
+            degraded: None,
+            unreadable: None,
         }
     );
 }
@@ -215,7 +222,8 @@ fn limits_peaks_and_what_kept_them_read_back() {
             start: record,
             receipt: Some(receipt),
             sizes: TerminalSizes::default(),
-            degraded: None
+            degraded: None,
+            unreadable: None,
         }
     );
 }
@@ -239,7 +247,8 @@ fn records_without_limits_and_with_unknown_ones_are_read() {
             start: start(id),
             receipt: Some(receipt()),
             sizes: TerminalSizes::default(),
-            degraded: None
+            degraded: None,
+            unreadable: None,
         }
     );
 }
@@ -279,7 +288,7 @@ proptest! {
         let ended = commands.into_iter().map(|command| ProcessLine { pid: 1, command }).collect();
         let receipt = Receipt { cause, ended, ..receipt() };
         store.finish(id, &receipt).unwrap();
-        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt), sizes: TerminalSizes::default(), degraded: None });
+        prop_assert_eq!(store.load(id).unwrap(), SessionRecord { start, receipt: Some(receipt), sizes: TerminalSizes::default(), degraded: None, unreadable: None });
     }
 
     #[test]

@@ -419,3 +419,33 @@ async fn starts_with_no_process_left() {
     assert_eq!(survivors::open_descriptors(), before);
     assert_eq!(run(&engine, command(["true"])).await.1.exit, Exit::Code(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_over_when_its_receipt_is_published_holds_no_file_of_its_journal() {
+    let scratch = Scratch::new("sealed");
+    let engine = on_disk(&scratch);
+    let own = windlass_sys::process::Pid::of_this_process();
+    for round in 0..200 {
+        let session = engine.start(command(["/bin/echo", "up"])).unwrap();
+        let receipt = receipt(&session).await;
+        assert!(!receipt.cut_off);
+        let held = windlass_sys::held_files::held_in(own, scratch.path()).unwrap();
+        let mut held = held.iter().filter(|file| file.path.extension().is_some_and(|end| end == "out"));
+        assert_eq!(held.next(), None, "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn output_of_a_live_session_whose_record_was_removed_is_no_stray() {
+    let scratch = Scratch::new("no-stray");
+    let limits = StoreLimits { stray_age: Duration::ZERO, ..StoreLimits::default() };
+    let store = Store::open(scratch.path(), limits).unwrap();
+    let engine = Engine::new(EngineOptions { store: Some(store.clone()), ..options() }).unwrap();
+    let session = engine.start(sh("echo up; exec sleep 1000")).unwrap();
+    printed(&session, "up").await;
+    std::fs::remove_file(scratch.path().join(format!("{}.rec", session.id()))).unwrap();
+    store.prune(|_| true).unwrap();
+    let output = scratch.path().join(format!("{}-0000000000000000.out", session.id()));
+    assert!(output.exists(), "it is still written");
+    session.stop().await;
+}

@@ -98,10 +98,11 @@ impl Telling<'_> {
         let id = self.session.id();
         match self.turn {
             Turn::Met(Met::Pattern(found)) => {
-                say(&format!("session {id} printed {:?}; it was stopped", found.text));
+                say(&format!("session {id} printed {:?}; it {}", found.text, self.end_after_match()));
             }
             Turn::Met(Met::Idle(time)) => {
-                say(&format!("session {id} was silent for {}; it was stopped", report::duration(*time)));
+                let (time, end) = (report::duration(*time), self.end_after_match());
+                say(&format!("session {id} was silent for {time}; it {end}"));
             }
             Turn::Exited(_) if self.turn.has_missed(self.until) => {
                 say(&format!("session {id} ended without printing what --until waits for"));
@@ -116,6 +117,10 @@ impl Telling<'_> {
             }
             Turn::Met(_) | Turn::Ended(_) | Turn::Stopped(_) | Turn::ReaderGone => {}
         }
+    }
+
+    fn end_after_match(&self) -> String {
+        end_after_match(self.receipt().as_deref())
     }
 
     fn remark_on_refusals(&self) {
@@ -222,6 +227,14 @@ impl Telling<'_> {
 
     fn state(&self, receipt: Option<&Receipt>) -> State {
         receipt.map_or(State::Ending, |receipt| State::Over(receipt.exit, receipt.cause))
+    }
+}
+
+/// How a session ended that was to be stopped. It may have ended before the first signal, and then nothing stopped it.
+fn end_after_match(receipt: Option<&Receipt>) -> String {
+    match receipt {
+        Some(receipt) if receipt.cause != Cause::Stopped => report::ending(receipt),
+        _ => "was stopped".to_owned(),
     }
 }
 

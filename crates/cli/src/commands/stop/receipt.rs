@@ -27,14 +27,17 @@ pub(super) fn await_receipt(
 ) -> Result<SessionRecord> {
     let doing = || format!("cannot watch {}", store.root().display());
     let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).with_context(doing)?;
-    inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY).with_context(doing)?;
+    inotify::add_watch(&changes, store.root(), WatchFlags::MODIFY | WatchFlags::CREATE)
+        .with_context(doing)?;
     let deadline = Instant::now() + RUNTIME_LIMIT;
     loop {
         let was_alive = runtime.is_alive();
-        let record = store.load(record.start.id)?;
+        // A record that cannot be read now may become whole with the receipt: the runtime writes all of it anew.
+        let loaded = store.load(record.start.id);
         let left = deadline.saturating_duration_since(Instant::now());
-        if record.receipt.is_some() || !was_alive || left.is_zero() || is_stopped(runtime.pid()) {
-            return Ok(record);
+        let has_receipt = loaded.as_ref().is_ok_and(|record| record.receipt.is_some());
+        if has_receipt || !was_alive || left.is_zero() || is_stopped(runtime.pid()) {
+            return Ok(loaded.unwrap_or_else(|_| record.clone()));
         }
         let mut events = [PollFd::new(&changes, PollFlags::IN), PollFd::new(runtime, PollFlags::IN)];
         // timer: nothing tells a process that is not its parent that another one was stopped.

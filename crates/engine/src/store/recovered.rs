@@ -1,0 +1,178 @@
+//! Records that another process removed or cut while their sessions run. The runtime writes them anew with its next block, and
+//! until then the session must be found and stopped all the same.
+//!
+//! Registered runtimes are asked, through the kernel: the descriptor of a ledger that was removed still leads to all of it. Of one
+//! that was cut, the processes of the runtime tell what runs, and the claim of a name which session it is.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::files::OwnFile;
+use super::names::Claimed;
+use super::record::{ProcessKey, SessionRecord, StartRecord};
+use super::runtimes::LivingRuntime;
+use super::{Store, ledger, text};
+use crate::{Lifetime, Limits, SessionId, TerminalSizes};
+use windlass_sys::held_files::{HeldFile, held_in};
+use windlass_sys::mark::{Brand, Fate, Mark};
+use windlass_sys::process::{self, Pid};
+use windlass_sys::tree;
+
+/// No ledger is longer: 64 sessions with their arguments. A descriptor that leads to more is none of a ledger.
+const LONGEST: u64 = 64 << 20;
+
+/// The engine counts its sessions from here.
+const FIRST_SEQUENCE: u32 = 1;
+
+impl Store {
+    /// Live sessions of other runtimes whose records are not, or not whole, in the state directory. `known` are all that could be
+    /// read. Runtimes of other users and pid namespaces cannot be looked at.
+    pub(super) fn recovered(&self, known: &[SessionRecord]) -> Vec<SessionRecord> {
+        let mut found = Vec::new();
+        // Of its own sessions a process knows more than any file.
+        for runtime in self.living_runtimes().into_iter().filter(|one| !one.key.is_this_process()) {
+            let held = held_in(Pid::new(runtime.key.pid), self.root()).unwrap_or_default();
+            let held = held.into_iter().filter_map(|file| Some((ledger_of(&file.path)?, file)));
+            let mut held: Vec<(SessionId, HeldFile)> = held.collect();
+            held.sort_by_key(|(first, _)| *first);
+            for (place, (first, file)) in held.into_iter().enumerate() {
+                let path = ledger::path(self.root(), first);
+                let is_new = |record: &SessionRecord, found: &[SessionRecord]| {
+                    let id = record.start.id;
+                    known.iter().chain(found).all(|known| known.start.id != id)
+                };
+                if file.is_removed {
+                    let all = read_removed(&file).into_iter().filter(|record| is_new(record, &found));
+                    let why = format!("the record {} was removed while its sessions run", path.display());
+                    found.extend(all.map(|record| with_reason(record, &why)).collect::<Vec<_>>());
+                }
+                if is_cut(&file) {
+                    let oldest = (place == 0).then_some(first);
+                    let rest = self.unrecorded(&runtime, oldest, (known, &found));
+                    let why = format!("the record {} was cut while its session runs", path.display());
+                    let rest = rest.filter(|record| is_new(record, &found));
+                    found.extend(rest.map(|record| with_reason(record, &why)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Sessions of which a living runtime has a file open: whatever became of their records, they are not over.
+    pub(super) fn held_by_living(&self) -> BTreeSet<SessionId> {
+        let files = self
+            .living_runtimes()
+            .into_iter()
+            .flat_map(|runtime| held_in(Pid::new(runtime.key.pid), self.root()).unwrap_or_default());
+        files.filter_map(|file| Some(OwnFile::parse(file.path.file_name()?.to_str()?)?.id())).collect()
+    }
+
+    /// The session of a runtime that no record describes, as its processes show it. `None` where the runtime has several such
+    /// sessions: nothing tells which number belongs to which.
+    fn unrecorded(
+        &self,
+        runtime: &LivingRuntime,
+        oldest: Option<SessionId>,
+        (known, found): (&[SessionRecord], &[SessionRecord]),
+    ) -> Option<SessionRecord> {
+        let is_described =
+            |mark: Mark| known.iter().chain(found).any(|record| record.start.mark == Some(mark));
+        let mut roots = roots_of(runtime).into_iter().filter(|(mark, _)| !is_described(*mark));
+        let ((mark, root), None) = (roots.next()?, roots.next()) else { return None };
+        let is_described = |id| known.iter().chain(found).any(|record| record.start.id == id);
+        let mut claims = self.claims_of(runtime.key).into_iter().filter(|claim| !is_described(claim.session));
+        let (id, name, claimed) = match (claims.next(), claims.next()) {
+            (Some(Claimed { session, name, since }), None) => (session, name, since),
+            // The first session of a runtime has the first number of its first ledger, and the first mark.
+            (None, _) if mark.sequence() == FIRST_SEQUENCE => (oldest?, None, None),
+            (None, _) => return None,
+            (Some(_), Some(_)) => return None,
+        };
+        let started = claimed.or(runtime.since).unwrap_or(SystemTime::UNIX_EPOCH);
+        Some(described(id, name, started, (runtime.key, root, mark)))
+    }
+}
+
+fn with_reason(record: SessionRecord, why: &str) -> SessionRecord {
+    let runtime = record.start.runtime.pid;
+    let unreadable = format!(
+        "{why}: what is shown comes from its windlass (process {runtime}), which writes the record anew when the session changes or ends"
+    );
+    SessionRecord { unreadable: Some(unreadable), ..record }
+}
+
+fn ledger_of(path: &Path) -> Option<SessionId> {
+    OwnFile::parse(path.file_name()?.to_str()?)?.recorded()
+}
+
+/// The records in a ledger without a name, as far as their sessions have not ended.
+fn read_removed(file: &HeldFile) -> Vec<SessionRecord> {
+    let mut bytes = Vec::new();
+    let read = file.open().and_then(|file: File| file.take(LONGEST).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => text::parse(&bytes).sessions.into_values().filter(|one| one.receipt.is_none()).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Whether a ledger is shorter than what its runtime wrote to it.
+fn is_cut(file: &HeldFile) -> bool {
+    let opened = file.open().and_then(|opened| opened.metadata());
+    opened.is_ok_and(|found| found.len() < file.position)
+}
+
+/// The processes that a runtime started itself: one of each mark, the oldest, for the runtime also adopts orphans.
+fn roots_of(runtime: &LivingRuntime) -> Vec<(Mark, Pid)> {
+    let brand = Brand::of_family(runtime.family);
+    let mut roots: Vec<(Mark, Pid)> = Vec::new();
+    for member in tree::members(brand, |_| true) {
+        let pid = member.pid();
+        let is_child = process::parent_of(pid) == Some(Pid::new(runtime.key.pid));
+        let Some(mark) = brand.on(pid).filter(|_| is_child) else { continue };
+        match roots.iter_mut().find(|(known, _)| *known == mark) {
+            Some((_, root)) if process::start_ticks(pid) < process::start_ticks(*root) => *root = pid,
+            Some(_) => {}
+            None => roots.push((mark, pid)),
+        }
+    }
+    roots
+}
+
+/// A record from what the kernel knows of the root.
+fn described(
+    id: SessionId,
+    name: Option<String>,
+    started: SystemTime,
+    (runtime, root, mark): (ProcessKey, Pid, Mark),
+) -> SessionRecord {
+    let in_proc = |file: &str| PathBuf::from(format!("/proc/{}/{file}", root.get()));
+    let words = fs::read(in_proc("cmdline")).unwrap_or_default();
+    let words = words.strip_suffix(b"\0").unwrap_or(&words);
+    let start = StartRecord {
+        id,
+        name,
+        argv: words.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect(),
+        script: None,
+        withheld: Vec::new(),
+        owner: None,
+        cwd: fs::read_link(in_proc("cwd")).unwrap_or_default(),
+        terminal: fs::read_link(in_proc("fd/0")).is_ok_and(|input| input.starts_with("/dev/pts")),
+        lifetime: match mark.fate() {
+            Fate::Detached => Lifetime::Detached,
+            Fate::WithRuntime => Lifetime::Runtime,
+        },
+        sandbox: None,
+        started,
+        runtime,
+        root: ProcessKey::of(root),
+        mark: Some(mark),
+        limits: Limits::default(),
+    };
+    let sizes = TerminalSizes::default();
+    SessionRecord { start, receipt: None, sizes, degraded: None, unreadable: None }
+}
