@@ -166,9 +166,9 @@ class ProcessTest(ServerTest):
         process = await client.start(["sh", "-c", 'echo "$GREETING ${HOME-none}"; pwd'], cwd=self.folder, env=env)
         self.assertEqual((await everything(process)).decode(), f"hello none\n{os.path.realpath(self.folder)}\n")
 
-    async def test_a_program_that_is_not_there_is_named_in_the_error(self) -> None:
+    async def test_a_program_that_is_not_there_is_named_in_the_error_with_what_to_do(self) -> None:
         client = await self.launch()
-        with self.assertRaisesRegex(StartError, "no-such-program-anywhere.*No such file or directory") as raised:
+        with self.assertRaisesRegex(StartError, "cannot start no-such-program-anywhere: .*No such file or directory.*check its name") as raised:
             await client.start(["no-such-program-anywhere"])
         self.assertEqual(raised.exception.program, "no-such-program-anywhere")
         self.assertEqual((raised.exception.method, raised.exception.code), ("process/spawn", -32603))

@@ -33,7 +33,7 @@ export class StartError extends RequestError {
 
   constructor(method: string, code: number, reason: string, program: string) {
     super(method, code, reason);
-    this.message = `cannot start ${program}: ${reason} (${method}, code ${code})`;
+    this.message = `cannot start ${program}: ${reason} (${method}, code ${code}); check its name, its permissions and \`cwd\``;
     this.program = program;
   }
 }

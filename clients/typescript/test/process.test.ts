@@ -170,13 +170,13 @@ test("environment and directory are given", async (t) => {
   assert.equal((await everything(process)).toString(), `hello none\n${realpathSync(cwd)}\n`);
 });
 
-test("a program that is not there is named in the error", async (t) => {
+test("a program that is not there is named in the error, with what to do", async (t) => {
   const client = await launch(t);
   await assert.rejects(client.start(["no-such-program-anywhere"]), (error: StartError) => {
     assert.ok(error instanceof StartError);
     assert.deepEqual([error.method, error.code], ["process/spawn", -32603]);
     assert.equal(error.program, "no-such-program-anywhere");
-    assert.match(error.message, /no-such-program-anywhere.*No such file or directory/);
+    assert.match(error.message, /^cannot start no-such-program-anywhere: .*No such file or directory.*check its name/);
     return true;
   });
   assert.deepEqual(await client.list(), []);

@@ -254,21 +254,21 @@ fn startup_files(dialect: Dialect, variables: &[(OsString, OsString)]) -> Vec<Pa
 }
 
 /// The script of a shell without start-up files, which prints its state and becomes the login shell; and the script of that one, which
-/// prints its environment and its state. Each part stands between markers. One process does it all, so the login shell begins with the
+/// prints its state and its environment. Each part stands between markers. One process does it all, so the login shell begins with the
 /// limits and the umask that the first one printed.
 fn scripts(dialect: Dialect, marker: &str) -> (String, String) {
     // In two pieces: variables of the shell hold the text of its script, and a whole marker in one would look like the end.
     let (head, tail) = marker.split_at(marker.len() / 2);
-    let (mark, account) = (format!("printf %s%s {head} {tail}"), state::account(dialect));
-    let become_login = r#"exec "$0" -l -c "$1""#;
+    let mark = format!("printf %s%s {head} {tail}");
+    let state::Questions { names, handover, state, variables, environment } = state::Questions::of(dialect);
     // A trap of the start-up files would print between the entries.
     let untrap = match dialect {
         Dialect::Bash => "trap - DEBUG ERR RETURN; ",
         Dialect::Zsh => "trap - DEBUG ZERR; ",
         Dialect::Posix => "",
     };
-    let before = format!("{mark}\n{account}\n{mark}\n{become_login}");
-    let after = format!("{untrap}{mark}\ncat /proc/self/environ\n{mark}\n{account}\n{mark}");
+    let before = format!("{mark}\n{names}\n{state}\n{mark}\nexec \"$0\" -l -c \"{handover}\n$1\"");
+    let after = format!("{untrap}{mark}\n{state}\n{variables}\n{mark}\n{environment}\n{mark}");
     (before, after)
 }
 
@@ -298,9 +298,9 @@ fn printed(journal: &Journal) -> Vec<u8> {
 struct Printed<'a> {
     /// The state of the shell before the login.
     before: &'a [u8],
-    environ: &'a [u8],
     /// Its state after the login.
     after: &'a [u8],
+    environ: &'a [u8],
 }
 
 impl<'a> Printed<'a> {
@@ -309,9 +309,9 @@ impl<'a> Printed<'a> {
         let (_, rest) = split(printed, marker)?;
         let (before, rest) = split(rest, marker)?;
         let (_, rest) = split(rest, marker)?;
-        let (environ, rest) = split(rest, marker)?;
-        let (after, _) = split(rest, marker)?;
-        Some(Self { before, environ, after })
+        let (after, rest) = split(rest, marker)?;
+        let (environ, _) = split(rest, marker)?;
+        Some(Self { before, after, environ })
     }
 }
 
@@ -320,12 +320,13 @@ fn split<'a>(bytes: &'a [u8], marker: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     Some((&bytes[..at], &bytes[at + marker.len()..]))
 }
 
-/// Without what belongs to the shell that was asked.
+/// Without what belongs to the shell that was asked, or to its script: `set -a` exports that, too.
 fn variable(entry: &[u8]) -> Option<(OsString, OsString)> {
     const ITS_OWN: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
     let equals = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
     let (name, value) = (OsStr::from_bytes(&entry[..equals]), OsStr::from_bytes(&entry[equals + 1..]));
-    (!ITS_OWN.iter().any(|own| name == *own)).then(|| (name.to_owned(), value.to_owned()))
+    let is_ours = name.as_bytes().starts_with(b"windlass_");
+    (!is_ours && !ITS_OWN.iter().any(|own| name == *own)).then(|| (name.to_owned(), value.to_owned()))
 }
 
 fn unfinished(session: &Session) -> String {
@@ -342,7 +343,8 @@ mod tests {
 
     #[test]
     fn an_environment_is_read_between_markers_whatever_is_printed_before() {
-        let printed = b"MARKoldMARKmotd\nMARKPATH=/a\0X=1=2\0_=/usr/bin/cat\0SHLVL=2\0MARKnewMARK";
+        let printed =
+            b"MARKoldMARKmotd\nMARKnewMARKPATH=/a\0X=1=2\0_=/usr/bin/cat\0SHLVL=2\0windlass_it=x\0MARK";
         let parts = Printed::read(printed, b"MARK").unwrap();
         let expected: Variables = vec![("PATH".into(), "/a".into()), ("X".into(), "1=2".into())];
         let variables: Variables = parts.environ.split(|byte| *byte == 0).filter_map(variable).collect();
@@ -351,7 +353,7 @@ mod tests {
 
     #[test]
     fn an_environment_that_is_not_whole_is_not_used() {
-        for printed in ["", "MARK", "MARKMARK", "MARKMARKMARKPATH=/a", "MARKMARKMARKPATH=/a\0MARKf"] {
+        for printed in ["", "MARK", "MARKMARK", "MARKMARKMARKf", "MARKMARKMARKfMARKPATH=/a\0"] {
             assert!(Printed::read(printed.as_bytes(), b"MARK").is_none(), "{printed}");
         }
     }

@@ -70,6 +70,15 @@ const POSIX: &str = ". /proc/self/fd/3";
 /// through a descriptor of its own; ours is closed by the script's first words.
 const POSIX_CLOSES: &str = "exec 3<&-; ";
 
+/// The script as a file, for bash that traces it: bash prints a `+` for each level of evaluation, so a script within `eval` would be
+/// traced with two. A file costs something else: messages of bash begin with its name, so other scripts are not run this way. The words
+/// that close the descriptor stand on the script's first line, and bash reads that line whole before it runs a word of it.
+const BASH_FILE: &str = "/proc/self/fd/3";
+const BASH_FILE_CLOSES: &str = "exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; ";
+const BASH_FILE_CLOSES_WITH_STATE: &str = "mapfile -d '' -t -u 4 windlass_script; exec 4<&-; eval \"$windlass_script\"; \
+     exec 3<&-; BASH_ARGV0=$BASH; unset BASH_ARGV0; \
+     eval \"unset windlass_script windlass_options; $windlass_options\"; ";
+
 /// Why a shell cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ShellError {
@@ -135,6 +144,11 @@ impl Shell {
     /// The command that runs a script that was checked, in what a login left behind.
     pub(crate) fn command(&self, script: &str, login: &Captured) -> ShellCommand {
         let has_state = !login.state.script.is_empty();
+        // The file's first line is read before the login's aliases are there, which it may use.
+        let traces = login.state.traces || turns_trace_on(script);
+        if self.dialect == Dialect::Bash && traces && !login.state.expands_aliases {
+            return self.traced_command(script, login);
+        }
         let boot = match (self.dialect, has_state) {
             (Dialect::Bash, false) => BASH,
             (Dialect::Bash, true) => BASH_WITH_STATE,
@@ -160,6 +174,30 @@ impl Shell {
     }
 }
 
+impl Shell {
+    fn traced_command(&self, script: &str, login: &Captured) -> ShellCommand {
+        let state = &login.state.script;
+        let closes = if state.is_empty() { BASH_FILE_CLOSES } else { BASH_FILE_CLOSES_WITH_STATE };
+        let mut memory_files = vec![format!("{closes}{script}").into_bytes()];
+        if !state.is_empty() {
+            memory_files.push(state.clone().into_bytes());
+        }
+        ShellCommand { argv: vec![self.program.clone().into_os_string(), BASH_FILE.into()], memory_files }
+    }
+}
+
+/// Whether a script may set the option `xtrace`. Words that only look like it cost a different name in messages, no more.
+fn turns_trace_on(script: &str) -> bool {
+    let is_between = |char: char| char.is_whitespace() || ";&|(){}`".contains(char);
+    let is_trace = |word: &str| {
+        word == "xtrace" || (word.starts_with('-') && !word.starts_with("--") && word.contains('x'))
+    };
+    script.lines().any(|line| {
+        let mut words = line.split(is_between).skip_while(|word| *word != "set");
+        words.next().is_some() && words.any(is_trace)
+    })
+}
+
 /// Whether a script can be given to a shell at all.
 pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument> {
     if script.contains('\0') {
@@ -178,7 +216,7 @@ pub(crate) fn check_script(field: &str, script: &str) -> Result<(), BadArgument>
 /// The name of a process as a person would write it: a shell's own arguments say nothing about what it runs.
 pub(crate) fn readable_command(command: &str, script: &str) -> Option<String> {
     let (program, arguments) = command.split_once(' ')?;
-    let boots = [BASH, BASH_WITH_STATE, ZSH, ZSH_WITH_STATE, POSIX];
+    let boots = [BASH, BASH_WITH_STATE, BASH_FILE, ZSH, ZSH_WITH_STATE, POSIX];
     boots.iter().any(|boot| is_last_argument(boot, arguments)).then(|| format!("{program} -c '{script}'"))
 }
 
@@ -285,6 +323,20 @@ mod tests {
                 let readable = readable_command(&command, "echo precious");
                 assert_eq!(readable.as_deref(), Some("/bin/shell -c 'echo precious'"), "{command}");
             }
+        }
+    }
+
+    #[test]
+    fn a_script_that_turns_tracing_on_is_known_by_its_words() {
+        for script in
+            ["set -x", "cd /; set -eux", "set -e -o xtrace", "if a; then set -x; fi", "#!/bin/sh\nset -ex"]
+        {
+            assert!(turns_trace_on(script), "{script}");
+        }
+        for script in
+            ["set -e", "echo -x", "set -e\ntar -x", "git config --unset x", "set --extra", "settle -x"]
+        {
+            assert!(!turns_trace_on(script), "{script}");
         }
     }
 

@@ -28,7 +28,8 @@ class StartError(RequestError):
 
     def __init__(self, method: str, code: int, message: str, program: str) -> None:
         super().__init__(method, code, message)
-        self.args = (f"cannot start {program}: {message} ({method}, code {code})",)
+        advice = "check its name, its permissions and `cwd`"
+        self.args = (f"cannot start {program}: {message} ({method}, code {code}); {advice}",)
         self.program = program
         """The program that was to be started."""
 

@@ -119,6 +119,40 @@ mod typescript {
         }
     }
 
+    /// npm installs a folder as it is, and does not fetch what is needed to build it.
+    #[test]
+    fn the_typescript_package_is_built_when_it_is_installed_from_its_folder_or_says_what_to_do() {
+        let package = Package::copied("typescript");
+        let project = package.scratch.path().join("project");
+        fs::create_dir(&project).expect("a folder can be made");
+        fs::write(project.join("package.json"), "{}").expect("a manifest can be written");
+        let npm = |words: &[&str]| {
+            let mut npm = package.run(PathBuf::from("npm"));
+            npm.current_dir(&project).args(words).args(["--offline", "--no-audit", "--no-fund"]);
+            npm
+        };
+        let refused = npm(&["install", "../package"]).output().expect("npm runs");
+        let complaint = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && complaint.contains("Run `npm install` in "), "{complaint}");
+        assert!(complaint.contains("the TypeScript compiler is not installed there"), "{complaint}");
+
+        symlink(peers::client_modules(), package.path().join("node_modules")).expect("a link can be made");
+        let import = "import('windlass').then(({ Client }) => console.log(typeof Client.launch))";
+        let imported =
+            || succeeds(package.run(PathBuf::from("node")).current_dir(&project).args(["-e", import]));
+        succeeds(&mut npm(&["install", "../package"]));
+        assert_eq!(imported(), "function\n");
+
+        fs::remove_dir_all(package.path().join("dist")).expect("it was built");
+        let pack = ["pack", "--silent", "--offline"];
+        let packed = succeeds(package.run(PathBuf::from("npm")).args(pack));
+        succeeds(&mut npm(&["uninstall", "windlass"]));
+        fs::remove_dir_all(package.path().join("dist")).expect("it was built");
+        succeeds(&mut npm(&["install", &format!("../package/{}", packed.trim())]));
+        assert_eq!(imported(), "function\n");
+        package.leaves_nothing();
+    }
+
     fn tsc() -> PathBuf {
         peers::client_modules().join(".bin/tsc")
     }

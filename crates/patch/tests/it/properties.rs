@@ -93,6 +93,15 @@ fn lines() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(few, 0..14)
 }
 
+/// A text of numbered lines with these endings, of which some are others than they were.
+fn with_endings(endings: &[&str], is_changed: impl Fn(usize) -> bool) -> String {
+    let line = |(at, ending): (usize, &&str)| {
+        let word = if is_changed(at) { "changed" } else { "line" };
+        format!("{word} {at}{ending}")
+    };
+    endings.iter().enumerate().map(line).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(600), ..Default::default() })]
 
@@ -137,5 +146,31 @@ proptest! {
             .map(|line| if line.starts_with("@@") { "@@\n".to_owned() } else { format!("{line}\n") })
             .collect();
         prop_assert_eq!(apply(&old, &chunks), Ok(text(&new)));
+    }
+
+    #[test]
+    fn a_line_that_is_exchanged_for_another_keeps_its_ending_and_so_do_all_others(
+        others in prop::collection::vec(prop::sample::select(&["\n", "\r\n", "\r"][..]), 0..11),
+        last in prop::sample::select(&["\n", "\r\n"][..]),
+        from in any::<prop::sample::Index>(),
+        count in 1usize..4,
+        context in 0usize..3,
+        is_written_with_crlf in any::<bool>(),
+    ) {
+        let endings: Vec<&str> = others.into_iter().chain([last]).collect();
+        let from = from.index(endings.len());
+        let to = (from + count).min(endings.len());
+        let near = from.saturating_sub(context)..(to + context).min(endings.len());
+        let line = |sign: char, word: &str, at: usize| format!("{sign}{word} {at}\n");
+        let before: String = (near.start..from).map(|at| line(' ', "line", at)).collect();
+        let removed: String = (from..to).map(|at| line('-', "line", at)).collect();
+        let added: String = (from..to).map(|at| line('+', "changed", at)).collect();
+        let after: String = (to..near.end).map(|at| line(' ', "line", at)).collect();
+        let patch = format!(
+            "*** Begin Patch\n*** Update File: a\n@@\n{before}{removed}{added}{after}*** End Patch"
+        );
+        let patch = if is_written_with_crlf { patch.replace('\n', "\r\n") } else { patch };
+        let old = with_endings(&endings, |_| false);
+        prop_assert_eq!(apply_to_text(&patch, &old), Ok(with_endings(&endings, |at| (from..to).contains(&at))));
     }
 }

@@ -11,8 +11,9 @@ use crate::shell::Dialect;
 
 /// A longer script would make every command slower to start.
 const MOST_BYTES: usize = 64 * 1024;
-/// Options under which reading the command's script would itself be traced or ended. They are set right before it.
-const DEFERRED: [&str; 5] = ["errexit", "errreturn", "nounset", "verbose", "xtrace"];
+/// Options under which reading the command's script would itself be traced or ended, or all that is restored exported. They are set
+/// right before the script.
+const DEFERRED: [&str; 6] = ["allexport", "errexit", "errreturn", "nounset", "verbose", "xtrace"];
 /// Options that say how a shell was started, or are about prompts and history, which commands have not.
 const NOT_RESTORED: [&str; 17] = [
     "checkwinsize",
@@ -66,6 +67,10 @@ pub(crate) struct ShellState {
     pub(crate) definitions: String,
     /// Whether programs run differently, also those that need no shell.
     pub(crate) changes_programs: bool,
+    /// Whether the shell traces what it runs.
+    pub(crate) traces: bool,
+    /// Whether the shell replaces aliases in a script.
+    pub(crate) expands_aliases: bool,
 }
 
 /// What a shell said about itself.
@@ -82,35 +87,95 @@ struct Entry<'a> {
     text: &'a str,
 }
 
-/// Makes a shell print its state: entries of four fields, each ended by NUL. Nothing is traced into it, and options that would end the
-/// shell half-way are off once they are printed.
-pub(super) fn account(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Bash => BASH,
-        Dialect::Zsh => ZSH,
-        Dialect::Posix => ":",
+/// The scripts that a shell runs to describe itself. Each prints entries of four fields, each ended by NUL; nothing is traced into them,
+/// and options that would end the shell half-way are off once they are printed.
+///
+/// Every builtin that prints is a write that wakes the runtime, and every `$(...)` or pipeline a fork, so they print many facts at once
+/// and use expansions where a shell has one.
+pub(super) struct Questions {
+    /// Puts the names of the variables into `windlass_known`.
+    pub(super) names: String,
+    /// Writes `windlass_known` as a line of the login shell's script.
+    pub(super) handover: &'static str,
+    /// Prints everything but variables.
+    pub(super) state: &'static str,
+    /// Prints the variables that are not in `windlass_known` and not exported.
+    pub(super) variables: String,
+    /// Prints the environment that a program would get.
+    pub(super) environment: &'static str,
+}
+
+impl Questions {
+    pub(super) fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Bash => Self {
+                names: format!(
+                    "windlass_known=({}); windlass_known=\" ${{windlass_known[*]}} \"",
+                    bash_names()
+                ),
+                handover: "windlass_known='$windlass_known'",
+                state: BASH,
+                variables: BASH_VARIABLES.replace("NAMES", &bash_names()),
+                environment: BASH_ENVIRONMENT,
+            },
+            Dialect::Zsh => Self {
+                names: "windlass_known=(${(k)parameters})".to_owned(),
+                handover: "windlass_known=(${(j: :)${(@qq)windlass_known}})",
+                state: ZSH,
+                variables: ZSH_VARIABLES.to_owned(),
+                environment: ZSH_ENVIRONMENT,
+            },
+            Dialect::Posix => Self {
+                names: ":".to_owned(),
+                handover: ":",
+                state: ":",
+                variables: ":".to_owned(),
+                environment: "cat /proc/self/environ",
+            },
+        }
     }
 }
 
-const BASH: &str = r#"printf 'options\0\0\0'; set +o; printf '\0'; { set +efuvx; } 2>/dev/null
-printf 'shopt\0\0\0'; shopt -p; printf '\0umask\0\0\0'; umask -p; printf '\0'
-for windlass_it in c d e f i l m n q r s t u v x; do
-printf 'limit\0%s\0\0' "$windlass_it"; ulimit -S "-$windlass_it" 2>/dev/null; ulimit -H "-$windlass_it" 2>/dev/null; printf '\0'; done
-printf 'functions\0\0\0'; declare -f; printf '\0'
-for windlass_it in "${!BASH_ALIASES[@]}"; do printf 'alias\0%s\0%s\0\0' "$windlass_it" "${BASH_ALIASES[$windlass_it]}"; done
-compgen -v | while IFS= read -r windlass_it; do windlass_at="$windlass_it[*]"
+/// The names of all variables: bash has no expansion for them but by prefix, and `compgen -v` needs a fork and a read for each byte.
+fn bash_names() -> String {
+    let prefixes = std::iter::once('_').chain('a'..='z').chain('A'..='Z');
+    prefixes.map(|first| format!("\"${{!{first}@}}\"")).collect::<Vec<_>>().join(" ")
+}
+
+const BASH: &str = r#"printf 'options\0\0%s\0%s\0' "$SHELLOPTS" "$BASHOPTS"; { set +aefuvx; shopt -u nocasematch; } 2>/dev/null
+mapfile -t windlass_at </proc/self/limits; printf 'limits\0\0'; printf '%s;' "${windlass_at[@]}"
+printf '\0\0umask\0\0\0'; umask; printf '\0functions\0\0\0'; declare -f
+windlass_at=(''); for windlass_it in "${!BASH_ALIASES[@]}"; do
+windlass_at+=(alias "$windlass_it" "${BASH_ALIASES[$windlass_it]}" ''); done; printf '%s\0' "${windlass_at[@]}"
+printf 'variable\0IFS\0\0'; declare -p IFS; printf '\0variable\0PS4\0\0'; declare -p PS4; printf '\0'"#;
+
+/// Collects the exported variables on the way: arrays are never in an environment.
+const BASH_VARIABLES: &str = r#"windlass_environment=(); for windlass_it in NAMES; do
+eval "windlass_at=\${$windlass_it@a}"; case $windlass_at in *[aA]*) ;;
+*x*) windlass_environment+=("$windlass_it=${!windlass_it}"); continue;; esac
+case $windlass_known in *" $windlass_it "*) continue;; esac; windlass_at="$windlass_it[*]"
 printf 'variable\0%s\0%s\0' "$windlass_it" "${!windlass_at}"; declare -p "$windlass_it" 2>/dev/null; printf '\0'; done"#;
 
-const ZSH: &str = r#"printf 'options\0\0\0'; for windlass_it windlass_at in "${(@kv)options}"; do
-[ "$windlass_at" = on ] && printf 'setopt %s\n' "$windlass_it" || printf 'unsetopt %s\n' "$windlass_it"; done; printf '\0'
-{ emulate -R zsh; } 2>/dev/null; printf 'umask\0\0\0umask %s\0' "$(umask)"
-for windlass_it in c d e f i l m n q r s t u v x; do
-printf 'limit\0%s\0\0' "$windlass_it"; ulimit -S "-$windlass_it" 2>/dev/null; ulimit -H "-$windlass_it" 2>/dev/null; printf '\0'; done
-printf 'functions\0\0\0'; typeset -f; printf '\0aliases\0\0\0'; alias -L; printf '\0'
-for windlass_it in ${(k)parameters}; do case ${parameters[$windlass_it]} in (*export*|*special*|*hide*) continue;; esac
-printf 'variable\0%s\0%s\0' "$windlass_it" "${(P)windlass_it}"; typeset -p "$windlass_it"; printf '\0'; done
-printf 'variable\0IFS\0\0IFS=%s\0variable\0PS4\0\0PS4=%s\0' "${(qq)IFS}" "${(qq)PS4}"
-printf 'variable\0fpath\0\0fpath=( %s )\0' "${(j: :)${(@qq)fpath}}""#;
+/// Where there are functions, another program must say what is exported, since bash cannot print a function as it exports it. Variables
+/// whose names bash cannot use are passed on as they came.
+const BASH_ENVIRONMENT: &str = r#"if compgen -A function >/dev/null; then cat /proc/self/environ; else
+mapfile -d '' -t windlass_at </proc/self/environ; for windlass_it in "${windlass_at[@]}"; do case ${windlass_it%%=*} in
+BASH_FUNC_*) ;; ''|[0-9]*|*[!a-zA-Z0-9_]*) windlass_environment+=("$windlass_it");; esac; done
+printf '%s\0' "${windlass_environment[@]}"; fi"#;
+
+const ZSH: &str = r#"printf 'options\0\0%s\0\0' "${(kvj: :)options}"; { emulate -R zsh; } 2>/dev/null
+printf 'limits\0\0%s\0\0umask\0\0\0' "$(</proc/self/limits)"; umask; printf '\0functions\0\0\0'; typeset -f
+printf '\0aliases\0\0\0'; alias -L; printf '\0variable\0IFS\0\0IFS=%s\0variable\0PS4\0\0PS4=%s\0' "${(qqqq)IFS}" "${(qqqq)PS4}"
+printf 'variable\0fpath\0\0fpath=( %s )\0' "${(j: :)${(@qqqq)fpath}}""#;
+
+const ZSH_VARIABLES: &str = r#"for windlass_it in ${${(k)parameters}:|windlass_known}; do
+case ${parameters[$windlass_it]} in (*export*|*special*|*hide*) continue;; esac
+printf 'variable\0%s\0%s\0' "$windlass_it" "${(P)windlass_it}"; typeset -p "$windlass_it"; printf '\0'; done"#;
+
+const ZSH_ENVIRONMENT: &str = r#"windlass_at=(); for windlass_it in ${(k)parameters[(R)*export*]}; do
+case ${parameters[$windlass_it]} in (array*|association*) ;; (*) windlass_at+=("$windlass_it=${(P)windlass_it}");; esac; done
+for windlass_it in ${(0)"$(</proc/self/environ)"}; do case ${windlass_it%%=*} in
+(''|[0-9]*|*[^a-zA-Z0-9_]*) windlass_at+=("$windlass_it");; esac; done; printf '%s\0' "${windlass_at[@]}""#;
 
 /// The difference between a shell that has logged in and one that has not, and a remark if it is not all restored.
 pub(super) fn difference(
@@ -123,18 +188,20 @@ pub(super) fn difference(
         return (ShellState::default(), Some(remark.to_owned()));
     };
     let (before, after) = (Account::read(before), Account::read(after));
-    let mut options = lines(&before, &after, &["options", "shopt"]);
-    let deferred = |line: &&str| DEFERRED.iter().any(|name| line.ends_with(name));
+    let mut options = options(dialect, &before, &after);
+    let deferred = |line: &&String| DEFERRED.iter().any(|name| line.ends_with(name));
     let late: String = options.iter().filter(|line| deferred(line)).map(|line| format!("{line}; ")).collect();
-    options.retain(|line| !deferred(line));
-    let (expands, options): (Vec<&str>, _) =
+    options.retain(|line| !deferred(&line));
+    let (expands, options): (Vec<String>, _) =
         options.into_iter().partition(|line| line.ends_with("expand_aliases"));
-    let limits = limits(&before, &after);
-    let umask = lines(&before, &after, &["umask"]);
+    let limits = limits(dialect, &before, &after);
+    let umask: Vec<String> =
+        lines(&before, &after, "umask").into_iter().map(|mask| format!("umask {mask}")).collect();
     let changes_programs = !limits.is_empty() || !umask.is_empty() || !late.is_empty();
     let (functions, variables) = (functions(&before, &after), variables(dialect, (&before, &after), policy));
     let aliases = aliases(&before, &after);
-    let early = [options.join("\n"), umask.join("\n"), limits.join("\n")].join("\n");
+    // The option `posix` changes the unit of some limits.
+    let early = [umask.join("\n"), limits.join("\n"), options.join("\n")].join("\n");
     // Aliases come after the functions, which they could change or make unreadable.
     let names = [aliases.join("\n"), expands.join("\n")].join("\n");
     let (middle, remark) = fitting(&functions, &variables, early.len() + names.len());
@@ -143,7 +210,8 @@ pub(super) fn difference(
     }
     let script = format!("{early}\n{middle}\n{names}\nwindlass_options={}\n", quoted(&late));
     let definitions = format!("{functions}\n{}", aliases.join("\n"));
-    (ShellState { script, definitions, changes_programs }, remark)
+    let (traces, expands_aliases) = (late.contains("set -o xtrace"), !expands.is_empty());
+    (ShellState { script, definitions, changes_programs, traces, expands_aliases }, remark)
 }
 
 /// Functions and variables as far as there is room for them.
@@ -179,27 +247,97 @@ impl<'a> Account<'a> {
     }
 }
 
-/// Lines of these kinds that are only in the second account.
-fn lines<'a>(before: &Account<'a>, after: &Account<'a>, kinds: &[&'static str]) -> Vec<&'a str> {
-    let all = |account: &Account<'a>| -> Vec<&'a str> {
-        let entries = kinds.iter().flat_map(|kind| account.of(kind));
-        entries.flat_map(|entry| entry.text.lines()).collect()
-    };
+/// Lines of this kind that are only in the second account.
+fn lines<'a>(before: &Account<'a>, after: &Account<'a>, kind: &'static str) -> Vec<&'a str> {
+    let all =
+        |account: &Account<'a>| -> Vec<&'a str> { account.of(kind).flat_map(|it| it.text.lines()).collect() };
     let known = all(before);
-    let is_left_out = |line: &str| NOT_RESTORED.contains(&line.rsplit(' ').next().unwrap_or(line));
-    all(after).into_iter().filter(|line| !known.contains(line) && !is_left_out(line)).collect()
+    all(after).into_iter().filter(|line| !known.contains(line)).collect()
 }
 
+/// Commands that set the options which the login changed.
+fn options(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
+    let all = |account: &Account<'_>| -> Vec<(String, String)> {
+        account.of("options").flat_map(|entry| switches(dialect, entry)).collect()
+    };
+    let (before, after) = (all(before), all(after));
+    let is_left_out = |name: &str| NOT_RESTORED.contains(&name);
+    let only_in = |these: &[(String, String)], those: &[(String, String)], command: fn(&str) -> &str| {
+        let only = these.iter().filter(|it| !those.contains(it) && !is_left_out(&it.1));
+        only.map(|(turns_on, name)| format!("{} {name}", command(turns_on))).collect::<Vec<_>>()
+    };
+    let mut changed = only_in(&before, &after, turning_off);
+    changed.extend(only_in(&after, &before, |turns_on| turns_on));
+    changed
+}
+
+/// The options that are on, each with the command that turns it on.
+fn switches(dialect: Dialect, entry: &Entry<'_>) -> Vec<(String, String)> {
+    let with = |command: &str, name: &str| (command.to_owned(), name.to_owned());
+    let listed = |names: &str, command: &str| -> Vec<_> {
+        names.split(':').filter(|name| !name.is_empty()).map(|name| with(command, name)).collect()
+    };
+    match dialect {
+        Dialect::Zsh => {
+            let words: Vec<&str> = entry.value.split(' ').collect();
+            let on = words.chunks_exact(2).filter(|pair| pair[1] == "on");
+            on.map(|pair| with("setopt", pair[0])).collect()
+        }
+        _ => [listed(entry.value, "set -o"), listed(entry.text, "shopt -s")].concat(),
+    }
+}
+
+fn turning_off(turns_on: &str) -> &str {
+    match turns_on {
+        "set -o" => "set +o",
+        "shopt -s" => "shopt -u",
+        _ => "unsetopt",
+    }
+}
+
+/// A limit as the kernel names it, the option of `ulimit`, and the bytes in one unit of that in bash and in zsh.
+const LIMITS: [(&str, &str, u64, u64); 16] = [
+    ("Max cpu time", "t", 1, 1),
+    ("Max file size", "f", 1024, 512),
+    ("Max data size", "d", 1024, 1024),
+    ("Max stack size", "s", 1024, 1024),
+    ("Max core file size", "c", 1024, 512),
+    ("Max resident set", "m", 1024, 1024),
+    ("Max processes", "u", 1, 1),
+    ("Max open files", "n", 1, 1),
+    ("Max locked memory", "l", 1024, 1024),
+    ("Max address space", "v", 1024, 1024),
+    ("Max file locks", "x", 1, 1),
+    ("Max pending signals", "i", 1, 1),
+    ("Max msgqueue size", "q", 1, 1),
+    ("Max nice priority", "e", 1, 1),
+    ("Max realtime priority", "r", 1, 1),
+    ("Max realtime timeout", "R", 1, 1),
+];
+
 /// The soft limit goes first, so that the hard one can be lowered to it, and again, in case the hard one had to be raised before.
-fn limits(before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
-    let is_new = |entry: &&Entry<'_>| !before.of("limit").any(|known| known == *entry);
-    let restored = after.of("limit").filter(is_new).filter_map(|entry| {
-        let (soft, hard) = entry.text.split_once('\n')?;
-        let set = |kind: &str, value: &str| format!("ulimit -{kind} -{} {value}", entry.name);
-        let (soft, hard) = (set("S", soft), set("H", hard));
-        Some(format!("{{ {soft}; {hard}; {soft}; }} 2>/dev/null"))
+fn limits(dialect: Dialect, before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
+    let rows = |account: &Account<'_>| -> Vec<String> {
+        let tables = account.of("limits");
+        tables.flat_map(|it| it.value.split(['\n', ';']).map(str::to_owned)).collect()
+    };
+    let known = rows(before);
+    let is_new = |row: &&String| !known.contains(row);
+    rows(after).iter().filter(is_new).filter_map(|row| limit(dialect, row)).collect()
+}
+
+/// The command that sets a limit as a row of `/proc/self/limits` says.
+fn limit(dialect: Dialect, row: &str) -> Option<String> {
+    let (name, option, bash, zsh) = LIMITS.iter().find(|(name, ..)| row.starts_with(name))?;
+    let unit = if dialect == Dialect::Zsh { zsh } else { bash };
+    let mut values = row[name.len()..].split_whitespace().map(|value| match value.parse::<u64>() {
+        Ok(number) => (number / unit).to_string(),
+        Err(_) => value.to_owned(),
     });
-    restored.collect()
+    let (soft, hard) = (values.next()?, values.next()?);
+    let set = |kind: &str, value: &str| format!("ulimit -{kind} -{option} {value}");
+    let (soft, hard) = (set("S", &soft), set("H", &hard));
+    Some(format!("{{ {soft}; {hard}; {soft}; }} 2>/dev/null"))
 }
 
 fn functions(before: &Account<'_>, after: &Account<'_>) -> String {
@@ -212,7 +350,7 @@ fn aliases(before: &Account<'_>, after: &Account<'_>) -> Vec<String> {
     let named = after.of("alias").filter(is_new);
     let mut aliases: Vec<String> =
         named.map(|entry| format!("alias -- {}={}", entry.name, quoted(entry.value))).collect();
-    aliases.extend(lines(before, after, &["aliases"]).into_iter().map(str::to_owned));
+    aliases.extend(lines(before, after, "aliases").into_iter().map(str::to_owned));
     aliases
 }
 

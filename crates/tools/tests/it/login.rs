@@ -257,9 +257,66 @@ fn an_option_of_a_login_holds_for_the_script_and_not_for_what_reads_it() {
                     told.lines().filter(|line| *line == "hi").map(|line| format!("{line}\n")).collect();
                 assert_eq!(printed, expected, "{shell}, {option}: {told}");
                 assert_eq!(traced.len(), usize::from(option.contains('x')), "{shell}, {option}: {told}");
-                assert!(traced.iter().all(|line| line.ends_with("echo hi")), "{shell}, {option}: {told}");
+                let expected = if shell == "bash" { "+ echo hi" } else { "echo hi" };
+                assert!(traced.iter().all(|line| line.ends_with(expected)), "{shell}, {option}: {told}");
+                assert!(!traced.iter().any(|line| line.starts_with("++")), "{shell}, {option}: {told}");
                 assert_eq!(reply.structured["notes"], json!([]), "{shell}, {option}: {}", reply.text);
             }
+        }
+    });
+}
+
+#[test]
+fn bash_traces_a_script_that_asks_for_it_with_one_plus_and_nothing_of_the_runtime() {
+    bench(async |bench| {
+        for profile in ["", "plain=kept\nset -o noclobber\n", "set -x\n"] {
+            bench.write(".bash_profile", profile);
+            let cmd = "set -x\necho $LINENO \"$0\" ${plain-none}\nls -l /proc/self/fd/3 2>&1 | grep -c memfd\nfalse";
+            let reply = bench.run(json!({ "cmd": cmd, "shell": "bash" })).await;
+            let told = output(&reply);
+            let traced: Vec<&str> = told.lines().filter(|line| line.starts_with('+')).collect();
+            let plain = if profile.starts_with("plain") { "kept" } else { "none" };
+            let echoed = told.lines().find(|line| line.starts_with("2 /") && line.ends_with(plain));
+            assert!(echoed.is_some_and(|line| line.contains("/bash ")), "{profile}: {told}");
+            assert!(traced.iter().all(|line| line.starts_with("+ ")), "{profile}: {told}");
+            assert!(!told.contains("windlass") && !told.contains("exec"), "{profile}: {told}");
+            assert_eq!(traced.last(), Some(&"+ false"), "{profile}: {told}");
+            assert_eq!(reply.structured["exit_code"], 1, "{profile}: {told}");
+            assert!(told.lines().any(|line| line == "0"), "a child inherits the script, {profile}: {told}");
+        }
+    });
+}
+
+#[test]
+fn the_prompts_and_paths_of_a_zsh_login_arrive() {
+    bench(async |bench| {
+        bench.write(".zprofile", "PS4='trace> '\nfpath=(/opt/mine $fpath)\nlast=here\n");
+        let cmd = "echo $PS4; echo $fpath[1]; echo $last; echo ${#IFS}";
+        let reply = bench.run(json!({ "cmd": cmd, "shell": "zsh" })).await;
+        assert_eq!(output(&reply), "trace> \n/opt/mine\nhere\n4\n", "{}", reply.text);
+    });
+}
+
+#[test]
+fn an_environment_that_bash_prints_itself_is_the_one_that_a_program_gets() {
+    let options = |options: &mut windlass_tools::ToolboxOptions| {
+        options.environment.push(("a-b".into(), "kept".into()));
+    };
+    bench_with(options, async |bench| {
+        let profile = "export two='x\ny'\nlist=(1 2)\nexport empty= list\nset -a\nlate=1\n";
+        for (shell, file) in [("bash", ".bash_profile"), ("zsh", ".zprofile")] {
+            let mut seen = Vec::new();
+            // With a function, a program is asked.
+            for more in ["", "greet() { :; }\n"] {
+                bench.write(file, &format!("{more}{profile}"));
+                let cmd = "set +a; env -0 | sort -z | tr '\\0' '|' | sed 's/WINDLASS_SESSION=[^|]*//'";
+                seen.push(output(&bench.run(json!({ "cmd": cmd, "shell": shell })).await).to_owned());
+            }
+            assert_eq!(seen[0], seen[1], "{shell}");
+            for expected in ["a-b=kept|", "two=x\ny|", "empty=|", "late=1|"] {
+                assert!(seen[0].contains(expected), "{shell}, {expected}: {}", seen[0]);
+            }
+            assert!(!seen[0].contains("windlass_") && !seen[0].contains("list="), "{shell}: {}", seen[0]);
         }
     });
 }

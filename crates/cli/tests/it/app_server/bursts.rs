@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_testkit::base64;
 use windlass_testkit::wire::{Message, RequestId};
 
-use super::client::App;
+use super::client::{App, Clients};
 
 /// How often each was answered, until all were and a later one too.
 fn answers(app: &mut App, asked: &[RequestId]) -> BTreeMap<RequestId, Vec<String>> {
@@ -88,4 +88,109 @@ fn an_end_in_the_middle_of_a_burst_leaves_nothing() {
     }
     app.wire.flush().expect("it takes requests whose answers wait");
     app.end();
+}
+
+/// The methods of one family, and the member that names a process.
+struct Family {
+    write: &'static str,
+    resize: &'static str,
+    end: &'static str,
+    name: &'static str,
+}
+
+const FAMILIES: [Family; 2] = [
+    Family {
+        write: "command/exec/write",
+        resize: "command/exec/resize",
+        end: "command/exec/terminate",
+        name: "processId",
+    },
+    Family {
+        write: "process/writeStdin",
+        resize: "process/resizePty",
+        end: "process/kill",
+        name: "processHandle",
+    },
+];
+
+const BURST: usize = 200;
+
+/// Sizes and lines in turns, and an end behind them. The program says with each line how high its terminal is.
+fn carried_out_in_order(app: &mut App, family: &Family, process: &str) {
+    let script = "stty -echo; echo up; while read n; do echo \"line $n $(stty size)\"; done";
+    let mut params = json!({ "command": ["/bin/sh", "-c", script], "tty": true });
+    params[family.name] = json!(process);
+    if family.name == "processId" {
+        params["disableTimeout"] = json!(true);
+        app.exec(&params);
+    } else {
+        (params["cwd"], params["timeoutMs"]) = (json!("/"), json!(null));
+        app.request("process/spawn", &params).expect("it starts");
+    }
+    said_by(app, family, process, "up");
+    let mut asked = Vec::new();
+    for number in 0..BURST {
+        let size = json!({ family.name: process, "size": { "rows": number + 1, "cols": 80 } });
+        asked.push(app.wire.ask(family.resize, &size).expect("it listens"));
+        let line = base64::encode(format!("{number}\n").as_bytes());
+        let write = json!({ family.name: process, "deltaBase64": line });
+        asked.push(app.wire.ask(family.write, &write).expect("it listens"));
+    }
+    let printed = said_by(app, family, process, &format!("line {} {BURST} 80", BURST - 1));
+    let lines: Vec<Vec<usize>> = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("line "))
+        .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
+        .collect();
+    assert_eq!(lines.len(), BURST, "{printed}");
+    for (number, line) in lines.iter().enumerate() {
+        // A later size may have come before the program looks, but no earlier one.
+        assert!(line[0] == number && line[1] > number, "{line:?} in line {number}");
+    }
+    let answers = app.wire.kept().filter_map(Message::answers);
+    let answers: Vec<RequestId> = answers.filter(|id| asked.contains(id)).collect();
+    assert_eq!(answers, asked[..answers.len()], "answers are in the order of the requests");
+    for id in asked {
+        assert_eq!(app.answer(id).expect("it is carried out"), json!({}));
+    }
+    app.request(family.end, &json!({ family.name: process })).expect("it can be ended");
+}
+
+/// What a process prints, up to this.
+fn said_by(app: &mut App, family: &Family, process: &str, text: &str) -> String {
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains(text) {
+        let message = app.wire.wait_for(|message| delta(message, family, process).is_some());
+        let message = message.unwrap_or_else(|error| panic!("{error} after {seen:?}"));
+        let encoded = delta(&message, family, process).expect("a piece").to_owned();
+        seen.extend(base64::decode(encoded.as_bytes()).expect("it is base64"));
+    }
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+fn delta<'a>(message: &'a Message, family: &Family, process: &str) -> Option<&'a str> {
+    let notices = ["command/exec/outputDelta", "process/outputDelta"];
+    let params = notices.into_iter().find_map(|notice| message.notice(notice))?;
+    (params[family.name] == process).then(|| params["deltaBase64"].as_str())?
+}
+
+#[test]
+fn a_burst_of_sizes_and_writes_is_carried_out_and_answered_in_its_order_on_pipes() {
+    let mut app = App::start("order");
+    for family in &FAMILIES {
+        carried_out_in_order(&mut app, family, "p");
+    }
+    app.end();
+}
+
+#[test]
+fn a_burst_of_sizes_and_writes_is_carried_out_and_answered_in_its_order_on_websockets() {
+    for clients in Clients::on_each_kind("order") {
+        let mut app = clients.connect();
+        for family in &FAMILIES {
+            carried_out_in_order(&mut app, family, "p");
+        }
+        drop(app);
+        clients.end();
+    }
 }
