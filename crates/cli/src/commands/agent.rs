@@ -116,7 +116,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     team.close().await;
     drop(team);
     notifier.finish().await;
-    engine.shutdown().await;
+    outcome::name_remaining(&engine.shutdown().await.remaining);
     if let Some(foreign) = foreign {
         foreign.shutdown().await;
     }

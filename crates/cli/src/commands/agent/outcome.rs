@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use windlass_agent::Status;
+use windlass_engine::ProcessLine;
 use windlass_sys::signal::Signal;
 
 use super::text::clean;
@@ -48,6 +49,13 @@ pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Optio
         print_last_message(text, config.terminals)?;
     }
     write_last_message(options, text)
+}
+
+/// Names the processes that could not be ended with the agent.
+pub(super) fn name_remaining(remaining: &[ProcessLine]) {
+    for process in remaining {
+        printing::say!("windlass: could not end process {}", clean(&process.to_string()));
+    }
 }
 
 /// Refuses a file for the last message that cannot be written later, before a model is paid for the message.
