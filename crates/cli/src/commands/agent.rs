@@ -15,6 +15,7 @@ mod portable;
 mod programs;
 mod proxies;
 mod settings;
+mod task_words;
 mod terminal;
 mod text;
 mod threads;
@@ -32,6 +33,7 @@ pub(crate) use self::context::users_settings;
 use self::crew::{Outside, Workshop};
 use self::notify::{Notifier, Place};
 use self::outcome::Outcome;
+use self::task_words::one_task;
 pub(crate) use self::tools::sandbox;
 use self::watch::Watcher;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
@@ -50,21 +52,19 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     match order.command {
         None => {
             refuse_misplaced_command(order.work.prompt.as_deref())?;
-            work(
-                Job { beginning: Beginning::New, prompt: order.work.prompt, options: order.work.options },
-                config,
-            )
-            .await
+            let prompt = one_task("windlass agent", &order.work.words(), &order.work.options)?;
+            work(Job { beginning: Beginning::New, prompt, options: order.work.options }, config).await
         }
         Some(AgentCommand::Resume(order)) => {
             let (id, prompt) = threads::resumed(&order, &config)?;
             work(Job { beginning: Beginning::Resume(id), prompt, options: order.options }, config).await
         }
         Some(AgentCommand::Fork(order)) => {
+            let command = format!("windlass agent fork {}", order.id);
+            let prompt = one_task(&command, &order.words(), &order.options)?;
             let id = ThreadId::parse(&order.id)
                 .ok_or_else(|| Usage(format!("`{}` names no conversation", order.id)))?;
-            work(Job { beginning: Beginning::Fork(id), prompt: order.prompt, options: order.options }, config)
-                .await
+            work(Job { beginning: Beginning::Fork(id), prompt, options: order.options }, config).await
         }
         Some(AgentCommand::Threads(order)) => threads::list(&order, &config),
         Some(AgentCommand::Config(order)) => settings::show(&order.options, &config),
