@@ -1,5 +1,6 @@
 //! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
 
+mod answer_schema;
 mod cells;
 mod certificates;
 pub(crate) mod context;
@@ -104,6 +105,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
+    let schema = crew.manners.output_schema.clone();
     let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine)?);
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
@@ -125,7 +127,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
         Some(handed_over) => handed_over?,
         None => outcome::hand_over((&job.options, &config), shown.last_message.as_deref())?,
     }
-    Ok(ended.exit())
+    Ok(outcome::misfit(&ended, schema.as_ref()).unwrap_or(ended.exit()))
 }
 
 /// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.

@@ -180,3 +180,17 @@ fn a_time_behind_wait_background_without_the_equals_sign_is_refused_with_the_rig
         stage.finish();
     }
 }
+
+#[test]
+fn an_answer_that_does_not_fit_its_schema_is_printed_and_exits_with_a_code_of_its_own() {
+    for answer in [r#"{"ok":"yes"}"#, "not JSON"] {
+        let mut stage = Stage::playing(vec![always(say(answer))]);
+        let schema = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
+        stage.write("schema.json", schema.to_string());
+        let ran = stage
+            .run(&["--output-schema", "../schema.json", "-o", "answer", "go"])
+            .badly(5, "the answer does not fit the schema of --output-schema: ");
+        assert_eq!((ran.stdout, stage.read("work/answer")), (format!("{answer}\n"), answer.to_owned()));
+        stage.finish();
+    }
+}
