@@ -140,10 +140,19 @@ pub enum EventKind {
     },
     /// It has nothing left to do but to wait for these.
     Waiting(Vec<String>),
-    /// It has given its answer, and these are ended with it.
+    /// It has waited for background work for as long as it may, and goes on without it.
+    WaitExpired(Duration),
+    /// It is closed, and these still run and are ended with it.
     LeftRunning(Vec<String>),
     /// It is gone.
     Gone,
+}
+
+impl EventKind {
+    /// Whether a turn is over with it.
+    pub fn ends_turn(&self) -> bool {
+        matches!(self, Self::TurnCompleted { .. } | Self::TurnFailed { .. } | Self::TurnInterrupted)
+    }
 }
 
 /// A call, in short.

@@ -16,7 +16,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use windlass_model::{Content, Item, Request, Role, ToolSpec, Usage};
-use windlass_tools::{Event as SessionEvent, SessionSummary, Toolbox};
+use windlass_tools::{Event as SessionEvent, LeftProcess, SessionSummary, Toolbox};
 
 pub(crate) use self::commands::Commands;
 use self::work::{Arrived, Work};
@@ -101,6 +101,9 @@ impl Worker {
         while let Some(task) = self.next_task().await {
             self.turn(task).await;
         }
+        if !self.is_closed_after_answer() {
+            self.tell_left_running(Vec::new()).await;
+        }
         self.commands.all_ended().await;
         self.toolbox.end_sessions().await;
         self.report.tell(EventKind::Gone).await;
@@ -140,7 +143,7 @@ impl Worker {
     }
 
     fn is_closed_after_answer(&self) -> bool {
-        self.crew.manners.background == Background::End && self.is_first
+        self.crew.manners.background != Background::Wake && self.is_first
     }
 
     async fn turn(&mut self, task: Task) {
@@ -338,12 +341,9 @@ impl Worker {
             return None;
         }
         let heard = self.collect();
-        let children = self.team.busy_children(&self.me);
-        let over = heard.is_empty()
-            && children.is_empty()
-            && (work.listening.ran_out() || self.awaited().await.is_empty());
-        if heard.is_empty() && !over {
-            return None;
+        if heard.is_empty() && !self.awaited().await.is_empty() {
+            let limit = work.listening.ran_out()?;
+            self.report.tell(EventKind::WaitExpired(limit)).await;
         }
         work.listening.end();
         self.words_taken();
@@ -358,20 +358,19 @@ impl Worker {
         awaited
     }
 
-    /// Names the commands and sub-agents that are ended because the agent is closed after its answer.
-    async fn tell_left_running(&self) {
-        if !self.is_closed_after_answer() {
-            return;
-        }
-        let mut left = self.team.busy_children(&self.me);
+    /// Names everything that is ended because the agent is closed: these, its commands, and processes that exited commands left.
+    async fn tell_left_running(&self, mut left: Vec<String>) {
         left.extend(self.toolbox.running().iter().map(in_words));
+        left.extend(self.toolbox.left_processes().iter().map(left_in_words));
         if !left.is_empty() {
             self.report.tell(EventKind::LeftRunning(left)).await;
         }
     }
 
     async fn end_turn(&mut self, ending: Ending) {
-        self.tell_left_running().await;
+        if self.is_closed_after_answer() {
+            self.tell_left_running(self.team.busy_children(&self.me)).await;
+        }
         let (kind, status, word) = match ending {
             Ending::Completed => {
                 let (turn, thread) = (self.turn_usage, self.usage);
@@ -415,6 +414,11 @@ impl Worker {
 
 fn in_words(session: &SessionSummary) -> String {
     format!("session {} ({})", session.id, shortened(&session.command, 120))
+}
+
+fn left_in_words(left: &LeftProcess) -> String {
+    let LeftProcess { session, pid, command } = left;
+    format!("process {pid} ({}), left by session {session}", shortened(command, 120))
 }
 
 /// What the model hears of a turn that was taken back.

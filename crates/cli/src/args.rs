@@ -22,9 +22,9 @@ use windlass_sys::pty::Size;
 
 pub(crate) use self::agent::{
     AgentArgs, AgentCommand, AgentOptions, AgentPortable, AgentResume, AgentThreads, AgentTrust,
-    ApprovalName, ColorName, PortableName, SandboxModeName,
+    ApprovalName, ColorName, PortableName,
 };
-pub(crate) use self::app_server::{AppServe, AppServerArgs, SandboxName};
+pub(crate) use self::app_server::{AppServe, AppServerArgs};
 pub(crate) use self::dialect::{Destination, DialectCommand};
 pub(crate) use self::exec_server::{ExecServe, ExecServerArgs};
 pub(crate) use self::limits::{LimitWords, ServerLimitWords};
@@ -33,8 +33,10 @@ pub(crate) use self::mcp::{
     InheritName, KeeperOrder, McpArgs, McpClient, McpCommand, McpInstall, McpServe, ProfileName, ToolWords,
 };
 pub(crate) use self::rules::{RulesArgs, RulesCheck, RulesCommand, RulesTest};
-pub(crate) use self::sandbox::{LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxWords};
-pub(crate) use self::values::EnvironmentChange;
+pub(crate) use self::sandbox::{
+    LayersName, SandboxArgs, SandboxCommand, SandboxExplain, SandboxModeName, SandboxWords,
+};
+pub(crate) use self::values::{EnvironmentChange, duration};
 
 /// Run commands, keep every byte they print, and leave nothing running.
 #[derive(Debug, Parser)]
@@ -46,13 +48,13 @@ pub(crate) struct Windlass {
 
 const FIRST_STEPS: &str = "\
 Examples:
-  windlass demo                                  see what it does, in five seconds
+  windlass demo                                  see what it does in 5 s
   windlass run -- cargo test                     run, stream, remember
-  windlass run --timeout 2m --json -- make       one JSON object with the receipt
+  windlass run --timeout 2m --json -- make       one JSON object, with receipt
   windlass log 1001 --grep 'error' --context 2   read it again later
   windlass ps                                    what ran and what became of it
   windlass run --detach --name web -- ./server   start it and come back at once
-  windlass stop web                              end it, with everything it started
+  windlass stop web                              end it and what it started
 
 Sessions are kept in $WINDLASS_STATE_DIR, else $XDG_STATE_HOME/windlass, else ~/.local/state/windlass.";
 
@@ -67,7 +69,7 @@ pub(crate) enum Verb {
     Ps(Ps),
     /// Watch what running sessions use: CPU, memory, processes, output
     Top(Top),
-    /// End a session that another windlass runs, and everything it started
+    /// End sessions that another windlass runs, and everything they started
     Stop(Stop),
     /// Work on a task with a model and the tools
     Agent(AgentArgs),
@@ -213,25 +215,25 @@ const ELSEWHERE_UNKNOWN: [&str; 15] = [
 const RUN_EXAMPLES: &str = "\
 Times are written 500ms, 30s, 2m, 1h; a plain number is seconds.
 
-Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when
---until or --idle was met; with 1 when the command ended with 0 and never printed what --until
-waits for; with 127 or 126 when the program is missing or cannot be executed; with
-125 when windlass itself fails, as when a sandbox cannot be enforced, or when its reader was so slow
-that output was lost; with 2 when the options make no sense.
+Windlass exits with the command's code, or with 128 plus the signal that ended it; with 0 when \
+--until or --idle was met; with 1 when the command ended with 0 and never printed what --until \
+waits for; with 127 or 126 when the program is missing or cannot be executed; with \
+125 when windlass itself fails, as when a sandbox cannot be enforced, or when its reader was so slow \
+that output was lost; with 2 when the options make no sense. \
 What the command leaves running is ended when windlass exits.
 
-With --detach it exits with 0 once the command has started, and prints the session's number. What
-such a command leaves running lives on, its output kept, until it ends or `windlass stop` ends it.
+With --detach it exits with 0 once the command has started, and prints the session's number. What \
+such a command leaves running lives on, its output kept, until it ends or `windlass stop` ends it. \
 A session that was detached from within another one ends with that one.
 
 Examples:
   windlass run -- cargo test --workspace
-  windlass run 'make 2>&1 | tail -5'                one string is a script for the shell
+  windlass run 'make 2>&1 | tail -5'                a script for the shell
   windlass run --tty -- htop
   windlass run --until 'listening on' --json -- ./server
   windlass run --memory 2G --processes 200 --cpu-time 10m -- make -j8
-  windlass run --max-tokens 500 -- cargo build      the ends of the output, within a budget
-  windlass run --detach --name web -- ./server      and then: windlass log web --follow
+  windlass run --max-tokens 500 -- cargo build      the ends of the output
+  windlass run --detach --name web -- ./server      then: windlass log web -f
   windlass run --server unix:///run/box.sock --tty -- bash
   echo data | windlass run -- wc -c";
 
@@ -340,16 +342,16 @@ pub(crate) struct Choice {
 
 const LOG_EXAMPLES: &str = "\
 Examples:
-  windlass log 1001                      all of it, as a terminal would finally show it
-  windlass log build --tail 20           the end of the newest session named `build`
+  windlass log 1001                      all, as a terminal would show it
+  windlass log build --tail 20           the end of the newest named `build`
   windlass log 1001 --grep 'error|warn' --context 3
   windlass log 1001 --span 2048..9120    what a truncation marker left out
   windlass log 1001 --view raw | less -R
   windlass log 1001 --follow             while another windlass runs it
 
 Missing output:
-  A marker stands in text where output is missing, and standard error says why. The exit code is 1 if something that was
-  asked for cannot be read or never reached the disk; with --view raw, which prints the bytes and no marker, also if it
+  A marker stands in text where output is missing, and standard error says why. The exit code is 1 if something that was \
+  asked for cannot be read or never reached the disk; with --view raw, which prints the bytes and no marker, also if it \
   was dropped because it was more than is kept.";
 
 #[derive(Debug, Args)]
@@ -373,7 +375,7 @@ States:
   SIGxxx      that signal ended it
   timeout, limit, stopped, shutdown    windlass ended it, and why
   ending      its windlass died; the guardian is ending what the session started
-  elsewhere   its windlass is in a container or another pid namespace, out of sight
+  elsewhere   its windlass is in another pid namespace, such as a container
   lost        its windlass died before it could write down the end
 
 Examples:
@@ -393,8 +395,8 @@ pub(crate) struct Top {
 }
 
 const TOP_EXAMPLES: &str = "\
-Every session that runs on this machine and is remembered in the state directory, whichever windlass
-runs it, with all the processes it started. 100% is one processor. Without a terminal it looks once.
+Every session that runs on this machine and is remembered in the state directory, whichever windlass \
+runs it, with all the processes it started. 100% is one processor. Without a terminal it looks once. \
 It ends with q or Ctrl-C, and gives the terminal back as it was.
 
 Examples:
@@ -404,18 +406,18 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = STOP_EXAMPLES)]
 pub(crate) struct Stop {
-    /// The session's number or name
-    #[arg(value_name = "SESSION")]
-    pub(crate) session: String,
+    /// Sessions by number or name
+    #[arg(value_name = "SESSION", required = true)]
+    pub(crate) sessions: Vec<String>,
 
-    /// Print one JSON object
+    /// Print one JSON object for each, one a line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 const STOP_EXAMPLES: &str = "\
-Everything the command started is ended: TERM, two seconds of grace, KILL. The windlass that runs the
-session writes the receipt; a server goes on with its other sessions. A session that is over already
+Everything the command started is ended: TERM, two seconds of grace, KILL. The windlass that runs the \
+session writes the receipt; a server goes on with its other sessions. A session that is over already \
 stays as it is, and that is no error.
 
 Examples:
@@ -451,11 +453,55 @@ pub(crate) struct Doctor {
 }
 
 const DOCTOR_EXAMPLES: &str = "\
-One line per check: `ok`, `note` for what is worth knowing, `problem` for what will not work, with
-what to do. It exits with 0 when nothing is a problem, else with 1. It uses no network unless --network
+One line per check: `ok`, `note` for what is worth knowing, `problem` for what will not work, with \
+what to do. It exits with 0 when nothing is a problem, else with 1. It uses no network unless --network \
 or --live asks for it, and shows no key.
 
 Examples:
   windlass doctor
   windlass doctor --network
   windlass doctor --json | jq '.checks[] | select(.verdict == \"problem\")'";
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+
+    /// Whether the writer of these lines broke the first one although the next word would have fitted.
+    fn is_broken_early(line: &str, next: &str, width: usize) -> bool {
+        let indent = |text: &str| text.len() - text.trim_start().len();
+        let goes_on = next.trim_start().starts_with(|first: char| first.is_ascii_lowercase());
+        let is_example = |text: &str| text.trim_start().starts_with("windlass ");
+        let word = next.split_whitespace().next().unwrap_or_default();
+        let fits = line.chars().count() + 1 + word.chars().count() <= width;
+        let is_prose = line.split_whitespace().count() > 1 && !is_example(line) && !line.contains("   ");
+        goes_on
+            && is_prose
+            && fits
+            && !is_example(next)
+            && !next.trim_start().contains("   ")
+            && indent(line) == indent(next)
+    }
+
+    fn early_breaks(command: &mut Command, width: usize) -> Vec<String> {
+        let help = command.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let broken = lines.windows(2).filter(|pair| is_broken_early(pair[0], pair[1], width));
+        let name = command.get_bin_name().unwrap_or_default().to_owned();
+        let mut found: Vec<String> =
+            broken.map(|pair| format!("{name} at {width}:\n{}\n{}", pair[0], pair[1])).collect();
+        found.extend(command.get_subcommands_mut().flat_map(|verb| early_breaks(verb, width)));
+        found
+    }
+
+    #[test]
+    fn no_paragraph_of_any_help_is_broken_before_its_line_is_full() {
+        for width in [80, 100] {
+            let mut windlass = Windlass::command().term_width(width);
+            windlass.build();
+            let found = early_breaks(&mut windlass, width);
+            assert!(found.is_empty(), "{}", found.join("\n\n"));
+        }
+    }
+}

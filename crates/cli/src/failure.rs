@@ -23,6 +23,8 @@ impl Exit {
     pub(crate) const ASK: Self = Self(3);
     /// Rules forbid it.
     pub(crate) const FORBIDDEN: Self = Self(4);
+    /// The agent's answer does not fit the schema that was asked for.
+    pub(crate) const UNFIT_ANSWER: Self = Self(5);
     /// The command line makes no sense.
     const USAGE: Self = Self(2);
     /// Windlass failed to run the command, or to pass on its output, for a reason that is not the command's.

@@ -39,7 +39,7 @@ impl Interface {
                 "network_access = [\"example.com\"] in [sandbox_workspace_write] allows hosts",
                 "network_access = true in [sandbox_workspace_write] allows it",
                 "set network_access in [sandbox_workspace_write] to false or true",
-                "start the agent with --sandbox danger-full-access",
+                "start the agent with --sandbox full-access",
             ],
             Self::AppServer => {
                 return Remedies::with_one_network_switch(

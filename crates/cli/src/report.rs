@@ -44,12 +44,22 @@ pub(crate) fn ending(receipt: &Receipt) -> String {
         Exit::Unknown => "ended in a way that is not known".into(),
     };
     match (receipt.cause, receipt.exit) {
+        (Cause::Itself, Exit::Signal(number)) => exit + reached_limit(number),
         (Cause::Itself, _) => exit,
         (Cause::Timeout(limit), _) => format!("timed out after {} and {exit}", duration(limit)),
         (Cause::Limit(crossed), _) => format!("was killed: {crossed}"),
         (Cause::Stopped, Exit::Signal(number)) => format!("was stopped by {}", Signal::from(number)),
         (Cause::Stopped, Exit::Code(_) | Exit::Unknown) => format!("was stopped and {exit}"),
         (cause, _) => format!("{exit} ({cause})"),
+    }
+}
+
+/// The limit that a signal stands for. A session whose own limit it was has another cause, so this one was inherited.
+fn reached_limit(signal: i32) -> &'static str {
+    match Signal::from(signal) {
+        Signal::XCPU => ": it reached a limit on CPU time (`ulimit -t`)",
+        Signal::XFSZ => ": a file reached a limit on its size (`ulimit -f`)",
+        _ => "",
     }
 }
 

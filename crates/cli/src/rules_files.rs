@@ -36,9 +36,14 @@ pub(crate) struct Faulty {
 impl fmt::Display for Faulty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the rules in {} cannot be used", self.name)?;
-        self.faults
-            .iter()
-            .try_for_each(|fault| write!(f, "\n  {}:{}: {}", self.name, fault.line, fault.message))
+        self.lines().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+impl Faulty {
+    /// Each fault with its file and line.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        self.faults.iter().map(|fault| format!("{}:{}: {}", self.name, fault.line, fault.message))
     }
 }
 

@@ -174,6 +174,17 @@ pub struct SessionSummary {
     pub terminal: bool,
 }
 
+/// A process that a command left running when it exited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftProcess {
+    /// The id of the command's session.
+    pub session: String,
+    /// Its number.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+}
+
 /// A program asks for something that must stay between it and the person who types it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {

@@ -35,8 +35,8 @@ mod variable_patterns;
 mod views;
 
 pub use call::{
-    Answer, Approval, Approved, Call, Dismissal, Event, Person, Progress, Question, Reply, SessionSummary,
-    UnknownTool,
+    Answer, Approval, Approved, Call, Dismissal, Event, LeftProcess, Person, Progress, Question, Reply,
+    SessionSummary, UnknownTool,
 };
 pub use catalogue::{Hints, Profile, Tool};
 pub use delivery::{Delivery, Outcome};

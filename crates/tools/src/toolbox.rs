@@ -18,7 +18,7 @@ use crate::announcements::Remarks;
 use crate::answer::listening;
 use crate::arguments::{Arguments, SessionRef};
 use crate::attend::waiting;
-use crate::call::{Call, Event, Reply, SessionSummary, UnknownTool};
+use crate::call::{Call, Event, LeftProcess, Reply, SessionSummary, UnknownTool};
 use crate::catalogue::{Profile, Tool};
 use crate::delivery::Delivery;
 use crate::ended::Shelf;
@@ -273,6 +273,24 @@ impl Toolbox {
         let mut summaries = self.sessions();
         summaries.retain(|summary| running.contains(&summary.id));
         summaries
+    }
+
+    /// Living processes that exited commands of this caller left running. [`Toolbox::end_sessions`] ends them too.
+    pub fn left_processes(&self) -> Vec<LeftProcess> {
+        let mut left = Vec::new();
+        for held in self.held() {
+            let receipt = held.session.receipt();
+            if receipt.is_none_or(|receipt| receipt.left_running.is_empty()) {
+                continue;
+            }
+            let session = held.number.to_string();
+            left.extend(held.readable(held.session.processes()).into_iter().map(|line| LeftProcess {
+                session: session.clone(),
+                pid: line.pid,
+                command: line.command,
+            }));
+        }
+        left
     }
 
     /// Ends every session of this caller, and nobody else's.

@@ -202,15 +202,19 @@ async fn finished(summary: &mut Option<Summarising>) -> Result<Summary, Failure>
 pub(super) enum Listening {
     #[default]
     Off,
-    On(Pin<Box<Sleep>>),
-    /// Commands were waited for long enough.
-    Late,
+    On {
+        limit: Duration,
+        expiry: Pin<Box<Sleep>>,
+    },
+    /// The wait has lasted for this long, which is its limit.
+    Expired(Duration),
 }
 
 impl Listening {
     pub(super) fn begin(&mut self, patience: Duration) {
         // timer: a command that never ends does not keep the agent for ever.
-        *self = Self::On(Box::pin(tokio::time::sleep(patience)));
+        let expiry = Box::pin(tokio::time::sleep(patience));
+        *self = Self::On { limit: patience, expiry };
     }
 
     pub(super) fn end(&mut self) {
@@ -222,21 +226,27 @@ impl Listening {
     }
 
     pub(super) fn run_out(&mut self) {
-        *self = Self::Late;
+        if let Self::On { limit, .. } = self {
+            *self = Self::Expired(*limit);
+        }
     }
 
-    pub(super) fn ran_out(&self) -> bool {
-        matches!(self, Self::Late)
+    /// The limit of a wait that has reached it.
+    pub(super) fn ran_out(&self) -> Option<Duration> {
+        match self {
+            Self::Expired(limit) => Some(*limit),
+            Self::Off | Self::On { .. } => None,
+        }
     }
 
     async fn patience(&mut self) -> Arrived {
         match self {
-            Self::On(sleep) => tokio::select! {
-                () = sleep.as_mut() => Arrived::Patience,
+            Self::On { expiry, .. } => tokio::select! {
+                () = expiry.as_mut() => Arrived::Patience,
                 // timer: that a command begins to wait for input, or for clients, is told by nobody.
                 () = tokio::time::sleep(LOOK) => Arrived::Look,
             },
-            Self::Off | Self::Late => std::future::pending().await,
+            Self::Off | Self::Expired(_) => std::future::pending().await,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::LayersName;
 use crate::args::values::duration;
+use crate::args::{LayersName, SandboxModeName};
 use crate::failure::Usage;
 
 #[derive(Debug, Args)]
@@ -72,14 +72,14 @@ pub(crate) enum PortableName {
 const AGENT_EXAMPLES: &str = "\
 Examples:
   windlass agent                                  talk to it
-  windlass agent 'make the tests pass'            talk to it, beginning with this
-  windlass agent 'which tests are slow?' > slow   one task; the last message goes to standard output
+  windlass agent 'make the tests pass'            talk to it, this first
+  windlass agent 'which tests are slow?' > slow   one task; prints its answer
   git diff | windlass agent 'review this change'  a task and what it is about
   windlass agent --json - < task.md               events, one JSON object a line
-  windlass agent resume --last 'now the docs'     go on where the last one in this directory stopped
-  windlass agent --portable export settings.age   take settings, instructions and skills along
+  windlass agent resume --last 'now the docs'     go on with the newest one here
+  windlass agent --portable export settings.age   take settings and skills along
 
-Settings are in $XDG_CONFIG_HOME/windlass/config.toml, else ~/.config/windlass/config.toml; `windlass agent config` shows
+Settings are in $XDG_CONFIG_HOME/windlass/config.toml, else ~/.config/windlass/config.toml; `windlass agent config` shows \
 them. Conversations are kept in the state directory, under agent/.";
 
 /// What else can be done.
@@ -99,9 +99,17 @@ pub(crate) enum AgentCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentResume {
-    /// The conversation, and what to do; with --last only what to do
-    #[arg(value_name = "ID] [PROMPT", num_args = 0..=2)]
-    pub(crate) words: Vec<String>,
+    /// The conversation; with --last there is none, and the task stands here
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+
+    /// What to do; `-` reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+
+    /// Words behind the task, which is one argument: an error names the right form
+    #[arg(hide = true, value_name = "WORDS")]
+    surplus: Vec<String>,
 
     /// The newest conversation of this directory
     #[arg(long)]
@@ -115,6 +123,16 @@ pub(crate) struct AgentResume {
     pub(crate) options: AgentOptions,
 }
 
+impl AgentResume {
+    /// The conversation, if it is named, and the words of the task.
+    pub(crate) fn words(&self) -> (Option<&str>, Vec<&str>) {
+        let mut words: Vec<&str> =
+            self.id.iter().chain(&self.prompt).chain(&self.surplus).map(String::as_str).collect();
+        let id = if self.last || words.is_empty() { None } else { Some(words.remove(0)) };
+        (id, words)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AgentFork {
     /// The conversation
@@ -124,6 +142,10 @@ pub(crate) struct AgentFork {
     /// What to do; `-` reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
+
+    /// Words behind the task, which is one argument: an error names the right form
+    #[arg(hide = true, value_name = "WORDS")]
+    surplus: Vec<String>,
 
     #[command(flatten)]
     pub(crate) options: AgentOptions,
@@ -153,6 +175,13 @@ pub(crate) struct AgentTrust {
     pub(crate) revoke: bool,
 }
 
+impl AgentFork {
+    /// The words of the task.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        self.prompt.iter().chain(&self.surplus).map(String::as_str).collect()
+    }
+}
+
 /// A task and how to work on it.
 #[derive(Debug, Args)]
 pub(crate) struct AgentWork {
@@ -160,8 +189,19 @@ pub(crate) struct AgentWork {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
 
+    /// Words behind the task, which is one argument: an error names the right form
+    #[arg(hide = true, value_name = "WORDS")]
+    surplus: Vec<String>,
+
     #[command(flatten)]
     pub(crate) options: AgentOptions,
+}
+
+impl AgentWork {
+    /// The words of the task.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        self.prompt.iter().chain(&self.surplus).map(String::as_str).collect()
+    }
 }
 
 /// How to work.
@@ -250,18 +290,6 @@ pub(crate) struct AgentOptions {
     /// The layers that enforce sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
-}
-
-/// What commands may touch, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SandboxModeName {
-    /// Nothing is changed
-    ReadOnly,
-    /// The working directory and temporary files are changed
-    WorkspaceWrite,
-    /// Everything
-    #[value(alias = "full-access")]
-    DangerFullAccess,
 }
 
 /// When a person is asked, by name.

@@ -1,8 +1,8 @@
 //! The words of `windlass app-server`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::args::{DialectCommand, LayersName, ListenWords, ServerLimitWords};
+use crate::args::{DialectCommand, LayersName, ListenWords, SandboxModeName, ServerLimitWords};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = APP_SERVER_EXAMPLES)]
@@ -27,26 +27,15 @@ pub(crate) struct AppServe {
     /// The policy of commands whose clients name none, and of processes, whose clients cannot [default: `sandbox_mode` of your
     /// settings; without one, commands are read-only and processes have no sandbox]
     #[arg(long, value_enum, value_name = "POLICY")]
-    pub(crate) sandbox: Option<SandboxName>,
+    pub(crate) sandbox: Option<SandboxModeName>,
 
     /// The layers that enforce sandboxes; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t)]
     pub(crate) sandbox_layers: LayersName,
 }
 
-/// What commands may touch, by the names of this dialect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SandboxName {
-    /// Reading everything, changing nothing, no network
-    ReadOnly,
-    /// The same, but for changes in this directory and the temporary ones
-    WorkspaceWrite,
-    /// Everything that this program may
-    DangerFullAccess,
-}
-
 const APP_SERVER_EXAMPLES: &str = "\
 Examples:
-  windlass app-server                                          one client on standard input and output
-  windlass app-server --listen unix:///run/user/1000/w.sock    clients of this user
+  windlass app-server                    one client on standard input and output
+  windlass app-server --listen unix:///run/user/1000/w.sock
   windlass app-server --listen ws://127.0.0.1:0 --ws-token-file token";

@@ -30,12 +30,12 @@ pub(crate) struct ExecServe {
 }
 
 const EXEC_SERVER_EXAMPLES: &str = "\
-Without --listen it serves one client on standard input and output. Elsewhere the first line on
-standard output is the address to connect to. Commands may touch whatever this user may, unless
+Without --listen it serves one client on standard input and output. Elsewhere the first line on \
+standard output is the address to connect to. Commands may touch whatever this user may, unless \
 their clients say less.
 
 Examples:
-  windlass exec-server                              one client on standard input and output
+  windlass exec-server                   one client on standard input and output
   windlass exec-server --listen unix:///run/user/1000/exec.sock
   windlass exec-server --listen ws://127.0.0.1:8788 --ws-token-file token
 

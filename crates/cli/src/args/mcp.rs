@@ -144,7 +144,7 @@ pub(crate) enum ProfileName {
 const MCP_EXAMPLES: &str = "\
 Without --http it serves one client on standard input and output, until that client closes them.
 
-Without --sandbox nothing confines commands: they may do all that the user who starts the server may. `--sandbox
+Without --sandbox nothing confines commands: they may do all that the user who starts the server may. `--sandbox \
 workspace-write` lets them change the working directory and /tmp, and reach no network.
 
 Examples:
@@ -189,13 +189,13 @@ pub(crate) struct McpInstall {
 }
 
 const INSTALL_EXAMPLES: &str = "\
-The change is shown as a diff, and everything else in the file stays as it is, comments included.
-The file as it was is kept beside it as FILE.windlass-backup-1, -2 and so on. A file that cannot be
+The change is shown as a diff, and everything else in the file stays as it is, comments included. \
+The file as it was is kept beside it as FILE.windlass-backup-1, -2 and so on. A file that cannot be \
 understood is left alone.
 
 Examples:
   windlass mcp install claude
-  windlass mcp install vscode --project       for everybody who works on this project
+  windlass mcp install vscode --project       for all who work on this project
   windlass mcp install codex -- --profile classic
   windlass mcp install zed --print            look first
   windlass mcp install zed --remove";

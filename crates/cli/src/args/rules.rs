@@ -13,14 +13,14 @@ pub(crate) struct RulesArgs {
 }
 
 const RULES_EXAMPLES: &str = "\
-Rules say which commands the tools may run without asking, must ask a person about, or may not run.
-They are read from $XDG_CONFIG_HOME/windlass/rules.toml, else ~/.config/windlass/rules.toml, and from
+Rules say which commands the tools may run without asking, must ask a person about, or may not run. \
+They are read from $XDG_CONFIG_HOME/windlass/rules.toml, else ~/.config/windlass/rules.toml, and from \
 .windlass/rules.toml in the working directory, which can only make things stricter.
 
 Examples:
   windlass rules test -- git push origin main
-  windlass rules test 'cd sub && git push'     one string is a script for the shell
-  windlass rules check                         are the files in order, do their examples hold?
+  windlass rules test 'cd sub && git push'     a script for the shell
+  windlass rules check                         are the files in order?
   windlass rules path";
 
 /// What `windlass rules` does.
@@ -51,7 +51,7 @@ pub(crate) struct RulesTest {
 }
 
 const TEST_EXAMPLES: &str = "\
-It exits with 0 when the command may run, with 3 when a person would be asked, and with 4 when it is
+It exits with 0 when the command may run, with 3 when a person would be asked, and with 4 when it is \
 forbidden.
 
 Examples:

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use windlass_settings::SandboxMode;
 
 /// What a command may touch.
 #[derive(Clone, Debug, Default, Args)]
@@ -31,6 +32,32 @@ pub(crate) struct SandboxWords {
     /// The layers that enforce it; `landlock` leaves namespaces out, to see what a machine without them can do
     #[arg(long, value_enum, value_name = "LAYERS", default_value_t, requires = "sandbox")]
     pub(crate) sandbox_layers: LayersName,
+}
+
+/// The sandbox modes, by the names that policies and settings have. The second name is that of Codex and of the protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxModeName {
+    /// Reading everything, changing nothing, no network
+    ReadOnly,
+    /// The same, but for changes in the working directory and the temporary ones
+    WorkspaceWrite,
+    /// Everything that this program may
+    #[value(alias = "danger-full-access")]
+    FullAccess,
+    /// Everything too, because something outside of Windlass confines commands
+    External,
+}
+
+impl SandboxModeName {
+    /// The same as a setting.
+    pub(crate) fn mode(self) -> SandboxMode {
+        match self {
+            Self::ReadOnly => SandboxMode::ReadOnly,
+            Self::WorkspaceWrite => SandboxMode::WorkspaceWrite,
+            Self::FullAccess => SandboxMode::FullAccess,
+            Self::External => SandboxMode::External,
+        }
+    }
 }
 
 /// Which of the machine's means to use, by name.
@@ -103,7 +130,7 @@ pub(crate) struct SandboxExplain {
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   windlass sandbox explain --policy workspace-write -- cargo build
-  windlass sandbox explain --policy read-only --deny-read ~/.ssh --network loopback";
+  windlass sandbox explain --policy read-only --deny-read ~/.ssh";
 
 impl SandboxExplain {
     /// The same words as `run` takes.
@@ -133,5 +160,27 @@ impl SandboxWords {
             push("--sandbox-layers", "landlock");
         }
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_engine::sandbox::Policy;
+
+    use super::*;
+
+    #[test]
+    fn options_policies_and_settings_call_the_sandbox_modes_by_the_same_words() {
+        let shown: Vec<String> = SandboxModeName::value_variants()
+            .iter()
+            .filter_map(|mode| mode.to_possible_value().map(|value| value.get_name().to_owned()))
+            .collect();
+        assert_eq!(shown, Policy::NAMES);
+        for word in Policy::NAMES.into_iter().chain(["danger-full-access"]) {
+            let mode = SandboxModeName::from_str(word, false).map(SandboxModeName::mode);
+            assert_eq!(mode.ok(), SandboxMode::from_word(word), "{word}");
+            let policy = Policy::named(word).expect("a policy of this name");
+            assert_eq!(SandboxMode::from_word(word).map(SandboxMode::word), Some(policy.name()), "{word}");
+        }
     }
 }

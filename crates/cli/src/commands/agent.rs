@@ -1,5 +1,6 @@
 //! `windlass agent`: a task, a model and the tools, at a terminal or in a pipe.
 
+mod answer_schema;
 mod cells;
 mod certificates;
 pub(crate) mod context;
@@ -15,6 +16,7 @@ mod portable;
 mod programs;
 mod proxies;
 mod settings;
+mod task_words;
 mod terminal;
 mod text;
 mod threads;
@@ -32,6 +34,7 @@ pub(crate) use self::context::users_settings;
 use self::crew::{Outside, Workshop};
 use self::notify::{Notifier, Place};
 use self::outcome::Outcome;
+use self::task_words::one_task;
 pub(crate) use self::tools::sandbox;
 use self::watch::Watcher;
 use crate::args::{AgentArgs, AgentCommand, AgentOptions};
@@ -50,21 +53,19 @@ pub(crate) async fn run(order: AgentArgs, config: Config) -> Result<Exit> {
     match order.command {
         None => {
             refuse_misplaced_command(order.work.prompt.as_deref())?;
-            work(
-                Job { beginning: Beginning::New, prompt: order.work.prompt, options: order.work.options },
-                config,
-            )
-            .await
+            let prompt = one_task("windlass agent", &order.work.words(), &order.work.options)?;
+            work(Job { beginning: Beginning::New, prompt, options: order.work.options }, config).await
         }
         Some(AgentCommand::Resume(order)) => {
             let (id, prompt) = threads::resumed(&order, &config)?;
             work(Job { beginning: Beginning::Resume(id), prompt, options: order.options }, config).await
         }
         Some(AgentCommand::Fork(order)) => {
+            let command = format!("windlass agent fork {}", order.id);
+            let prompt = one_task(&command, &order.words(), &order.options)?;
             let id = ThreadId::parse(&order.id)
                 .ok_or_else(|| Usage(format!("`{}` names no conversation", order.id)))?;
-            work(Job { beginning: Beginning::Fork(id), prompt: order.prompt, options: order.options }, config)
-                .await
+            work(Job { beginning: Beginning::Fork(id), prompt, options: order.options }, config).await
         }
         Some(AgentCommand::Threads(order)) => threads::list(&order, &config),
         Some(AgentCommand::Config(order)) => settings::show(&order.options, &config),
@@ -104,6 +105,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     let workshop = Workshop::open(&settings, &job.options, (&config, outside)).await?;
     let watcher = Watcher::new(&settings, &job.options, &config)?;
     let Workshop { crew, engine, foreign } = workshop;
+    let schema = crew.manners.output_schema.clone();
     let (received, notifier) = Notifier::listen(received, Place::of(&settings, &config, &engine)?);
     let started = Team::start(crew, &job.beginning);
     let (team, root) = started.context("cannot begin the conversation")?;
@@ -116,7 +118,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
     team.close().await;
     drop(team);
     notifier.finish().await;
-    engine.shutdown().await;
+    outcome::name_remaining(&engine.shutdown().await.remaining);
     if let Some(foreign) = foreign {
         foreign.shutdown().await;
     }
@@ -125,7 +127,7 @@ async fn work(job: Job, config: Config) -> Result<Exit> {
         Some(handed_over) => handed_over?,
         None => outcome::hand_over((&job.options, &config), shown.last_message.as_deref())?,
     }
-    Ok(ended.exit())
+    Ok(outcome::misfit(&ended, schema.as_ref()).unwrap_or(ended.exit()))
 }
 
 /// Waits for the end of the task, or for somebody who ends it; also for the moment when nobody reads what is told.

@@ -13,7 +13,7 @@ use windlass_server::app::{AppOptions, AppServer};
 use windlass_server::listen::Listen;
 use windlass_settings::{Layer, SandboxMode};
 
-use crate::args::{AppServe, SandboxName, ServerLimitWords};
+use crate::args::{AppServe, SandboxModeName, ServerLimitWords};
 use crate::commands::run::clean_up;
 use crate::commands::run::signals::Signals;
 use crate::commands::{agent, guardian};
@@ -97,11 +97,12 @@ fn unstated_policies(order: &AppServe, config: &Config) -> Result<UnstatedPolici
     Ok(UnstatedPolicies { command: agent::sandbox(&configured), process: Policy::FullAccess })
 }
 
-fn named_policy(name: SandboxName) -> Policy {
+fn named_policy(name: SandboxModeName) -> Policy {
     match name {
-        SandboxName::DangerFullAccess => Policy::FullAccess,
-        SandboxName::ReadOnly => Policy::Confined(Confined::new(Base::ReadOnly)),
-        SandboxName::WorkspaceWrite => Policy::Confined(Confined::new(Base::WorkspaceWrite)),
+        SandboxModeName::FullAccess => Policy::FullAccess,
+        SandboxModeName::External => Policy::External,
+        SandboxModeName::ReadOnly => Policy::Confined(Confined::new(Base::ReadOnly)),
+        SandboxModeName::WorkspaceWrite => Policy::Confined(Confined::new(Base::WorkspaceWrite)),
     }
 }
 

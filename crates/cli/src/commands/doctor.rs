@@ -6,6 +6,7 @@ mod clients;
 mod kernel;
 mod limits;
 mod resources;
+mod rules;
 mod sandbox;
 mod shell;
 
@@ -36,6 +37,7 @@ fn checks(config: &Config) -> Vec<Check> {
     checks.extend(limits::checks());
     checks.extend(shell::checks(config));
     checks.extend(sandbox::checks(config));
+    checks.extend(rules::checks(config));
     checks.extend(clients::checks(config));
     checks
 }

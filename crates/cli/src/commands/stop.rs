@@ -1,4 +1,4 @@
-//! `windlass stop`: ends one session of another windlass, and nothing else of it.
+//! `windlass stop`: ends sessions of another windlass, and nothing else of it.
 //!
 //! The processes are found by the session's mark, whether or not the windlass that runs it is alive. A server is not signalled: it
 //! goes on with its other sessions, sees the request when the root dies, ends what is left, and writes the receipt. The keeper of a
@@ -20,22 +20,34 @@ use windlass_sys::process::{self, Pid, Process};
 use self::receipt::{await_end, await_receipt};
 use crate::args::Stop;
 use crate::config::Config;
-use crate::failure::Exit;
+use crate::failure::{self, Exit};
 use crate::printing::{print, print_text, say};
 use crate::report;
 use crate::sessions::{self, State, hold};
 
-/// Ends a session and tells how it ended.
+/// Ends sessions, one after the other, and tells how each ended. One that fails keeps none of the others from its end.
 pub(crate) fn run(order: &Stop, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
-    let record = sessions::find(&store, &order.session)?;
-    let ending = Ending::of(record, &store)?;
-    if order.json {
-        print(ending.json())?;
-    } else {
-        print_text(&ending.text())?;
+    let mut exit = Exit::SUCCESS;
+    for session in &order.sessions {
+        let ending = sessions::find(&store, session).and_then(|record| Ending::of(record, &store));
+        let ending = match ending {
+            Ok(ending) => ending,
+            Err(error) => {
+                exit = failure::explain(&error, Exit::FAILED);
+                continue;
+            }
+        };
+        if order.json {
+            print(ending.json())?;
+        } else {
+            print_text(&ending.text())?;
+        }
+        if !ending.is_complete() {
+            exit = Exit::FAILED;
+        }
     }
-    Ok(if ending.is_complete() { Exit::SUCCESS } else { Exit::FAILED })
+    Ok(exit)
 }
 
 /// Ends a session of another windlass, and gives its record after that.

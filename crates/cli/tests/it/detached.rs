@@ -417,3 +417,21 @@ fn a_command_that_lost_its_windlass_is_ended_without_it() {
     assert!(!command.wait().unwrap().success());
     assert_eq!(seen.code, 0);
 }
+
+#[test]
+fn stop_takes_several_sessions_reports_each_and_fails_if_one_fails() {
+    let home = Home::new("stop-several");
+    for name in ["web", "db"] {
+        assert_eq!(home.seen(&["run", "--detach", "--name", name, "exec sleep 1000"]).code, 0);
+    }
+    let seen = home.seen(&["stop", "web", "nobody", "1002"]);
+    assert_eq!(seen.code, 1, "{seen:?}");
+    let stopped = "session 1001 was stopped by SIGTERM\nsession 1002 was stopped by SIGTERM\n";
+    assert_eq!(seen.stdout, stopped, "{seen:?}");
+    assert!(seen.stderr.contains("nobody"), "{seen:?}");
+    let seen = home.seen(&["stop", "--json", "1001", "1002"]);
+    let told: Vec<Value> =
+        seen.stdout.lines().map(|line| serde_json::from_str(line).expect("a line is an object")).collect();
+    let sessions: Vec<_> = told.iter().map(|one| (&one["session"], &one["already_over"])).collect();
+    assert_eq!(sessions, [(&json!(1001), &json!(true)), (&json!(1002), &json!(true))]);
+}

@@ -176,3 +176,29 @@ fn a_client_is_told_of_with_what_it_says_about_windlass() {
         "{broken}"
     );
 }
+
+#[test]
+fn rules_files_with_a_fault_are_named_with_line_and_advice() {
+    let home = Home::new("doctor-rules");
+    let file = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    };
+    file(".config/windlass/rules.toml", "default = \"ask\"\nnonsense = 1\n");
+    file(".windlass/rules.toml", "\n\nnonsense = 2\n");
+    let words = ["doctor", "--json"];
+    let mut command = home.windlass(&words);
+    command.env_clear().env("HOME", home.path()).env("SHELL", "/bin/sh").env("PATH", "/nowhere");
+    let output = command.current_dir(home.path()).output().expect("windlass starts");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    let found: Vec<&Value> =
+        told["checks"].as_array().expect("checks").iter().filter(|check| check["name"] == "rules").collect();
+    assert_eq!(found.len(), 2, "{told}");
+    for (check, place) in found.iter().zip([".config/windlass/rules.toml:2", ".windlass/rules.toml:3"]) {
+        assert_eq!(check["verdict"], "problem", "{check}");
+        assert!(check["message"].as_str().is_some_and(|message| message.contains(place)), "{check}");
+        assert!(check["advice"].as_str().is_some_and(|advice| advice.contains("windlass rules")), "{check}");
+    }
+}

@@ -139,3 +139,20 @@ fn the_doctor_says_by_what_limits_are_kept() {
         assert!(said.lines().any(|line| line.contains(name)), "{name}\n{said}");
     }
 }
+
+#[test]
+fn an_inherited_limit_that_ends_a_command_is_named() {
+    let home = Home::new("limits-inherited");
+    for (script, said) in [
+        ("ulimit -S -t 1; while :; do :; done", "was ended by SIGXCPU: it reached a limit on CPU time"),
+        (
+            "ulimit -f 1; exec head -c 100000 /dev/zero > large",
+            "was ended by SIGXFSZ: a file reached a limit",
+        ),
+    ] {
+        let mut command = home.windlass(&["run", "--", "sh", "-c", script]);
+        let ran = command.current_dir(home.path()).output().expect("windlass starts");
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(told.contains(said), "{told}");
+    }
+}

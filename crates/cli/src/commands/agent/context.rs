@@ -11,7 +11,7 @@ use windlass_settings::{
     load as load_settings, skills,
 };
 
-use crate::args::{AgentOptions, AgentTrust, ApprovalName, SandboxModeName};
+use crate::args::{AgentOptions, AgentTrust, ApprovalName};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
 use crate::printing;
@@ -86,12 +86,7 @@ fn overrides(options: &AgentOptions) -> Vec<String> {
         set("approval_policy", ApprovalPolicy::Never.word());
     }
     if let Some(mode) = options.sandbox {
-        let mode = match mode {
-            SandboxModeName::ReadOnly => SandboxMode::ReadOnly,
-            SandboxModeName::WorkspaceWrite => SandboxMode::WorkspaceWrite,
-            SandboxModeName::DangerFullAccess => SandboxMode::FullAccess,
-        };
-        set("sandbox_mode", mode.word());
+        set("sandbox_mode", mode.mode().word());
     }
     if let Some(policy) = options.ask_for_approval {
         let policy = match policy {

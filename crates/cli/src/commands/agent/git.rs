@@ -1,8 +1,9 @@
-//! The one `git` that the agent runs for its user: `/diff`. A repository can name programs that git runs (filters, monitors, hooks,
+//! The `git` that the agent runs for its user: `/diff`. A repository can name programs that git runs (filters, monitors, hooks,
 //! pagers), and commands of the session write repositories. So this git runs like a command, confined, and may change nothing.
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,33 +48,106 @@ const VARIABLES: [(&str, &str); 5] = [
     ("LC_ALL", "C"),
 ];
 
-/// What differs from the last commit, as git prints it; or why it cannot be said.
+/// Lists new files that no pattern of the repository ignores.
+const NEW_FILES: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
+
+/// Compares a new file with nothing. The user's index stays as it is, unlike with `git add --intent-to-add`.
+const ADDITION: [&str; 7] =
+    ["diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color", "--", "/dev/null"];
+
+/// The code of `git diff --no-index` where the files differ.
+const DIFFERENT: i32 = 1;
+
+/// New files that are shown whole; git is started for each.
+const MOST_NEW_FILES: usize = 50;
+
+/// What differs from the last commit, new files included, as git prints it; or why it cannot be said.
 pub(super) async fn difference(
     configured: &Configured,
     config: &Config,
     engine: &Engine,
 ) -> Result<String, String> {
-    let mut spec = CommandSpec::new(HARDENED.into_iter().chain(DIFF), &configured.directory);
-    spec.environment = environment(configured, config).map_err(|error| format!("{error:#}"))?;
-    spec.keeping = Keeping::Memory;
-    spec.lifetime = Lifetime::Call;
-    spec.timeout = Some(BOUND);
-    spec.sandbox = plan(configured, config, engine)?;
-    let session = engine.start(spec).map_err(|error| format!("git cannot be run: {error}"))?;
-    let receipt = session.exited().await.map_err(|error| error.to_string())?;
-    let journal = session.journal();
-    let reading = journal.read(Span::new(Offset::ZERO, journal.end()), MOST);
-    let printed = |wanted: Stream| {
-        let bytes = reading.pieces.iter().filter_map(|piece| match piece {
-            Piece::Bytes { stream, bytes, .. } if *stream == wanted => Some(&bytes[..]),
-            _ => None,
-        });
-        String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).into_owned()
-    };
-    if receipt.exit.code() == 0 {
-        Ok(printed(Stream::Stdout))
-    } else {
-        Err(complaint(&printed(Stream::Stderr), &configured.directory))
+    let git = Git { configured, config, engine };
+    let here = &configured.directory;
+    let diff = git.run(&DIFF, None, here).await?.successful(here)?;
+    let top = git.run(&["rev-parse", "--show-toplevel"], None, here).await?.successful(here)?;
+    let top = PathBuf::from(OsString::from_vec(top.strip_suffix(b"\n").unwrap_or(&top).to_vec()));
+    let new_files = git.run(&NEW_FILES, None, &top).await?.successful(here)?;
+    let mut shown = String::from_utf8_lossy(&diff).into_owned();
+    let new_files: Vec<&[u8]> = new_files.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
+    for name in new_files.iter().take(MOST_NEW_FILES) {
+        shown += &git.addition(name, &top).await?;
+    }
+    let names = new_files.iter().skip(MOST_NEW_FILES).map(|name| only_named(name));
+    Ok(shown + &names.collect::<String>())
+}
+
+/// A new file whose content is not shown.
+fn only_named(name: &[u8]) -> String {
+    format!("new, not shown: {}\n", String::from_utf8_lossy(name))
+}
+
+struct Git<'a> {
+    configured: &'a Configured,
+    config: &'a Config,
+    engine: &'a Engine,
+}
+
+impl Git<'_> {
+    /// A new file as an addition. A repository of its own, which git lists with a slash, is only named.
+    async fn addition(&self, name: &[u8], top: &Path) -> Result<String, String> {
+        if name.ends_with(b"/") {
+            return Ok(only_named(name));
+        }
+        let printed = self.run(&ADDITION, Some(OsStr::from_bytes(name)), top).await?;
+        // A file that was removed meanwhile, or may not be read, costs only itself.
+        Ok(match printed.code {
+            0 | DIFFERENT if !printed.stdout.is_empty() => {
+                String::from_utf8_lossy(&printed.stdout).into_owned()
+            }
+            _ => only_named(name),
+        })
+    }
+
+    async fn run(&self, words: &[&str], last: Option<&OsStr>, directory: &Path) -> Result<Printed, String> {
+        let Self { configured, config, engine } = *self;
+        let words = HARDENED.iter().chain(words).map(OsStr::new).chain(last);
+        let mut spec = CommandSpec::new(words, directory);
+        spec.environment = environment(configured, config).map_err(|error| format!("{error:#}"))?;
+        spec.keeping = Keeping::Memory;
+        spec.lifetime = Lifetime::Call;
+        spec.timeout = Some(BOUND);
+        spec.sandbox = plan(configured, config, engine)?;
+        let session = engine.start(spec).map_err(|error| format!("git cannot be run: {error}"))?;
+        let receipt = session.exited().await.map_err(|error| error.to_string())?;
+        let journal = session.journal();
+        let reading = journal.read(Span::new(Offset::ZERO, journal.end()), MOST);
+        let printed = |wanted: Stream| {
+            let bytes = reading.pieces.iter().filter_map(|piece| match piece {
+                Piece::Bytes { stream, bytes, .. } if *stream == wanted => Some(&bytes[..]),
+                _ => None,
+            });
+            bytes.collect::<Vec<_>>().concat()
+        };
+        let (stdout, stderr) = (printed(Stream::Stdout), printed(Stream::Stderr));
+        Ok(Printed { code: receipt.exit.code(), stdout, stderr })
+    }
+}
+
+/// What a git that has exited printed.
+struct Printed {
+    code: i32,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Printed {
+    /// Its standard output, or what it complains about.
+    fn successful(self, directory: &Path) -> Result<Vec<u8>, String> {
+        match self.code {
+            0 => Ok(self.stdout),
+            _ => Err(complaint(&String::from_utf8_lossy(&self.stderr), directory)),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use windlass_agent::{CommandNote, CommandOutcome, Event, EventKind, Status, Step
 use windlass_model::Usage;
 use windlass_settings::Prices;
 
-use super::text::{cost, left_running};
+use super::text::{cost, left_running, wait_expired};
 use crate::printing;
 
 /// Writes events as lines.
@@ -21,22 +21,39 @@ pub(super) struct JsonLines {
     /// The plan of each agent, as it was told last.
     plans: HashMap<ThreadId, (u64, Vec<Step>)>,
     nicknames: HashMap<ThreadId, String>,
+    /// The line that ends the first agent's turn. It is the last one, so it waits for the ends of commands and sub-agents
+    /// that are ended with the agent.
+    turn_end: Option<Value>,
 }
 
 impl JsonLines {
     pub(super) fn new(prices: Option<Prices>) -> Self {
-        Self { prices, items: 0, open: HashMap::new(), plans: HashMap::new(), nicknames: HashMap::new() }
+        Self {
+            prices,
+            items: 0,
+            open: HashMap::new(),
+            plans: HashMap::new(),
+            nicknames: HashMap::new(),
+            turn_end: None,
+        }
     }
 
     /// Writes what an event comes to.
     pub(super) fn show(&mut self, root: &ThreadId, event: &Event) -> Result<()> {
-        let lines = self.lines(event);
-        let mut text = String::new();
-        for line in lines {
-            let line = if event.agent == *root { line } else { self.wrapped(&event.agent, &line) };
-            text += &format!("{line}\n");
+        let mut lines = self.lines(event);
+        if event.agent != *root {
+            lines = lines.iter().map(|line| self.wrapped(&event.agent, line)).collect();
+        } else if event.kind.ends_turn() {
+            self.turn_end = lines.pop();
+        } else if event.kind == EventKind::TurnStarted {
+            lines.splice(0..0, self.turn_end.take());
         }
-        if text.is_empty() { Ok(()) } else { printing::print(text) }
+        print_lines(&lines)
+    }
+
+    /// Writes the line that ends the turn: nothing more can come.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        print_lines(self.turn_end.take().as_slice())
     }
 
     fn wrapped(&self, agent: &ThreadId, line: &Value) -> Value {
@@ -69,6 +86,9 @@ impl JsonLines {
                 lines
             }
             EventKind::Warning(message) => vec![json!({ "type": "error", "message": message })],
+            EventKind::WaitExpired(limit) => {
+                vec![json!({ "type": "error", "message": wait_expired(*limit) })]
+            }
             EventKind::LeftRunning(what) => vec![json!({ "type": "error", "message": left_running(what) })],
             EventKind::Plan(steps) => vec![self.plan(agent, steps)],
             kind => self.item(agent, kind).into_iter().collect(),
@@ -177,6 +197,11 @@ impl JsonLines {
         let done = self.plans.remove(agent);
         done.map(|(id, steps)| line("item.completed", id, plan_item(&steps))).into_iter().collect()
     }
+}
+
+fn print_lines(lines: &[Value]) -> Result<()> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    if text.is_empty() { Ok(()) } else { printing::print(text) }
 }
 
 fn line(kind: &str, id: u64, mut item: Value) -> Value {

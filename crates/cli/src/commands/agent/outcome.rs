@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use windlass_agent::Status;
+use windlass_engine::ProcessLine;
 use windlass_sys::signal::Signal;
 
+use super::answer_schema;
 use super::text::clean;
 use crate::args::AgentOptions;
 use crate::config::{Config, Terminals};
@@ -48,6 +51,21 @@ pub(super) fn hand_over((options, config): (&AgentOptions, &Config), text: Optio
         print_last_message(text, config.terminals)?;
     }
     write_last_message(options, text)
+}
+
+/// Says that the answer does not fit the schema that was asked for, and gives the code for that.
+pub(super) fn misfit(ended: &Outcome, schema: Option<&Value>) -> Option<Exit> {
+    let (Outcome::Settled(Status::Completed(answer)), Some(schema)) = (ended, schema) else { return None };
+    let misfit = answer_schema::check(answer.as_deref().unwrap_or_default(), schema).err()?;
+    printing::say!("windlass: the answer does not fit the schema of --output-schema: {misfit}");
+    Some(Exit::UNFIT_ANSWER)
+}
+
+/// Names the processes that could not be ended with the agent.
+pub(super) fn name_remaining(remaining: &[ProcessLine]) {
+    for process in remaining {
+        printing::say!("windlass: could not end process {}", clean(&process.to_string()));
+    }
 }
 
 /// Refuses a file for the last message that cannot be written later, before a model is paid for the message.

@@ -124,7 +124,7 @@ impl Stage<'_> {
         if !matches!(ended, Ok(Ended::Next(_))) {
             front.give_back()?;
         }
-        engine.shutdown().await;
+        outcome::name_remaining(&engine.shutdown().await.remaining);
         if let Some(foreign) = foreign {
             foreign.shutdown().await;
         }

@@ -1,6 +1,7 @@
 //! Progress on standard error, for people and logs: what is said, what is run, what is changed, what it cost.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use windlass_agent::{CommandOutcome, Event, EventKind, StepState, ThreadId};
 use windlass_model::Usage;
@@ -132,6 +133,7 @@ impl Lines {
             EventKind::Waiting(what) => {
                 self.paint(Paint::Dim, &format!("waiting for {}", clean(&what.join(", "))))
             }
+            EventKind::WaitExpired(limit) => self.paint(Paint::Yellow, &wait_expired(*limit)),
             EventKind::LeftRunning(what) => self.paint(Paint::Yellow, &clean(&left_running(what))),
             EventKind::TurnCompleted { thread, .. } if own => self.paint(Paint::Dim, &self.usage(*thread)),
             _ => return None,
@@ -175,7 +177,12 @@ enum Paint {
     Yellow,
 }
 
-/// Work that ends with an agent which has given its answer.
+/// What is said when `--wait-background` has waited for as long as it may.
+pub(super) fn wait_expired(limit: Duration) -> String {
+    format!("--wait-background expired after {}", report::seconds(limit))
+}
+
+/// Work that ends with its agent.
 pub(super) fn left_running(what: &[String]) -> String {
     format!("still running, ended with the agent: {}", what.join(", "))
 }

@@ -7,6 +7,7 @@ use windlass_model::Role;
 
 use super::context::{self, Configured};
 use super::crew::thread_files;
+use super::task_words::one_task;
 use crate::args::{AgentResume, AgentThreads};
 use crate::config::Config;
 use crate::failure::{Exit, Usage};
@@ -17,21 +18,22 @@ const MOST_LISTED: usize = 50;
 
 /// The conversation to go on with, and what to do.
 pub(super) fn resumed(order: &AgentResume, config: &Config) -> Result<(ThreadId, Option<String>)> {
-    let mut words = order.words.clone().into_iter();
+    let (id, words) = order.words();
     if order.last {
-        let prompt = words.next();
-        if words.next().is_some() {
+        if words.len() > 1 && ThreadId::parse(words[0]).is_some() {
             return Err(Usage("with --last there is no ID: give only the prompt".into()).into());
         }
+        let prompt = one_task("windlass agent resume --last", &words, &order.options)?;
         return Ok((last(order, config)?, prompt));
     }
-    let id = words.next().ok_or_else(|| Usage("name the conversation, or say --last".into()))?;
-    let parsed = ThreadId::parse(&id).ok_or_else(|| {
+    let id = id.ok_or_else(|| Usage("name the conversation, or say --last".into()))?;
+    let prompt = one_task(&format!("windlass agent resume {id}"), &words, &order.options)?;
+    let parsed = ThreadId::parse(id).ok_or_else(|| {
         anyhow!(
             "`{id}` names no conversation; `windlass agent threads` lists them, and --last takes the newest"
         )
     })?;
-    Ok((parsed, words.next()))
+    Ok((parsed, prompt))
 }
 
 fn last(order: &AgentResume, config: &Config) -> Result<ThreadId> {

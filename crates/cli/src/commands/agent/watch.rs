@@ -55,6 +55,9 @@ impl Watcher {
                 Self::Text(lines) => lines.show(&root, &event),
             }
         }
+        if let Self::Json(lines) = &mut self {
+            lines.finish()?;
+        }
         Ok(shown)
     }
 }

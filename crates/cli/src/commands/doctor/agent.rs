@@ -10,7 +10,8 @@ use windlass_settings::{Faults, Provider, Settings};
 
 use super::Check;
 use crate::args::{AgentOptions, Doctor};
-use crate::commands::agent::{context, model};
+use crate::commands::agent::context::{self, Configured};
+use crate::commands::agent::model;
 use crate::config::Config;
 use crate::report;
 
@@ -39,6 +40,7 @@ pub(super) fn checks(order: &Doctor, config: &Config) -> Vec<Check> {
         file.map_or("defaults: there is no configuration file".into(), |file| file.display().to_string());
     let mut checks = vec![Check::ok(SETTINGS, source)];
     checks.extend(configured.loaded.notes.iter().map(|note| Check::note(SETTINGS, note.to_string())));
+    checks.extend(roles(&configured));
     checks.push(chosen(settings));
     if let Some(provider) = settings.provider() {
         checks.push(key(settings, provider, config));
@@ -49,9 +51,22 @@ pub(super) fn checks(order: &Doctor, config: &Config) -> Vec<Check> {
     checks
 }
 
+/// One check for each fault in the files of roles. The agent starts without such a role, but not as it was meant to.
+fn roles(configured: &Configured) -> Vec<Check> {
+    let names = configured.loaded.settings.agents.roles.keys();
+    let faults = names.filter_map(|name| Some((name, configured.loaded.for_role(name).err()?)));
+    let checks = faults.flat_map(|(name, Faults(faults))| {
+        faults.into_iter().map(move |fault| {
+            Check::problem(SETTINGS, format!("the role {name} cannot be used: {fault}"), ADVICE)
+        })
+    });
+    checks.collect()
+}
+
+const ADVICE: &str = "correct it; `windlass agent config` shows what is in force";
+
 /// One check for each fault, with its file and line.
 fn faults(error: &anyhow::Error) -> Vec<Check> {
-    const ADVICE: &str = "correct it; `windlass agent config` shows what is in force";
     match error.chain().find_map(|cause| cause.downcast_ref::<Faults>()) {
         Some(Faults(faults)) => {
             faults.iter().map(|fault| Check::problem(SETTINGS, fault.to_string(), ADVICE)).collect()

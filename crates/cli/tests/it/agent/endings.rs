@@ -10,7 +10,7 @@ use windlass_sys::process::{Pid, Process};
 use windlass_sys::signal::Signal;
 use windlass_testkit::model::{Gate, Reply, always, call, role, say, turn};
 
-use super::stage::{BOTH, Going, Stage, exec, fifo};
+use super::stage::{BOTH, Going, Ran, Stage, exec, fifo};
 
 /// A script that says when it is there and then stays until it is ended.
 const STAYS: &str = "echo here > pipe; exec cat other";
@@ -186,4 +186,58 @@ fn an_interrupt_ends_a_summary_and_the_conversation_stays_as_it_was() {
     assert_eq!(going.end(&mut stage).code, Some(130));
     stage.run(&["resume", "--last", "go on"]).well();
     stage.finish();
+}
+
+/// A command that exits once the process that it leaves behind runs.
+const LEAVES: &str = "cat pipe other > /dev/null 2>&1 & echo go > pipe";
+
+/// The lines that say what ended with the agent.
+fn named(ran: &Ran) -> String {
+    let lines = ran.stdout.lines().chain(ran.stderr.lines());
+    lines.filter(|line| line.contains("ended with the agent")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_process_that_an_exited_command_left_running_is_named_when_it_is_ended() {
+    for words in [&["go"][..], &["--json", "go"]] {
+        let mut stage = Stage::playing(vec![always(exec(LEAVES)), always(say("done"))]);
+        pipes(&stage);
+        let ran = stage.run(words).well();
+        let named = named(&ran);
+        assert!(named.contains("(cat pipe other), left by session "), "{ran:?}");
+        stage.finish();
+    }
+}
+
+#[test]
+fn a_process_that_a_sub_agents_command_left_running_is_named_when_it_is_ended() {
+    let mut stage = Stage::casting(vec![
+        role("child's task", vec![always(exec(LEAVES)), always(say("left it"))]),
+        role(
+            "root's task",
+            vec![
+                always(call("spawn_agent", json!({ "message": "child's task" }))),
+                always(call("wait_agent", json!({}))),
+                always(say("the end")),
+            ],
+        ),
+    ]);
+    pipes(&stage);
+    let ran = stage.run(&["root's task"]).well();
+    assert!(named(&ran).contains("(cat pipe other), left by session "), "{ran:?}");
+    stage.finish();
+}
+
+#[test]
+fn when_the_limit_of_a_wait_expires_that_and_what_still_ran_is_reported() {
+    for words in [&["--wait-background=50ms", "go"][..], &["--json", "--wait-background=50ms", "go"]] {
+        let start = json!({ "cmd": "echo ready; cat other", "until": { "pattern": "ready" } });
+        let mut stage = Stage::playing(vec![always(call("exec_command", start)), always(say("the answer"))]);
+        pipes(&stage);
+        let ran = stage.run(words).well();
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains("--wait-background expired after 0.05 s"), "{ran:?}");
+        assert!(named(&ran).contains("cat other"), "{ran:?}");
+        stage.finish();
+    }
 }

@@ -164,3 +164,18 @@ fn what_a_turn_cost_is_told_where_prices_are_known() {
     assert!((cost - 8.5).abs() < 0.001, "{cost}");
     stage.finish();
 }
+
+#[test]
+fn the_event_that_ends_the_turn_is_the_last_one_also_when_a_command_is_ended_with_the_agent() {
+    let start = json!({ "cmd": "echo ready; cat other", "until": { "pattern": "ready" } });
+    let mut stage = Stage::playing(vec![always(call("exec_command", start)), always(say("the end"))]);
+    fifo(&stage.work().join("other"));
+    let ran = stage.run(&["--json", "go"]).well();
+    let types = types(&ran.events());
+    assert_eq!(
+        types[types.len() - 4..],
+        ["item.completed agent_message", "error", "item.completed command_execution", "turn.completed"],
+        "{ran:?}"
+    );
+    stage.finish();
+}

@@ -155,3 +155,42 @@ fn where_nobody_can_answer_nobody_is_asked() {
     stage.run(&["go"]).well();
     stage.finish();
 }
+
+#[test]
+fn a_task_without_quotes_is_refused_with_the_same_words_in_quotes() {
+    for (words, right) in [
+        (&["make", "the", "tests", "pass"][..], "windlass agent 'make the tests pass'"),
+        (&["--once", "it's", "broken"], r"windlass agent 'it'\''s broken'"),
+        (&["resume", "--last", "now", "the", "docs"], "windlass agent resume --last 'now the docs'"),
+        (&["resume", "ID", "now", "the", "docs"], "windlass agent resume ID 'now the docs'"),
+        (&["fork", "ID", "now", "the", "docs"], "windlass agent fork ID 'now the docs'"),
+    ] {
+        let mut stage = Stage::playing(Vec::new());
+        let ran = stage.run(words).badly(2, right);
+        assert!(ran.stderr.contains("quotes"), "{ran:?}");
+        stage.finish();
+    }
+}
+
+#[test]
+fn a_time_behind_wait_background_without_the_equals_sign_is_refused_with_the_right_form() {
+    for words in [&["--wait-background", "10s", "go"][..], &["--wait-background", "10s"]] {
+        let mut stage = Stage::playing(Vec::new());
+        stage.run(words).badly(2, "--wait-background=10s");
+        stage.finish();
+    }
+}
+
+#[test]
+fn an_answer_that_does_not_fit_its_schema_is_printed_and_exits_with_a_code_of_its_own() {
+    for answer in [r#"{"ok":"yes"}"#, "not JSON"] {
+        let mut stage = Stage::playing(vec![always(say(answer))]);
+        let schema = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
+        stage.write("schema.json", schema.to_string());
+        let ran = stage
+            .run(&["--output-schema", "../schema.json", "-o", "answer", "go"])
+            .badly(5, "the answer does not fit the schema of --output-schema: ");
+        assert_eq!((ran.stdout, stage.read("work/answer")), (format!("{answer}\n"), answer.to_owned()));
+        stage.finish();
+    }
+}

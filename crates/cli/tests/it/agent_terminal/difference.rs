@@ -73,3 +73,27 @@ async fn a_filter_does_not_run_outside_for_a_diff_where_commands_may_do_everythi
     let words = ["--dangerously-bypass-approvals-and-sandbox"];
     diff_runs_nothing("diff-open", &words, |stage| stage.work("below")).await;
 }
+
+#[tokio::test]
+async fn a_diff_shows_new_files_as_additions_and_leaves_the_index_alone() {
+    let stage = Stage::new("diff-new", Vec::new());
+    std::fs::remove_dir_all(stage.work(".git")).expect("it was there");
+    let work = stage.work("");
+    repository(&work);
+    std::fs::write(work.join(".gitignore"), "ignored\n").expect("a file can be written");
+    std::fs::create_dir(work.join("folder")).expect("a directory can be made");
+    for (name, text) in
+        [("folder/a new\\file", "added line\n"), ("ignored", "not shown\n"), ("file.txt", "after\n")]
+    {
+        std::fs::write(work.join(name), text).expect("a file can be written");
+    }
+    let index = std::fs::read(work.join(".git/index")).expect("there is an index");
+    let person = stage.open(&[]);
+    person.sees("/help").await;
+    person.types("/diff\r").await;
+    person.sees("+after").await;
+    person.sees("+added line").await;
+    assert!(!person.screen().contains("not shown"), "ignored files stay out");
+    assert_eq!(person.leaves().await, 0);
+    assert_eq!(std::fs::read(work.join(".git/index")).expect("there is an index"), index);
+}
