@@ -21,6 +21,7 @@ mod names;
 mod prune;
 mod record;
 mod released;
+mod remedy;
 mod runtimes;
 mod stops;
 mod text;

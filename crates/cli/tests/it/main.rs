@@ -34,6 +34,7 @@ mod rules;
 mod run;
 mod sandbox;
 mod scarcity;
+mod state_files;
 mod terminal;
 mod told;
 mod unreadable;
