@@ -29,6 +29,7 @@ mod portable;
 mod private;
 mod provider;
 mod ps;
+mod racing;
 mod rig;
 mod rules;
 mod run;
