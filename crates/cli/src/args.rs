@@ -377,6 +377,7 @@ States:
   ending      its windlass died; the guardian is ending what the session started
   elsewhere   its windlass is in another pid namespace, such as a container
   lost        its windlass died before it could write down the end
+  unreadable  only with --json: a record that cannot be read; it may be of running sessions
 
 Examples:
   windlass ps --all

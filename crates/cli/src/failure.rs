@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Error;
-use windlass_engine::StartError;
+use windlass_engine::{ListSessions, LoadRecord, StartError};
 use windlass_server::client::ClientError;
 use windlass_server::listen::BindError;
 use windlass_server::mcp::ListenError;
@@ -78,10 +78,16 @@ pub(crate) fn explain(error: &Error, otherwise: Exit) -> Exit {
         return Exit::READER_GONE;
     }
     crate::printing::say!("windlass: {}", message(error));
-    if let Some(hint) = hint(error) {
+    if let Some(hint) = hint(error).map(str::to_owned).or_else(|| remedy(error)) {
         crate::printing::say!("  hint: {hint}");
     }
     exit(error).unwrap_or(otherwise)
+}
+
+/// The remedy for a file of the state directory, which depends on that file.
+fn remedy(error: &Error) -> Option<String> {
+    let of_record = error.downcast_ref::<LoadRecord>().and_then(LoadRecord::remedy);
+    of_record.or_else(|| error.downcast_ref::<ListSessions>()?.remedy())
 }
 
 /// The same for a command line that could not be understood. Help and version are answers, not errors.

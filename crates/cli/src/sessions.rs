@@ -6,7 +6,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use windlass_engine::{
     Cause, Exit, Lifetime, ListSessions, Listing, LoadRecord, PidScope, Presence, ProcessKey, SessionId,
-    SessionRecord, Store,
+    SessionRecord, Store, with_causes,
 };
 use windlass_sys::process::{self, Pid, Process};
 use windlass_sys::signal::Signal;
@@ -199,7 +199,10 @@ fn look_up(store: &Store, asked: &str) -> Result<SessionRecord> {
     if let Ok(number) = asked.parse() {
         match store.load(SessionId::new(number)) {
             Ok(record) => return Ok(record),
-            Err(failure @ LoadRecord::Read { .. }) if !is_missing(&failure) => return Err(failure.into()),
+            Err(failure @ LoadRecord::Read { .. }) if !is_missing(&failure) => {
+                let unknown = format!("session {number} may exist and may be running; that cannot be known");
+                return Err(anyhow::Error::from(failure).context(unknown));
+            }
             // The number may be a name.
             Err(_) => {}
         }
@@ -252,20 +255,24 @@ pub(crate) fn list(store: &Store) -> Result<Listing, ListSessions> {
     }
 }
 
-/// Every remembered session that can be read. The others are named on standard error: they may be running.
-pub(crate) fn list_and_warn(store: &Store) -> Result<Vec<SessionRecord>, ListSessions> {
+/// Every remembered session. Those with records that cannot be read are named on standard error as well: they may be running.
+pub(crate) fn list_and_warn(store: &Store) -> Result<Listing, ListSessions> {
     /// The reason is mostly the same for all.
     const NAMED: usize = 3;
-    let Listing { sessions, unreadable } = list(store)?;
+    let listing = list(store)?;
+    let unreadable = &listing.unreadable;
     for failure in unreadable.iter().take(NAMED) {
-        let reason = failure.source().map(|reason| format!(": {reason}")).unwrap_or_default();
-        say!("windlass: {failure}{reason}; its sessions are not shown, and may be running");
+        let error = with_causes(failure);
+        say!("windlass: {error}; its sessions are not shown, and may be running");
+        if let Some(remedy) = failure.remedy() {
+            say!("  hint: {remedy}");
+        }
     }
     if unreadable.len() > NAMED {
         say!("windlass: {} cannot be read either", report::plural(unreadable.len() - NAMED, "other record"));
     }
-    sessions.iter().for_each(warn_of_unreadable);
-    Ok(sessions)
+    listing.sessions.iter().for_each(warn_of_unreadable);
+    Ok(listing)
 }
 
 /// How many sessions are offered to somebody who asked for one that is not there.

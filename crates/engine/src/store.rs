@@ -22,6 +22,7 @@ mod prune;
 mod record;
 mod recovered;
 mod released;
+mod remedy;
 mod runtimes;
 mod stops;
 mod text;

@@ -5,6 +5,8 @@
 mod excerpt_laws;
 #[path = "it/fuzz_bodies.rs"]
 mod fuzz_bodies;
+#[path = "it/old_code_pages.rs"]
+mod old_code_pages;
 #[path = "it/screen_oracle.rs"]
 mod screen_oracle;
 #[path = "it/scroll_oracle.rs"]

@@ -25,6 +25,7 @@ pub mod pipes;
 pub mod probe;
 pub mod process;
 pub mod pty;
+pub mod published;
 pub mod signal;
 pub mod spawn;
 pub mod terminal;

@@ -1,13 +1,12 @@
 //! Sessions that are over and no longer held: their records answer for them, and their journals are still read.
 
 use std::collections::VecDeque;
-use std::error::Error;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store, with_causes};
+use windlass_engine::{LoadRecord, Receipt, SessionId, SessionRecord, Store};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Reply};
@@ -98,12 +97,16 @@ impl Toolbox {
                 let listing = match store.list() {
                     // A state directory that is not there holds no session.
                     Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
-                    listing => listing.map_err(|error| unknowable(&format!("`{name}`"), &error))?,
+                    listing => {
+                        listing.map_err(|error| unknowable(&format!("`{name}`"), &error.with_remedy()))?
+                    }
                 };
                 let mut newest_first = listing.sessions.into_iter().rev();
                 let found = newest_first.find(|record| is_meant(record) && self.may_see(record));
                 match (found, listing.unreadable.first()) {
-                    (None, Some(error)) => return Err(unknowable(&format!("`{name}`"), error)),
+                    (None, Some(error)) => {
+                        return Err(unknowable(&format!("`{name}`"), &error.with_remedy()));
+                    }
                     (found, _) => found,
                 }
             }
@@ -115,9 +118,9 @@ impl Toolbox {
     pub(crate) fn unreadable_records(&self) -> Option<String> {
         let store = self.options().store.as_ref()?;
         let failure = match store.list() {
-            Ok(listing) => listing.unreadable.into_iter().next().map(|error| with_causes(&error))?,
+            Ok(listing) => listing.unreadable.first().map(LoadRecord::with_remedy)?,
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => with_causes(&error),
+            Err(error) => error.with_remedy(),
         };
         Some(format!("not every record can be read, so sessions may be missing here: {failure}"))
     }
@@ -222,16 +225,13 @@ fn loaded(store: &Store, number: Number, id: SessionId) -> Result<Option<Session
         Err(LoadRecord::NotFound { .. }) => Ok(None),
         // A state directory that is not there holds no session.
         Err(LoadRecord::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unknowable(&number.to_string(), &error)),
+        Err(error) => Err(unknowable(&number.to_string(), &error.with_remedy())),
     }
 }
 
-fn unknowable(asked: &str, error: &dyn Error) -> Refusal {
+fn unknowable(asked: &str, reason: &str) -> Refusal {
     let asked = report::shortened(asked, 80);
-    Refusal(format!(
-        "session {asked} may exist and may be running; that cannot be known: {}",
-        with_causes(error)
-    ))
+    Refusal(format!("session {asked} may exist and may be running; that cannot be known: {reason}"))
 }
 
 /// What was asked for.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
-use windlass_engine::{LoadRecord, Presence, SessionId, SessionRecord, with_causes};
+use windlass_engine::{LoadRecord, Presence, SessionId, SessionRecord};
 
 use crate::arguments::SessionRef;
 use crate::call::{Call, Event, Progress, Reply, SessionSummary};
@@ -278,7 +278,7 @@ impl Toolbox {
         match store.load(SessionId::new(number)) {
             Ok(_) | Err(LoadRecord::NotFound { .. }) => None,
             Err(error) => {
-                let reason = with_causes(&error);
+                let reason = error.with_remedy();
                 Some(format!(
                     "a detached session runs as {number}, and it cannot be known whose it is: {reason}"
                 ))

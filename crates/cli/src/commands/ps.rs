@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
-use windlass_engine::{SessionRecord, Store};
+use windlass_engine::{Listing, LoadRecord, SessionRecord, Store, with_causes};
 use windlass_sys::mark::Mark;
 use windlass_sys::process::{self, Pid};
 use windlass_sys::tree;
@@ -27,19 +27,23 @@ const RECENT: usize = 10;
 /// Lists sessions.
 pub(crate) fn run(order: &Ps, config: &Config) -> Result<Exit> {
     let store = config.reading_store()?;
-    let records = sessions::list_and_warn(&store)?;
+    let Listing { sessions: records, unreadable } = sessions::list_and_warn(&store)?;
     let survivors = sweep_abandoned(&records, &store);
     let all: Vec<Listed> =
         records.into_iter().map(|record| Listed::new(record, &store, &survivors)).collect();
     let total = all.len();
     let shown = if order.all { all } else { recent(all) };
     if order.json {
-        let array: Value = shown.iter().map(Listed::json).collect();
+        // At the end: programs look at the first ones by their place.
+        let array: Value =
+            shown.iter().map(Listed::json).chain(unreadable.iter().map(unreadable_json)).collect();
         print(format!("{array:#}\n"))?;
     } else {
         print_table(&shown, config)?;
         remark_on_stopped(&shown);
-        remark_on_hidden(total - shown.len(), total);
+        if total > 0 || unreadable.is_empty() {
+            remark_on_hidden(total - shown.len(), total);
+        }
     }
     Ok(Exit::SUCCESS)
 }
@@ -163,6 +167,20 @@ impl Listed {
         report::receipt_fields(self.record.receipt.as_ref(), &mut object);
         Value::Object(object)
     }
+}
+
+/// A record that cannot be read, in the place of its sessions. The number is that in the name of its file: other sessions can be in it.
+fn unreadable_json(failure: &LoadRecord) -> Value {
+    let path = failure.path();
+    let number = path.and_then(|path| path.file_stem()?.to_str()?.parse::<u64>().ok());
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+    put("session", number.into());
+    put("state", "unreadable".into());
+    put("reason", with_causes(failure).into());
+    put("remedy", failure.remedy().into());
+    put("record", path.map(|path| path.display().to_string()).into());
+    Value::Object(object)
 }
 
 /// The number of a process that is still there; that of a dead one may be anybody's by now.

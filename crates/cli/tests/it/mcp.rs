@@ -34,7 +34,7 @@ impl Served {
         Self { child, input, output }
     }
 
-    fn say(&mut self, message: &Value) {
+    pub(crate) fn say(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("its input is open");
         writeln!(input, "{message}").expect("it takes what we say");
     }
@@ -63,6 +63,30 @@ impl Served {
                 return said;
             }
         }
+    }
+
+    /// Sends requests without waiting for replies in between: their replies, in the order in which they arrive.
+    pub(crate) fn ask_together(&mut self, method: &str, requests: &[(String, Value)]) -> Vec<Value> {
+        for (id, params) in requests {
+            self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        }
+        let mut replies = Vec::new();
+        while replies.len() < requests.len() {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).expect("it can be read") > 0, "it ended: {replies:?}");
+            let said: Value = serde_json::from_str(&line).expect("a message");
+            if requests.iter().any(|(id, _)| said["id"] == **id) {
+                replies.push(said);
+            }
+        }
+        replies
+    }
+
+    /// Closes its input and its output at once, as a client that dies does.
+    pub(crate) fn close_both(self) -> Child {
+        let Self { child, input, output } = self;
+        drop((input, output));
+        child
     }
 
     /// Starts a session whose processes try to get away, and takes hold of them.

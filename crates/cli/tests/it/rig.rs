@@ -28,6 +28,21 @@ pub(crate) struct Seen {
     pub(crate) stderr: String,
 }
 
+impl Seen {
+    /// Runs a windlass to its end.
+    pub(crate) fn of(windlass: &mut Command) -> Self {
+        let output = windlass.output().expect("windlass starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let code = output.status.code().expect("windlass exits by itself");
+        Self { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// The JSON that it printed.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
 impl Home {
     pub(crate) fn new(name: &str) -> Self {
         Self { scratch: Scratch::new(&format!("cli-{name}")) }
@@ -53,12 +68,25 @@ impl Home {
         command
     }
 
+    /// The same for an ordinary user, to whom this directory belongs from now on, also when root runs the tests: root reads every file
+    /// and every process.
+    pub(crate) fn ordinary(&self, words: &[&str]) -> Command {
+        let windlass = self.windlass(words);
+        if !rustix::process::geteuid().is_root() {
+            return windlass;
+        }
+        let owned = Command::new("chown").args(["-R", "65534:65534"]).arg(self.path()).status();
+        assert!(owned.expect("chown runs").success());
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", WINDLASS]).args(words);
+        command.envs(windlass.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env_remove("NO_COLOR").current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
     /// Runs windlass to its end.
     pub(crate) fn seen(&self, words: &[&str]) -> Seen {
-        let output = self.windlass(words).output().expect("windlass starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let code = output.status.code().expect("windlass exits by itself");
-        Seen { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+        Seen::of(&mut self.windlass(words))
     }
 
     /// The JSON that windlass prints.

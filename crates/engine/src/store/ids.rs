@@ -6,16 +6,21 @@
 //!
 //! A process claims blocks that grow as it starts more sessions, so a single command wastes nothing and a busy server
 //! rarely touches the counter. Ids of a block that were not used are lost, which is what "never reused" costs.
+//!
+//! A state directory that is deleted takes its counter along, but not the processes that claimed ids in it. Each of them shows its ids to
+//! all others for as long as it lives, and a new counter begins above those.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{Access, CWD, FlockOperation, RenameFlags, access, flock};
 use rustix::io::Errno;
+use windlass_sys::published::{self, Published, Topic};
 
 use super::files::{OwnFile, own_files};
 use super::ledger;
@@ -46,6 +51,8 @@ pub(super) struct Block {
     former: Vec<IdRange>,
     /// How many this process has claimed so far.
     claimed: u64,
+    /// All of them, also those of former directories, for processes that begin a counter. `None` before the first claim.
+    published: Option<Published>,
 }
 
 /// Ids claimed together.
@@ -98,12 +105,29 @@ impl Block {
             self.left = size;
             self.ranges.push(IdRange { first: SessionId::new(self.next), size });
             self.claimed += size;
+            self.publish(root, size);
         }
         let id = SessionId::new(self.next);
         self.next += 1;
         self.left -= 1;
         Ok(id)
     }
+
+    /// Shows the block that was claimed last. Where the system refuses that, ids are unique for as long as the directory exists.
+    fn publish(&mut self, root: &Path, size: u64) {
+        if self.published.is_none() {
+            self.published = Published::new().ok();
+        }
+        if let Some(published) = &self.published {
+            let _ = published.add(topic(root), &(self.next..=self.next + size - 1));
+        }
+    }
+}
+
+/// The ids of one state directory, by its name: what is deleted and made again has the same.
+fn topic(root: &Path) -> Topic {
+    let root = fs::canonicalize(root).or_else(|_| std::path::absolute(root));
+    Topic::of(root.as_deref().map_or(b"", |root| root.as_os_str().as_bytes()))
 }
 
 /// Makes sure that ids can be claimed: the counter is there, and this process may change it.
@@ -160,7 +184,8 @@ fn number(text: &str) -> Option<u64> {
 fn begin(counter: &Path, root: &Path) -> io::Result<()> {
     let older = OlderCounter::take(counter)?;
     let used = older.as_ref().and_then(OlderCounter::number);
-    let first = used.max(Some(first_unused(root)?)).unwrap_or(FIRST);
+    let shown = published::highest(topic(root)).map(|newest| newest.saturating_add(1));
+    let first = used.max(shown).max(Some(first_unused(root)?)).unwrap_or(FIRST);
     if older.is_none() {
         remove_damaged(counter)?;
     }

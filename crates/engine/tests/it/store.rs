@@ -494,6 +494,22 @@ fn a_lost_or_damaged_counter_does_not_bring_ids_back() {
 }
 
 #[test]
+fn a_state_directory_that_was_deleted_does_not_bring_ids_of_living_processes_back() {
+    let scratch = Scratch::new("engine");
+    let root = scratch.path().join("state");
+    let first = Store::open(&root, StoreLimits::default()).unwrap();
+    let claimed: Vec<_> = (0..5).map(|_| first.claim_id().unwrap()).collect();
+    fs::remove_dir_all(&root).unwrap();
+    let second = Store::open(&root, StoreLimits::default()).unwrap();
+    let next = second.claim_id().unwrap();
+    assert!(claimed.iter().all(|id| *id < next), "{next} after {claimed:?}");
+    drop((first, second));
+    fs::remove_dir_all(&root).unwrap();
+    let alone = Store::open(&root, StoreLimits::default()).unwrap();
+    assert_eq!(alone.claim_id().unwrap(), SessionId::new(1001), "no process lives that has claimed any");
+}
+
+#[test]
 fn the_counter_of_an_older_windlass_goes_on() {
     let scratch = Scratch::new("engine");
     let counter = scratch.path().join("next");

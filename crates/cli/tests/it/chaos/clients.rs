@@ -241,7 +241,7 @@ impl Server {
             }
             1 => ("write_stdin", json!({ "session_id": session, "chars": "", "yield_time_ms": wait })),
             2 => ("read_output", json!({ "session_id": session, "grep": "0000003" })),
-            3 => ("read_output", json!({ "session_id": session, "tail": 3 })),
+            3 => ("read_output", json!({ "session_id": session, "tail_lines": 3 })),
             4 => ("wait_sessions", json!({ "session_ids": [session], "timeout_ms": wait })),
             5 => ("stop_session", json!({ "session_id": session })),
             _ => ("list_sessions", json!({})),
