@@ -3,6 +3,7 @@
 
 mod asked;
 mod difference;
+mod granted;
 mod typed_ahead;
 
 use serde_json::json;
