@@ -293,22 +293,34 @@ const SUPERVISED: &[&str] = &[
 ];
 
 #[test]
-fn sockets_terminals_and_priorities_of_its_own_work_without_namespaces() {
-    supervised_work_goes_on("tasks-landlock", Owner::Myself);
+fn nine_of_ten_development_tasks_work_without_namespaces() {
+    most_tasks_work_without_namespaces("tasks-landlock", Owner::Myself);
 }
 
 #[test]
-fn sockets_terminals_and_priorities_of_an_ordinary_user_work_without_namespaces() {
-    supervised_work_goes_on("tasks-landlock-user", Owner::ordinary());
+fn nine_of_ten_development_tasks_of_an_ordinary_user_work_without_namespaces() {
+    most_tasks_work_without_namespaces("tasks-landlock-user", Owner::ordinary());
 }
 
-fn supervised_work_goes_on(name: &str, owner: Owner) {
-    let stage = Stage::new(name, owner);
-    let confinement = Confinement { layers: Layers::Landlock, ..WORKSPACE };
-    let done = tasks::carry_out_named(&stage, SUPERVISED, |_| confinement.words(&stage));
+/// Tasks that need the loopback device count as tasks that fail: Landlock alone has none to give.
+fn most_tasks_work_without_namespaces(name: &str, owner: Owner) {
+    const DOCS: &str = include_str!("../../../../docs/sandbox.md");
+    let mut stage = Stage::new(name, owner);
+    stage.bring_toolchain();
+    let done = tasks::carry_out(&stage, |reach| {
+        let network = if reach == tasks::Reach::Loopback { Network::Loopback } else { Network::Off };
+        Confinement { network, layers: Layers::Landlock, ..WORKSPACE }.words(&stage)
+    });
     println!("{}", tasks::table(&done));
     let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    let is_listed = |one: &tasks::Done| DOCS.contains(&format!("| `{}` |", one.name));
+    let unlisted: Vec<_> = failed.iter().filter(|one| !is_listed(one)).collect();
+    assert!(unlisted.is_empty(), "docs/sandbox.md gives no reason for these: {unlisted:#?}");
+    let works: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Works)).collect();
+    let mistaken: Vec<_> = works.iter().filter(|one| is_listed(one)).map(|one| one.name).collect();
+    assert!(mistaken.is_empty(), "docs/sandbox.md says that these fail: {mistaken:?}");
+    assert!(works.len() >= 9 * failed.len(), "only {} of {}", works.len(), works.len() + failed.len());
+    assert!(works.len() >= 60, "only {} tasks could be tried", works.len());
 }
 
 #[test]
