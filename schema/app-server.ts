@@ -564,6 +564,11 @@ export interface Receipt {
   enforced?: EnforcedLimit[];
   /** The limit that it was ended for, if its cause is one. */
   limit?: CrossedLimit | null;
+  /**
+   * In which way its sandbox is another than its policy asks for, in sentences: without namespaces, or
+   * without a place that is missing.
+   */
+  notes?: string[];
   /** The most that everything it started used together, as far as that was measured: what is limited is. */
   peaks?: ResourcePeak[];
 }

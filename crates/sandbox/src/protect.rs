@@ -136,13 +136,16 @@ pub(crate) fn add_own_files(
         let below = |name: &str| Way::of(&directory.end.join(name), files);
         ways.extend(OwnFiles::STARTUP.map(|name| (Way::to(name, &directory.end, files), STARTUP)));
         ways.extend(OwnFiles::STARTUP_BELOW.map(|name| (below(name), STARTUP)));
-        // Elsewhere a command reaches none of these, unless a link leads into its workspace: that file is then its work.
+        // Where a link of the home leads into the workspace, the file is the workspace's own work.
         if rulings.access_at(&directory.end) == Some(Access::Write) {
             // Listed once, the names that are not there need no look each.
             files.names(&directory.end);
             files.names(&directory.end.join(".config"));
             files.names(&directory.end.join(".local/share"));
             ways.extend(OBEYED_IN_HOME.map(|name| (below(name), IN_HOME)));
+        } else {
+            let reached = obeyed_in_writable_parts(&directory.end, surroundings, files, rulings);
+            ways.extend(reached.map(|name| (below(name), IN_HOME)));
         }
     }
     ways.extend(search_path.iter().map(|path| (Way::of(path, files), ON_PATH)));
@@ -163,6 +166,34 @@ pub(crate) fn add_own_files(
         }
     }
     unborn
+}
+
+/// Names in a home directory that is not writable as a whole, inside of a part that is: `.cargo/bin` where a rule names `~/.cargo`.
+/// The part may be a link of the user's (`~/.cargo` to another disk): then the rule is about the place that it leads to.
+fn obeyed_in_writable_parts<'a>(
+    home: &'a Path,
+    surroundings: &'a Surroundings,
+    files: &'a dyn Files,
+    rulings: &Rulings,
+) -> impl Iterator<Item = &'static str> + use<'a> {
+    let is_writable = |ruling: &&Ruling| ruling.access == Access::Write;
+    let roots: Vec<PathBuf> = rulings.iter().filter(is_writable).map(|it| it.path.clone()).collect();
+    // With neither of these, no look at the disk is needed: the policy names no places of its own.
+    let is_by_rule = |ruling: &&Ruling| is_writable(ruling) && ruling.origin != TEMPORARY;
+    let workspace = Way::of(&surroundings.workspace, files).end;
+    let has_rules = rulings.iter().filter(is_by_rule).any(|ruling| ruling.path != workspace);
+    let below: Vec<PathBuf> =
+        roots.iter().filter_map(|root| Some(root.strip_prefix(home).ok()?.to_owned())).collect();
+    let mut ends: HashMap<&'static Path, PathBuf> = HashMap::new();
+    let mut leads_to_root = move |part: &'static Path| {
+        let end = ends.entry(part).or_insert_with(|| Way::of(&home.join(part), files).end);
+        *end != workspace && roots.contains(end)
+    };
+    OBEYED_IN_HOME.into_iter().filter(move |name: &&'static str| {
+        let name: &'static str = name;
+        let mut parts = Path::new(name).ancestors().skip(1).filter(|part| !part.as_os_str().is_empty());
+        parts.any(|part| below.iter().any(|root| root == part) || has_rules && leads_to_root(part))
+    })
 }
 
 /// The name of directories with windlass's own configuration and rules. Windlass reads one in whichever directory it is

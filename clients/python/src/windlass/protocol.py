@@ -643,6 +643,10 @@ class Receipt(_ReceiptRequired, total=False):
     """The limits it was under, and by what each was kept."""
     limit: Union[CrossedLimit, None]
     """The limit that it was ended for, if its cause is one."""
+    notes: List[str]
+    """In which way its sandbox is another than its policy asks for, in sentences: without
+    namespaces, or without a place that is missing.
+    """
     peaks: List[ResourcePeak]
     """The most that everything it started used together, as far as that was measured: what is
     limited is.

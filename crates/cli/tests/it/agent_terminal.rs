@@ -3,6 +3,7 @@
 
 mod asked;
 mod difference;
+mod granted;
 mod typed_ahead;
 
 use serde_json::json;
@@ -14,7 +15,7 @@ use windlass_testkit::model::{
 };
 use windlass_testkit::{HANG, Scratch};
 
-use crate::rig::WINDLASS;
+use crate::rig::{NOBODY, WINDLASS, give_to_ordinary};
 
 const SIZE: Size = Size { rows: 30, cols: 90 };
 
@@ -48,13 +49,27 @@ impl Stage {
         self.open_with(words, &[])
     }
 
+    /// The same as an ordinary user, to whom everything here belongs from then on.
+    fn open_as_ordinary(&self, words: &[&str]) -> Person {
+        give_to_ordinary(self.scratch.path());
+        let user = NOBODY.to_string();
+        let (user, group) = (format!("--reuid={user}"), format!("--regid={user}"));
+        let other = ["setpriv", &user, &group, "--clear-groups"];
+        let before = if rustix::process::geteuid().is_root() { &other[..] } else { &[] };
+        self.open_behind(before, words, &[])
+    }
+
     fn open_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Person {
+        self.open_behind(&[], words, variables)
+    }
+
+    fn open_behind(&self, before: &[&str], words: &[&str], variables: &[(&str, &str)]) -> Person {
         let provider = format!(
             "model_providers.test={{name=\"test\", base_url=\"{}\", wire_api=\"responses\"}}",
             self.model.base_url()
         );
-        let mut argv = vec![WINDLASS, "agent", "-m", MODEL, "-c", &provider, "-c", "model_provider=test"];
-        argv.extend(words);
+        let agent = [WINDLASS, "agent", "-m", MODEL, "-c", &provider, "-c", "model_provider=test"];
+        let argv = [before, &agent, words].concat();
         self.start(&argv, variables)
     }
 

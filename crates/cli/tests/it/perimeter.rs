@@ -13,6 +13,15 @@ use std::sync::mpsc::Receiver;
 
 use crate::rig::Home;
 
+/// The user of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    /// The one that runs the tests.
+    Own,
+    /// One without privilege, if root runs the tests.
+    Ordinary,
+}
+
 /// A server that listens, and ends with the test.
 struct Server {
     child: Child,

@@ -101,6 +101,50 @@ impl Home {
     }
 }
 
+impl Seen {
+    /// What a command that is, or becomes, windlass leaves to see.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("windlass starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let code = output.status.code().expect("windlass exits by itself");
+        Self { code, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+/// An ordinary user that every system has.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// The same command as an ordinary user, if root runs the tests; otherwise the tests have an ordinary user anyway.
+pub(crate) fn as_ordinary(command: &Command) -> Command {
+    let mut other = Command::new("setpriv");
+    if rustix::process::geteuid().is_root() {
+        other.args([&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups"]);
+    }
+    other.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => other.env(name, value),
+            None => other.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        other.current_dir(directory);
+    }
+    other
+}
+
+/// Gives files to that user, likewise.
+pub(crate) fn give_to_ordinary(path: &Path) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).expect("root may give files away");
+    if path.is_dir() && !path.is_symlink() {
+        let entries = std::fs::read_dir(path).expect("it can be listed").flatten();
+        entries.for_each(|entry| give_to_ordinary(&entry.path()));
+    }
+}
+
 /// A windlass at work.
 pub(crate) struct Running {
     pub(crate) child: Child,

@@ -9,9 +9,12 @@ mod attempts;
 mod confinement;
 mod denials;
 mod exhaustion;
+mod fallback;
 mod git_links;
+mod hidden;
 mod later;
 mod locks;
+mod mounts;
 mod nested;
 mod prepared;
 mod replaced;
@@ -290,57 +293,34 @@ const SUPERVISED: &[&str] = &[
 ];
 
 #[test]
-fn sockets_terminals_and_priorities_of_its_own_work_without_namespaces() {
-    work_goes_on_without_namespaces("tasks-landlock", Owner::Myself, SUPERVISED);
+fn nine_of_ten_development_tasks_work_without_namespaces() {
+    most_tasks_work_without_namespaces("tasks-landlock", Owner::Myself);
 }
 
 #[test]
-fn sockets_terminals_and_priorities_of_an_ordinary_user_work_without_namespaces() {
-    work_goes_on_without_namespaces("tasks-landlock-user", Owner::ordinary(), SUPERVISED);
+fn nine_of_ten_development_tasks_of_an_ordinary_user_work_without_namespaces() {
+    most_tasks_work_without_namespaces("tasks-landlock-user", Owner::ordinary());
 }
 
-/// Tasks of each kind that the supervisor is asked about most where there are no namespaces. A later one of git needs the commits of
-/// those before it. Servers on the loopback device are left out: it needs a network namespace.
-const OF_EVERY_KIND: &[&str] = &[
-    "git_commit",
-    "git_branch",
-    "git_merge",
-    "git_rebase",
-    "git_stash",
-    "git_cherry_pick_and_revert",
-    "git_worktree",
-    "git_commit_in_a_submodule",
-    "git_collect_garbage",
-    "git_clone_from_the_workspace",
-    "make_and_gcc",
-    "python_virtual_environment",
-    "python_multiprocessing",
-    "npm_run_scripts_one_after_the_other",
-    "debugger_on_own_child",
-    "strace_of_own_child",
-    "rename_across_directories",
-    "file_events",
-    "database_with_write_ahead_log",
-    "background_jobs",
-];
-
-#[test]
-fn work_of_every_kind_goes_on_without_namespaces() {
-    work_goes_on_without_namespaces("kinds-landlock", Owner::Myself, OF_EVERY_KIND);
-}
-
-#[test]
-fn work_of_every_kind_of_an_ordinary_user_goes_on_without_namespaces() {
-    work_goes_on_without_namespaces("kinds-landlock-user", Owner::ordinary(), OF_EVERY_KIND);
-}
-
-fn work_goes_on_without_namespaces(name: &str, owner: Owner, tasks: &[&str]) {
-    let stage = Stage::new(name, owner);
-    let confinement = Confinement { layers: Layers::Landlock, ..WORKSPACE };
-    let done = tasks::carry_out_named(&stage, tasks, |_| confinement.words(&stage));
+/// Tasks that need the loopback device count as tasks that fail: Landlock alone has none to give.
+fn most_tasks_work_without_namespaces(name: &str, owner: Owner) {
+    const DOCS: &str = include_str!("../../../../docs/sandbox.md");
+    let mut stage = Stage::new(name, owner);
+    stage.bring_toolchain();
+    let done = tasks::carry_out(&stage, |reach| {
+        let network = if reach == tasks::Reach::Loopback { Network::Loopback } else { Network::Off };
+        Confinement { network, layers: Layers::Landlock, ..WORKSPACE }.words(&stage)
+    });
     println!("{}", tasks::table(&done));
     let failed: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Failed(_))).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    let is_listed = |one: &tasks::Done| DOCS.contains(&format!("| `{}` |", one.name));
+    let unlisted: Vec<_> = failed.iter().filter(|one| !is_listed(one)).collect();
+    assert!(unlisted.is_empty(), "docs/sandbox.md gives no reason for these: {unlisted:#?}");
+    let works: Vec<_> = done.iter().filter(|one| matches!(one.outcome, tasks::Outcome::Works)).collect();
+    let mistaken: Vec<_> = works.iter().filter(|one| is_listed(one)).map(|one| one.name).collect();
+    assert!(mistaken.is_empty(), "docs/sandbox.md says that these fail: {mistaken:?}");
+    assert!(works.len() >= 9 * failed.len(), "only {} of {}", works.len(), works.len() + failed.len());
+    assert!(works.len() >= 60, "only {} tasks could be tried", works.len());
 }
 
 #[test]

@@ -34,6 +34,9 @@ pub struct Receipt {
     /// What its sandbox refused it.
     #[serde(default)]
     pub denials: Vec<Denial>,
+    /// In which way its sandbox is another than its policy asks for, in sentences: without namespaces, or without a place that is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Processes it started that were still alive when it ended, and were left so until the connection ends.
     pub left_running: Vec<ProcessLine>,
     /// Processes other than its root process that the server ended.

@@ -10,6 +10,8 @@
 mod scripts;
 #[path = "oracle/tools.rs"]
 mod tools;
+#[path = "oracle/traced.rs"]
+mod traced;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -218,21 +220,28 @@ fn is_found(name: &str, judgement: &Judgement) -> bool {
     })
 }
 
-/// Runs scripts in bash itself, or in a shell that it starts.
-fn observe(scripts: &[String], shell: &str) -> Vec<Observed> {
-    let name = format!("windlass-rules-oracle-{shell}-{}-{}", scripts.len(), std::process::id());
+/// A directory with the programs that scripts find, and a directory of its own for each of them.
+fn prepared(name: &str, scripts: usize) -> Scratch {
+    let name = format!("windlass-rules-oracle-{name}-{scripts}-{}", std::process::id());
     let scratch = Scratch(std::env::temp_dir().join(name));
     let root = &scratch.0;
     for directory in ["bin", "hijack", "log", "work"] {
         fs::create_dir_all(root.join(directory)).expect("the scratch directory is ours");
     }
-    for place in 0..scripts.len() {
+    for place in 0..scripts {
         furnish(&root.join(format!("work/{place}")));
     }
     install(&root.join("bin"));
     for name in LISTED {
         make_stub(&root.join("hijack").join(name), HIJACKING_STUB);
     }
+    scratch
+}
+
+/// Runs scripts in bash itself, or in a shell that it starts.
+fn observe(scripts: &[String], shell: &str) -> Vec<Observed> {
+    let scratch = prepared(shell, scripts.len());
+    let root = &scratch.0;
     let mut bash = Command::new("bash")
         .args(["--norc", "--noprofile", "-c", DRIVER, "oracle", shell])
         .env_clear()

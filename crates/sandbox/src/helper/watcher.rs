@@ -28,8 +28,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::exit;
 use windlass_sys::channel::{self, Waiting};
 use windlass_sys::descriptor;
+use windlass_sys::lockdown::filter::{Listening, Program, Rule, Verdict};
 use windlass_sys::lockdown::mount;
 use windlass_sys::lockdown::notice::{Listener, Notice};
+use windlass_sys::lockdown::number as n;
 use windlass_sys::lockdown::privilege::{self, Capabilities};
 use windlass_sys::lockdown::unix_sockets::UnixSockets;
 use windlass_sys::process::Pid;
@@ -108,6 +110,12 @@ fn prepare(Origin { world, helper }: Origin) -> Result<Pid, Failure> {
     }
     privilege::hide_memory().map_err(at(Stage::Watcher))?;
     privilege::gain_nothing().map_err(at(Stage::Watcher))?;
+    if world != World::Own {
+        // A server outside sees this process where it connects in the command's place, and recognises a confined caller by the
+        // number of its filters. The watcher starts no programs, so a filter that forbids that costs it nothing.
+        let starts = [n::EXECVE, n::EXECVEAT].map(|number| Rule::always(number, Verdict::Fail(Errno::PERM)));
+        Program::of(&starts).enforce(Listening::No).map_err(at(Stage::Watcher))?;
+    }
     let kept = super::privileges(world).and(Capabilities::OF_LOOKING);
     privilege::keep_only(kept).map_err(at(Stage::Privileges))?;
     Ok(first)

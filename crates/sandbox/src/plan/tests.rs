@@ -245,6 +245,42 @@ fn what_the_runtime_and_shells_obey_is_unwritable_wherever_it_lies() {
 }
 
 #[test]
+fn a_writable_part_of_the_home_opens_nothing_that_programs_of_the_user_obey() {
+    let lines = [
+        "/h/.cargo/bin/cargo",
+        "/h/.cargo/registry/",
+        "/h/.config -> dot",
+        "/h/dot/nvim/",
+        "/h/.m2 -> /far/m2",
+        "/far/m2/",
+    ];
+    let own_files = OwnFiles { startup: vec!["/h".into()], ..OwnFiles::default() };
+    let surroundings = Surroundings { own_files, ..surroundings() };
+    let planned = |place: &str, workspace: &str| {
+        let surroundings = Surroundings { workspace: workspace.into(), ..surroundings.clone() };
+        let confined = match place {
+            "" => write(),
+            place => write().with(Pattern::new(place), Write),
+        };
+        plan(&confined, &surroundings, &machine(), &Tree::of(&[&lines[..], &["/w/"]].concat())).unwrap()
+    };
+    let cargo = planned("~/.cargo", "/w");
+    check(&cargo, &[("/h/.cargo/bin/x", Read), ("/h/.cargo/registry/x", Write), ("/h/.cargo/other", Write)]);
+    assert!(unborn(&cargo).contains(&"/h/.cargo/config.toml".to_owned()), "{:?}", cargo.unborn);
+    check(&planned("~/.cargo/bin", "/w"), &[("/h/.cargo/bin/x", Write)]);
+    let behind_a_link = planned("~/.m2", "/w");
+    check(&behind_a_link, &[("/far/m2/repository", Write)]);
+    assert!(
+        unborn(&behind_a_link).contains(&"/far/m2/settings.xml".to_owned()),
+        "{:?}",
+        behind_a_link.unborn
+    );
+    // A directory of settings that is the workspace, because its files are the work, is open behind a link.
+    check(&planned("", "/h/dot"), &[("/h/dot/nvim/x", Write)]);
+    check(&planned("", "/h/.cargo"), &[("/h/.cargo/bin/x", Read), ("/h/.cargo/registry/x", Write)]);
+}
+
+#[test]
 fn directories_on_the_path_are_unwritable_and_those_of_the_project_stay_writable() {
     let lines = ["/w/.venv/bin/python", "/w/node_modules/.bin/x", "/w/target/", "/w/tools/", "/w/l -> tools"];
     let search_path = ["/usr/bin", "/w/.venv/bin", "/w/l", "/w/missing/bin", "/w"].map(Into::into).to_vec();

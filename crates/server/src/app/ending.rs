@@ -48,6 +48,7 @@ fn receipt_of(id: SessionId, process: &Process, receipt: &engine::Receipt) -> Re
         terminal_bytes: receipt.bytes.terminal,
         undelivered_input: receipt.undelivered_input + discarded,
         denials: denials(&receipt.denials),
+        notes: process.notes.clone(),
         left_running: lines(&receipt.left_running),
         ended: lines(&receipt.ended),
         remaining: lines(&receipt.remaining),

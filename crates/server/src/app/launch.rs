@@ -21,8 +21,8 @@ impl Launch {
     /// Starts it and takes it into the connection's table. On error, in the dialect's words, nothing is left of it.
     pub(super) fn start(self, connection: &Connection) -> Result<Started, String> {
         let reads = self.order.connection.reads();
-        let session = start::start(&connection.server, self.order)?;
-        let process = Arc::new(Process::new(session, self.name, reads.then(Input::default)));
+        let begun = start::start(&connection.server, self.order)?;
+        let process = Arc::new(Process::new(begun, self.name, reads.then(Input::default)));
         connection.processes.add(&process);
         Ok(Started { process, cap: self.cap, manner: self.manner })
     }

@@ -8,11 +8,14 @@ use tokio::task::AbortHandle;
 use windlass_engine::{Receipt, Session, TreeEnd};
 
 use super::input::Input;
+use super::start::Begun;
 
 /// A process that was started for a client.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) session: Session,
+    /// Remarks of its sandbox's plan.
+    pub(super) notes: Vec<String>,
     /// What the client calls it, if it wants to.
     pub(super) name: Option<Name>,
     /// Its input, if the client may write to it.
@@ -42,9 +45,10 @@ impl Name {
 }
 
 impl Process {
-    pub(super) fn new(session: Session, name: Option<Name>, input: Option<Input>) -> Self {
+    pub(super) fn new(begun: Begun, name: Option<Name>, input: Option<Input>) -> Self {
         let (receipt, follower, finished) = Default::default();
-        Self { session, name, input, receipt, follower, finished }
+        let Begun { session, notes } = begun;
+        Self { session, notes, name, input, receipt, follower, finished }
     }
 
     /// Takes note of who follows it from now on, if anybody does. Nobody else does any more.

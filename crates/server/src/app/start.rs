@@ -65,11 +65,20 @@ const NEVER_PASSED_ON: [&str; 5] = [
     "OPENAI_WORKLOAD_IDENTITY_CONTEXT",
 ];
 
+/// A command that was started.
+pub(super) struct Begun {
+    pub(super) session: Session,
+    /// Remarks of its sandbox's plan.
+    pub(super) notes: Vec<String>,
+}
+
 /// Starts it. What went wrong is said in the dialect's words.
-pub(super) fn start(server: &AppServer, order: Order) -> Result<Session, String> {
+pub(super) fn start(server: &AppServer, order: Order) -> Result<Begun, String> {
     let sandbox = order.permissions.plan(server.engine(), server.options())?;
+    let notes = sandbox.iter().flat_map(|plan| plan.remarks.iter().cloned()).collect();
     let spec = CommandSpec { sandbox, ..spec(server.options(), order) };
-    failure::start(server.engine(), spec)
+    let session = failure::start(server.engine(), spec)?;
+    Ok(Begun { session, notes })
 }
 
 fn spec(options: &AppOptions, order: Order) -> CommandSpec {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_testkit::model::{always, call, custom, say, turn};
 
-use super::stage::{BOTH, Stage, fifo};
+use super::stage::{BOTH, Owner, Stage, fifo};
 
 #[test]
 fn a_script_calls_tools_and_only_what_it_says_is_read() {
@@ -115,6 +115,15 @@ fn cells_of(agent: u32) -> Vec<u32> {
 
 #[test]
 fn a_script_runs_in_a_confined_process_whatever_commands_may_do() {
+    a_script_runs_in_a_confined_process(Owner::Myself);
+}
+
+#[test]
+fn a_script_of_an_ordinary_user_runs_in_a_confined_process_whatever_commands_may_do() {
+    a_script_runs_in_a_confined_process(Owner::Ordinary);
+}
+
+fn a_script_runs_in_a_confined_process(owner: Owner) {
     let ways: [&[&str]; 3] = [
         &["--sandbox-layers", "all"],
         &["--sandbox-layers", "landlock"],
@@ -130,7 +139,8 @@ fn a_script_runs_in_a_confined_process_whatever_commands_may_do() {
                 say("done")
             }),
         ])
-        .with("tools.code_mode = true");
+        .with("tools.code_mode = true")
+        .owned_by(owner);
         let (reached, go) = (stage.work().join("reached"), stage.work().join("go"));
         fifo(&reached);
         fifo(&go);

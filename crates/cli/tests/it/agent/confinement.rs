@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_testkit::model::{always, call, say, turn};
 
-use super::stage::{BOTH, Stage, exec};
+use super::stage::{BOTH, Owner, Stage, exec};
 
 /// Nothing but the working directory may be written.
 const ONLY_HERE: &str = "sandbox_workspace_write.exclude_slash_tmp = true";
@@ -186,7 +186,9 @@ fn looking() -> Stage {
             let results = request.results();
             assert!(results[0].contains("to be seen"), "{results:?}");
             assert!(results[1].contains("may not be read"), "{results:?}");
-            assert!(results[5].contains("patch rejected"), "{results:?}");
+            // Another user than root is refused by the kernel when the file is read, before the patch is judged.
+            let refused = ["patch rejected", "Permission denied"].iter().any(|it| results[5].contains(it));
+            assert!(refused, "{results:?}");
             say("looked")
         }),
     ])
@@ -195,8 +197,48 @@ fn looking() -> Stage {
 #[test]
 fn what_settings_deny_is_read_by_no_command_and_no_tool() {
     for layers in ["all", "landlock"] {
-        let stage = looking().with("sandbox.deny_read = [\"secret\"]");
-        nothing_reads_the_secret(stage, &["--sandbox-layers", layers]);
+        for owner in [Owner::Myself, Owner::Ordinary] {
+            let stage = looking().with("sandbox.deny_read = [\"secret\"]").owned_by(owner);
+            nothing_reads_the_secret(stage, &["--sandbox-layers", layers]);
+        }
+    }
+}
+
+/// Otherwise the tests beside this one would show nothing.
+#[test]
+fn what_is_not_denied_is_read_by_a_command_and_by_tools() {
+    for owner in [Owner::Myself, Owner::Ordinary] {
+        let look = exec("cat secret/key")
+            .and(call("read_file", json!({ "file_path": "secret/key" })))
+            .and(call("grep_files", json!({ "pattern": "secret", "path": "." })));
+        let mut stage = Stage::playing(vec![always(look), always(say("looked"))]).owned_by(owner);
+        stage.write("work/secret/key", "the secret\n");
+        stage.run(&["look"]).well();
+        let requests = stage.finish();
+        let results = requests.last().expect("the model was asked").results();
+        let read = results.iter().filter(|result| result.contains("the secret"));
+        assert!(read.count() >= 2, "{owner:?}: {results:?}");
+    }
+}
+
+/// As root and as an ordinary user, with and without namespaces: the same write succeeds without the sandbox and fails in it.
+#[test]
+fn a_write_beyond_the_project_succeeds_without_the_sandbox_alone() {
+    const OPEN: &[&str] = &["--dangerously-bypass-approvals-and-sandbox"];
+    let ways =
+        [(OPEN, true), (&["--sandbox-layers", "all"], false), (&["--sandbox-layers", "landlock"], false)];
+    for owner in [Owner::Myself, Owner::Ordinary] {
+        for (words, is_open) in ways {
+            let script = "echo here > inside; echo there > ../outside; chmod 600 ../given; rm -f ../given";
+            let turns = vec![always(exec(script)), always(say("tried"))];
+            let mut stage = Stage::playing(turns).with(ONLY_HERE).owned_by(owner);
+            stage.write("given", "");
+            stage.run(&[words, &["write"]].concat()).well();
+            assert_eq!(stage.read("work/inside"), "here\n", "{owner:?} {words:?}");
+            assert_eq!(stage.home().join("outside").exists(), is_open, "{owner:?} {words:?}");
+            assert_eq!(!stage.home().join("given").exists(), is_open, "{owner:?} {words:?}");
+            stage.finish();
+        }
     }
 }
 

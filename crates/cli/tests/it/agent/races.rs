@@ -2,8 +2,7 @@
 //! where the link leads, whoever runs the agent and whichever layers confine its commands.
 
 use std::fs;
-use std::os::unix::fs::{lchown, symlink};
-use std::path::Path;
+use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +10,7 @@ use serde_json::json;
 use windlass_testkit::Scratch;
 use windlass_testkit::model::{call, custom, say};
 
-use super::stage::{Stage, exec};
+use super::stage::{Owner, Stage, exec};
 
 /// Exchanges `dir` for each of the links in turn until there is a file `stop`.
 const RACER: &str = r#"
@@ -28,9 +27,6 @@ until (-e "stop") {
 const ROUNDS: usize = 20;
 const FILES: usize = 20;
 
-/// A user that every system has.
-const NOBODY: u32 = 65534;
-
 fn patch(round: usize) -> String {
     let file = |number: usize| {
         format!(
@@ -41,7 +37,7 @@ fn patch(round: usize) -> String {
     format!("*** Begin Patch\n{sections}*** End Patch")
 }
 
-fn race(owner: Option<u32>, layers: &str) {
+fn race(owner: Owner, layers: &str) {
     // The end of the racer is news to the agent, which may ask once more for it.
     let asked = AtomicUsize::new(0);
     let mut stage = Stage::answering(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
@@ -53,7 +49,8 @@ fn race(owner: Option<u32>, layers: &str) {
         step if step == ROUNDS + 1 => exec("touch stop"),
         _ => say("raced"),
     })
-    .with("sandbox_workspace_write.exclude_slash_tmp = true");
+    .with("sandbox_workspace_write.exclude_slash_tmp = true")
+    .owned_by(owner);
     stage.write("work/racer.pl", RACER);
     for number in 0..FILES {
         for place in ["work/dir", "outside", "work/.git/hooks"] {
@@ -63,18 +60,7 @@ fn race(owner: Option<u32>, layers: &str) {
     symlink(stage.home().join("outside"), stage.work().join("to-outside")).expect("a link can be made");
     symlink(".git/hooks", stage.work().join("to-hooks")).expect("a link can be made");
     let words = ["--sandbox-layers", layers, "-s", "workspace-write", "race"];
-    let mut command = stage.command(&words);
-    if let Some(owner) = owner {
-        give(stage.home(), owner);
-        let id = owner.to_string();
-        let mut other = Command::new("setpriv");
-        other.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
-        other.arg(command.get_program()).args(command.get_args()).current_dir(stage.work());
-        other.env_clear().stdin(Stdio::null());
-        other.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command = other;
-    }
-    stage.start_command(&mut command).end(&mut stage).well();
+    stage.run(&words).well();
     for place in ["outside", "work/.git/hooks"] {
         for number in 0..FILES {
             assert_eq!(stage.read(&format!("{place}/old-{number}.txt")), "text\n", "{place}");
@@ -89,36 +75,24 @@ fn race(owner: Option<u32>, layers: &str) {
     assert_eq!(patched.count(), ROUNDS, "{results:?}");
 }
 
-fn give(path: &Path, owner: u32) {
-    lchown(path, Some(owner), Some(owner)).expect("root may give files away");
-    if path.is_dir() && !path.is_symlink() {
-        fs::read_dir(path).expect("it can be listed").flatten().for_each(|entry| give(&entry.path(), owner));
-    }
-}
-
-/// The user whom root becomes to be an ordinary one; whoever else runs the tests is one.
-fn ordinary() -> Option<u32> {
-    rustix::process::geteuid().is_root().then_some(NOBODY)
-}
-
 #[test]
 fn patches_win_against_exchanged_directories_with_namespaces() {
-    race(None, "all");
+    race(Owner::Myself, "all");
 }
 
 #[test]
 fn patches_win_against_exchanged_directories_without_namespaces() {
-    race(None, "landlock");
+    race(Owner::Myself, "landlock");
 }
 
 #[test]
 fn patches_of_an_ordinary_user_win_against_exchanged_directories_with_namespaces() {
-    race(ordinary(), "all");
+    race(Owner::Ordinary, "all");
 }
 
 #[test]
 fn patches_of_an_ordinary_user_win_against_exchanged_directories_without_namespaces() {
-    race(ordinary(), "landlock");
+    race(Owner::Ordinary, "landlock");
 }
 
 /// A process that ends with the test.

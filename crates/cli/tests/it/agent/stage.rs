@@ -12,7 +12,7 @@ use windlass_sys::signal::Signal;
 use windlass_testkit::model::{Dialect, Invariants, MODEL, Model, Reply, Request, Role, Turn};
 use windlass_testkit::{Scratch, survivors};
 
-use crate::rig::{WINDLASS, held, nothing_survives};
+use crate::rig::{WINDLASS, as_ordinary, give_to_ordinary, held, nothing_survives};
 
 /// The variables that hold secrets, and what they hold: a key whose name gives nothing away, a token that settings do not
 /// know of, and the value of a header.
@@ -25,8 +25,18 @@ pub(crate) const SECRETS: [(&str, &str); 3] = [
 /// Both ways of talking to a model.
 pub(crate) const BOTH: [Dialect; 2] = [Dialect::Responses, Dialect::Chat];
 
+/// The user that runs the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The one that runs the tests.
+    Myself,
+    /// An ordinary one, also where root runs the tests.
+    Ordinary,
+}
+
 /// A scenario's surroundings.
 pub(crate) struct Stage {
+    owner: Owner,
     scratch: Scratch,
     token: String,
     model: Option<Model>,
@@ -94,6 +104,7 @@ impl Stage {
         ];
         let scratch = Scratch::new("scenario");
         let stage = Self {
+            owner: Owner::Myself,
             token: survivors::token("scenario"),
             model: Some(model),
             settings,
@@ -108,6 +119,12 @@ impl Stage {
     /// Adds a line to the user's settings.
     pub(crate) fn with(mut self, setting: &str) -> Self {
         self.settings.push(setting.to_owned());
+        self
+    }
+
+    /// Has the agent run as this user, to whom all files of the scenario belong from its start on.
+    pub(crate) fn owned_by(mut self, owner: Owner) -> Self {
+        self.owner = owner;
         self
     }
 
@@ -182,6 +199,17 @@ impl Stage {
         let at = |name: &str| self.home().join(format!("{name}-{}", self.printed.len()));
         let (stdout, stderr) = (at("stdout"), at("stderr"));
         let file = |path: &Path| File::create(path).expect("a file can be made");
+        let mut other;
+        let command = match self.owner {
+            Owner::Myself => command,
+            Owner::Ordinary => {
+                give_to_ordinary(self.home());
+                let given: Vec<_> =
+                    command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
+                other = as_ordinary(command);
+                other.env_clear().envs(given)
+            }
+        };
         let child = command.stdout(file(&stdout)).stderr(file(&stderr)).spawn().expect("windlass starts");
         Going { child, stdout, stderr }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Stage;
+use super::{Person, Stage};
 
 fn git(directory: &Path, words: &[&str]) -> String {
     let mut git = Command::new("git");
@@ -34,7 +34,17 @@ fn plant_filter(directory: &Path, planted: &Path) {
     std::fs::write(directory.join("file.txt"), "after1\n").expect("a file can be written");
 }
 
+/// For the user that runs the tests and for an ordinary one.
 async fn diff_runs_nothing(name: &str, words: &[&str], filtered: fn(&Stage) -> PathBuf) {
+    diff_runs_nothing_for(name, filtered, |stage| stage.open(words)).await;
+    diff_runs_nothing_for(&format!("{name}-user"), filtered, |stage| stage.open_as_ordinary(words)).await;
+}
+
+async fn diff_runs_nothing_for(
+    name: &str,
+    filtered: fn(&Stage) -> PathBuf,
+    open: impl FnOnce(&Stage) -> Person,
+) {
     let stage = Stage::new(name, Vec::new());
     std::fs::remove_dir_all(stage.work(".git")).expect("it was there");
     let (work, library) = (stage.work(""), stage.scratch.path().join("library"));
@@ -50,7 +60,7 @@ async fn diff_runs_nothing(name: &str, words: &[&str], filtered: fn(&Stage) -> P
     assert!(planted.exists(), "the attack works where nothing stops it");
     std::fs::remove_file(&planted).expect("it is there");
 
-    let person = stage.open(words);
+    let person = open(&stage);
     person.sees("/help").await;
     person.types("/diff\r").await;
     person.sees("file.txt").await;
@@ -96,4 +106,11 @@ async fn a_diff_shows_new_files_as_additions_and_leaves_the_index_alone() {
     assert!(!person.screen().contains("not shown"), "ignored files stay out");
     assert_eq!(person.leaves().await, 0);
     assert_eq!(std::fs::read(work.join(".git/index")).expect("there is an index"), index);
+}
+
+#[tokio::test]
+async fn a_filter_does_not_run_outside_for_a_diff_without_namespaces() {
+    let words = ["--sandbox-layers", "landlock"];
+    diff_runs_nothing("diff-landlock-submodule", &words, |stage| stage.work("below")).await;
+    diff_runs_nothing("diff-landlock-repository", &words, |stage| stage.work("")).await;
 }

@@ -47,3 +47,28 @@ fn a_policy_can_be_explained_before_it_is_relied_on() {
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("network loopback needs a network namespace"), "{refused:?}");
 }
+
+#[test]
+fn a_write_rule_that_names_a_protected_file_is_listed_as_the_exception() {
+    let quarters = Quarters::new("explain-exception");
+    let work = quarters.work.to_str().unwrap();
+    for name in [".vscode", ".windlass", ".git/hooks", ".bashrc", ".mcp.json"] {
+        let place = quarters.work.join(name);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        if name == ".bashrc" || name == ".mcp.json" {
+            std::fs::write(&place, "").unwrap();
+        } else {
+            std::fs::create_dir_all(&place).unwrap();
+        }
+        let explain = |more: &[&str]| {
+            let words = ["sandbox", "explain", "-C", work, "--policy", "workspace-write", "--verbose"];
+            quarters.home.seen(&[&words, more].concat()).stdout
+        };
+        let line = format!("writable  {}  [", place.display());
+        let is_listed = |said: &str| said.lines().any(|it| it.starts_with(&line));
+        let without = explain(&[]);
+        assert!(!is_listed(&without), "{name}: {without}");
+        let with = explain(&["--writable", name]);
+        assert!(is_listed(&with), "{name}: {with}");
+    }
+}

@@ -1,9 +1,11 @@
 //! Callers of a server's listeners: no confined process is served, whichever layers confine it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
-use super::Server;
-use crate::rig::{Home, Seen, WINDLASS};
+use super::{Server, User};
+use crate::rig::{Home, Seen, WINDLASS, as_ordinary, give_to_ordinary};
 
 /// Asks a server whether it is there, and prints what came of it.
 const PROBE: &str = r"
@@ -55,30 +57,57 @@ print(s.makefile('rb').readline().split()[1].decode())
 struct Callers {
     home: Home,
     work: PathBuf,
+    user: User,
 }
 
 impl Callers {
     fn new(name: &str) -> Self {
-        let home = Home::new(&format!("callers-{name}"));
+        Self::of(name, User::Own)
+    }
+
+    /// The server and its callers are processes of this user.
+    fn of(name: &str, user: User) -> Self {
+        let home = Home::new(&format!("callers-{name}-{user:?}"));
         let work = home.path().join("work");
         std::fs::create_dir(&work).expect("a directory");
-        Self { home, work }
+        if user == User::Ordinary {
+            give_to_ordinary(home.path());
+        }
+        Self { home, work, user }
+    }
+
+    fn windlass(&self, words: &[&str]) -> Command {
+        let mut command = self.home.windlass(words);
+        command.env("HOME", self.home.path()).current_dir(self.home.path());
+        if self.user == User::Ordinary { as_ordinary(&command) } else { command }
+    }
+
+    fn seen(&self, words: &[&str]) -> Seen {
+        Seen::of(&mut self.windlass(words))
     }
 
     fn unconfined(&self, script: &str, words: &[&str]) -> Seen {
         let work = self.work.to_str().expect("UTF-8");
-        self.home.seen(&[&["run", "-C", work, "--", "python3", "-c", script], words].concat())
+        self.seen(&[&["run", "-C", work, "--", "python3", "-c", script], words].concat())
     }
 
     fn confined(&self, layers: &str, script: &str, words: &[&str]) -> Seen {
         let work = self.work.to_str().expect("UTF-8");
         let run = ["run", "-C", work, "--sandbox", "workspace-write", "--network", "on"];
         let python = ["--sandbox-layers", layers, "--", "python3", "-c", script];
-        self.home.seen(&[&run[..], &python, words].concat())
+        self.seen(&[&run[..], &python, words].concat())
+    }
+
+    /// The same with a rule that lets the command use a socket.
+    fn confined_with_socket(&self, layers: &str, socket: &str, url: &str) -> Seen {
+        let work = self.work.to_str().expect("UTF-8");
+        let run =
+            ["run", "-C", work, "--sandbox", "workspace-write", "--network", "on", "--writable", socket];
+        self.seen(&[&run[..], &["--sandbox-layers", layers, "--", "python3", "-c", PROBE, url]].concat())
     }
 
     fn check(&self, server: &[&str]) {
-        let server = Server::start(&self.home, server);
+        let server = Server::of(&mut self.windlass(server));
         let seen = self.unconfined(PROBE, &[&server.url]);
         assert_eq!(seen.stdout, "answered\n", "{}: {seen:?}", server.url);
         for layers in ["all", "landlock"] {
@@ -96,13 +125,43 @@ impl Callers {
 
 #[test]
 fn no_listener_of_ours_serves_a_confined_caller() {
-    let callers = Callers::new("listeners");
+    no_listener_serves(User::Own);
+}
+
+#[test]
+fn no_listener_of_an_ordinary_user_serves_a_confined_caller() {
+    no_listener_serves(User::Ordinary);
+}
+
+fn no_listener_serves(user: User) {
+    let callers = Callers::of("listeners", user);
     let unix = format!("unix://{}", callers.work.join("server").display());
     for dialect in ["exec-server", "app-server"] {
         callers.check(&[dialect, "--listen", &unix]);
         callers.check(&[dialect, "--listen", "ws://127.0.0.1:0", "--insecure-loopback"]);
     }
     callers.check(&["mcp", "--http", "127.0.0.1:0", "--env-inherit", "core"]);
+}
+
+/// The sandbox lets a command use a socket that a rule names. The server itself refuses it then.
+#[test]
+fn a_server_at_a_socket_that_a_rule_opens_refuses_a_confined_caller_itself() {
+    for user in [User::Own, User::Ordinary] {
+        let callers = Callers::of("sockets", user);
+        let socket = callers.home.path().join("server").display().to_string();
+        let url = format!("unix://{socket}");
+        for dialect in ["exec-server", "app-server"] {
+            let server = Server::of(&mut callers.windlass(&[dialect, "--listen", &url]));
+            let mode = std::fs::metadata(&socket).expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{dialect}: others can connect");
+            assert_eq!(callers.unconfined(PROBE, &[&url]).stdout, "answered\n", "{dialect} {user:?}");
+            for layers in ["all", "landlock"] {
+                let seen = callers.confined_with_socket(layers, &socket, &url);
+                assert_eq!(seen.stdout, "refused\n", "{dialect} {layers} {user:?}: {seen:?}");
+                assert!(server.said("refused a connection: the calling process runs in a sandbox"));
+            }
+        }
+    }
 }
 
 /// For the server the caller would be the proxy, which is not confined.

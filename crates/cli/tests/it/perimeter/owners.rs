@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::Server;
+use super::secret_files::called_with;
 use crate::mcp::Served;
 use crate::rig::Home;
 
@@ -95,6 +97,62 @@ fn a_client_does_not_see_the_sessions_of_another_client() {
     alpha.does_not_see(&json!(own));
     let again = alpha.call("exec_command", &json!({ "cmd": "true", "lifetime": "detached", "name": "pet" }));
     assert_eq!(again["isError"], true, "its own name is taken: {again}");
+}
+
+/// Clients call themselves what they like, and many instances of one program have the same name.
+#[test]
+fn a_client_of_the_same_name_in_another_directory_does_not_see_the_sessions() {
+    let home = Home::new("owners-directories");
+    let _ends = Ends(&home);
+    let start = |directory: &str| {
+        let directory = home.path().join(directory);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let mut served = Served::of(home.windlass(&["mcp"]).env("HOME", home.path()).current_dir(directory));
+        served.greet_as("alpha");
+        Client(served)
+    };
+    let (mut here, mut there, mut also_here) = (start("here"), start("there"), start("here"));
+    let pet = here.keep("pet", "detached");
+    there.does_not_see(&json!(pet));
+    there.does_not_see(&json!("pet"));
+    also_here.sees(&json!(pet), "of pet");
+}
+
+#[test]
+fn a_client_with_another_token_over_http_does_not_see_the_sessions() {
+    let home = Home::new("owners-tokens");
+    let _ends = Ends(&home);
+    let tokens = ["alpha-".repeat(8), "beta-".repeat(8)];
+    let servers: Vec<_> = tokens
+        .iter()
+        .map(|token| {
+            let file = home.secret(&token[..4], token);
+            Server::start(&home, &["mcp", "--no-rules", "--http", "127.0.0.1:0", "--token-file", &file])
+        })
+        .collect();
+    let call = |which: usize, tool: &str, arguments: Value| {
+        called_with(&servers[which].url, &tokens[which], tool, &arguments)
+    };
+    let cmd = "echo of pet; read -r line";
+    let until = json!({ "pattern": "of pet" });
+    let kept = json!({ "cmd": cmd, "tty": true, "login": false, "lifetime": "detached", "name": "pet", "until": until });
+    let started = call(0, "exec_command", kept);
+    assert!(started.contains("of pet"), "{started}");
+    let read = json!({ "session_id": "pet", "tail_lines": 9 });
+    let seen = call(0, "read_output", read.clone());
+    assert!(seen.contains("of pet"), "its owner reads it: {seen}");
+    for (tool, arguments) in [
+        ("read_output", read),
+        ("write_stdin", json!({ "session_id": "pet", "chars": "x\n" })),
+        ("stop_session", json!({ "session_id": "pet" })),
+    ] {
+        let answer = call(1, tool, arguments);
+        assert!(answer.contains("nknown session") && !answer.contains("of pet"), "{tool}: {answer}");
+    }
+    let listed = call(1, "list_sessions", json!({}));
+    assert!(!listed.contains("of pet") && !listed.contains("\"pet\""), "{listed}");
+    let forged = called_with(&servers[0].url, &tokens[1], "list_sessions", &json!({}));
+    assert!(forged.starts_with("HTTP/1.1 401 "), "{forged}");
 }
 
 #[test]

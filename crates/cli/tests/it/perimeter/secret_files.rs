@@ -249,17 +249,22 @@ fn commands_of_an_mcp_server_read_no_token_detached_or_not() {
 
 /// The answer to a call of `exec_command`.
 fn called(url: &str, arguments: &Value) -> String {
+    called_with(url, TOKEN, "exec_command", arguments)
+}
+
+/// The answer over HTTP to a call of a tool, with a token.
+pub(super) fn called_with(url: &str, token: &str, tool: &str, arguments: &Value) -> String {
     let address = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).expect("an address");
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({ "name": "exec_command", "arguments": arguments, "_meta": meta });
+    let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\n\
          Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: exec_command\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nAuthorization: Bearer {token}\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     );

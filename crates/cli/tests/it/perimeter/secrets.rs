@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use windlass_testkit::wire::Wire;
 use windlass_testkit::{base64, survivors};
 
+use super::User;
 use crate::mcp::Served;
-use crate::rig::{Home, WINDLASS};
+use crate::rig::{Home, WINDLASS, as_ordinary};
 
 const NAME: &str = "WINDLASS_CANARY_KEY";
 
@@ -17,14 +18,6 @@ struct Canary {
     home: Home,
     value: String,
     user: User,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum User {
-    /// The one that runs the tests.
-    Own,
-    /// One without privilege, if root runs the tests.
-    Ordinary,
 }
 
 impl Canary {
@@ -144,6 +137,21 @@ fn no_command_finds_a_withheld_secret_in_the_process_that_runs_it() {
         canary.check("exec-server", &canary.by_exec_server());
         canary.check("run", &canary.by_run());
         canary.check("run --detach", &canary.by_detached_run());
+    }
+}
+
+/// The same script finds the secret in a parent that hides nothing: otherwise the tests here would show nothing.
+#[test]
+fn the_searching_script_finds_the_secret_in_a_parent_that_is_not_protected() {
+    for user in [User::Own, User::Ordinary] {
+        let canary = Canary::new("control", user);
+        // A shell with the secret in its environment starts one without it.
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("env -u {NAME} sh -c \"$1\"; true"), "sh", &canary.search()]);
+        let mut command = if user == User::Ordinary { as_ordinary(&command) } else { command };
+        let output = command.env(NAME, &canary.value).stdin(Stdio::null()).output().expect("it starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.contains("found in /proc/"), "{user:?}: {output:?}");
     }
 }
 

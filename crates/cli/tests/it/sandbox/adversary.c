@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dirent.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,7 +29,7 @@ static const char *names[] = {
     ".git/modules", ".git/commondir", ".windlass", ".windlass/config.toml", "sub/.windlass", "sub/.windlass/rules.toml",
     ".codex", ".agents", "sub", "sub/.git", "sub/.git/config", "link", "link/planted", "../planted", "./a/../.git/hooks/x",
 };
-static char outside[4096], shared[4096];
+static char outside[4096], shared[4096], *page;
 static volatile int over;
 
 static const char *name(void) {
@@ -66,8 +68,32 @@ static void bind_at(const char *path) {
     close(fd);
 }
 
+// A path or an address in a page that cannot be read now and then, or whose end lies behind a page that never can.
+static void use_page(void) {
+    char *text = page + (pick(2) ? 0 : 4096 - 12);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    switch (pick(4)) {
+    case 0: write_to(text, O_CREAT | O_WRONLY); break;
+    case 1: rename("a/x", text); break;
+    case 2: if (bind(fd, (struct sockaddr *)text, sizeof(struct sockaddr_un))) over = over; break;
+    case 3: if (connect(fd, (struct sockaddr *)text, sizeof(struct sockaddr_un))) over = over; break;
+    }
+    if (fd >= 0) close(fd);
+}
+
+// Signals the victim, and everything that it can see with a signal that does no harm.
+static void signal_all(void) {
+    const char *victim = getenv("VICTIM");
+    if (victim) kill(atoi(victim), SIGUSR1);
+    DIR *processes = opendir("/proc");
+    if (!processes) return;
+    for (struct dirent *each; (each = readdir(processes));)
+        if (atoi(each->d_name) > 0) kill(atoi(each->d_name), SIGURG);
+    closedir(processes);
+}
+
 static void act(void) {
-    switch (pick(16)) {
+    switch (pick(18)) {
     case 0: case 1: exchange_link(); break;
     case 2: case 3: write_to(name(), O_CREAT | O_WRONLY); break;
     case 4: write_to(name(), O_WRONLY | O_TRUNC); break;
@@ -82,13 +108,22 @@ static void act(void) {
     case 13: if (truncate(name(), 0)) over = over; break;
     case 14: bind_at(name()); break;
     case 15: strcpy(shared, name()); write_to(shared, O_CREAT | O_WRONLY); break;
+    case 16: use_page(); break;
+    case 17: if (pick(50) == 0) signal_all(); break;
     }
 }
 
 // Exchanges the path of calls that are being made.
 static void *flip(void *unused) {
     unsigned round = 0;
-    while (!over) strcpy(shared, round++ % 2 ? ".git/hooks/pre-commit" : "a/x");
+    while (!over) {
+        const char *path = round++ % 2 ? ".git/hooks/pre-commit" : "a/x";
+        strcpy(shared, path);
+        mprotect(page, 4096, PROT_READ | PROT_WRITE);
+        strcpy(page, path);
+        memcpy(page + 4096 - 12, ".git/hooks/p", 12);
+        mprotect(page, 4096, round % 3 ? PROT_NONE : PROT_WRITE);
+    }
     return unused;
 }
 
@@ -97,6 +132,8 @@ int main(int count, char **words) {
     state = strtoul(words[1], NULL, 10);
     snprintf(outside, sizeof outside, "%s", words[2]);
     signal(SIGPIPE, SIG_IGN);
+    page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || mprotect(page + 4096, 4096, PROT_NONE)) return 2;
     pthread_t thread;
     pthread_create(&thread, NULL, flip, NULL);
     struct pollfd input = {.fd = 0, .events = POLLIN};

@@ -23,8 +23,11 @@ impl Adversary {
     /// `None`: another adversary kept its sandbox from being set up.
     fn try_start(stage: &Stage, layers: &str, seed: u64) -> Option<Self> {
         let (program, seed, outside) = (stage.path("adversary"), seed.to_string(), stage.path("outside"));
-        let words = confined(stage, layers, &[], &[&program, &seed, &outside]);
-        let mut command = stage.command(&words);
+        Self::try_start_as(stage, &confined(stage, layers, &[], &[&program, &seed, &outside]))
+    }
+
+    fn try_start_as(stage: &Stage, words: &[String]) -> Option<Self> {
+        let mut command = stage.command(words);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
         let mut line = String::new();
@@ -70,7 +73,8 @@ fn work(stage: &Stage, layers: &str, served: &mut Served, turn: u64) {
         assert!(output.status.code().is_some_and(|code| code != 101), "{layers}: {output:?}");
         assert!(!said.contains("panicked"), "{layers}: {said}");
     };
-    match turn % 5 {
+    // In no fixed order, so that every moment meets every state of the tree.
+    match (turn.wrapping_mul(6_364_136_223_846_793_005) >> 33) % 5 {
         0 => is_sound(&run(&confined(stage, layers, &[], &["sh", "-c", "echo x > a/x; git add -A; true"]))),
         1 => {
             let rules = ["--deny-read", "denied", "--read-only", "**/x"];
@@ -118,6 +122,8 @@ fn check(name: &str, owner: Owner, layers: &str) {
     }
     drop(adversaries);
     assert_eq!(stage.traces(), before, "seed {seed} ({name}, {layers})");
+    let heard = std::fs::metadata(stage.path("outside/signals")).expect("the victim made it").len();
+    assert_eq!(heard, 0, "seed {seed} ({name}, {layers}): the victim got a signal");
     for planted in ["planted", "outside/planted", "home/planted"] {
         assert!(!std::path::Path::new(&stage.path(planted)).exists(), "seed {seed}: {planted}");
     }
@@ -128,5 +134,23 @@ fn an_adversary_changes_nothing_outside_while_the_runtime_works_beside_it() {
     for layers in ["all", "landlock"] {
         check("root", Owner::Myself, layers);
         check("user", Owner::ordinary(), layers);
+    }
+}
+
+/// Otherwise the test beside this one would show nothing.
+#[test]
+fn the_adversary_changes_what_is_outside_where_nothing_confines_it() {
+    let stage = Stage::new("adversary-bare", Owner::ordinary());
+    stage.compile_also("adversary", PROGRAM);
+    let made = "mkdir a b sub; git init -q sub; echo 'secret: one' > denied; ln -s a link";
+    assert!(stage.command(&["sh", "-ec", made].map(str::to_owned)).status().expect("it starts").success());
+    let words = [stage.path("adversary"), "1".to_owned(), stage.path("outside")];
+    let _adversary = Adversary::try_start_as(&stage, &words).expect("nothing keeps it from starting");
+    let is_there = |name: &str| std::path::Path::new(&stage.path(name)).exists();
+    let heard = || std::fs::metadata(stage.path("outside/signals")).is_ok_and(|about| about.len() > 0);
+    let deadline = windlass_testkit::hang_deadline();
+    while !(is_there("outside/planted") && is_there("work/.windlass") && heard()) {
+        assert!(Instant::now() < deadline, "it changed nothing outside");
+        std::thread::yield_now();
     }
 }

@@ -33,7 +33,7 @@ impl Server {
         answer["output"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    fn call(&mut self, arguments: &Value) -> Value {
+    pub(super) fn call(&mut self, arguments: &Value) -> Value {
         let params = json!({ "name": "exec_command", "arguments": arguments });
         let mut answer = self.served.ask("run", "tools/call", &params);
         assert_ne!(answer["result"]["isError"], true, "{answer}");

@@ -38,9 +38,13 @@ fn a_shell_in_the_workspace_is_not_run() {
         let script = "mkdir -p x; printf '#!/bin/sh\\nid > %s/outside/shell-ran\\n' \"$STAGE\" > x/bash; chmod +x x/bash";
         let made = stage.command(&["sh", "-c", script].map(str::to_owned)).status().expect("it starts");
         assert!(made.success());
+        let shell = stage.path("work/x/bash");
+        let ran = stage.path("outside/shell-ran");
+        // Without a sandbox it does what it was planted for.
+        let plain = stage.command(&[shell.clone(), "-c".to_owned(), "true".to_owned()]).status();
+        assert!(plain.expect("it starts").success() && std::fs::remove_file(&ran).is_ok(), "{layers}");
         let mut served =
             serve(stage, &["--sandbox", "workspace-write", "--sandbox-layers", layers], stage.windlass());
-        let shell = stage.path("work/x/bash");
         let result = exec(&mut served, &json!({ "cmd": "true", "shell": shell }));
         assert_eq!(result["isError"], true, "{layers}: {result}");
         assert!(result.to_string().contains("/etc/shells"), "{layers}: {result}");
@@ -90,8 +94,12 @@ fn helpers_come_from_the_program_that_runs_and_not_from_its_path() {
         assert!(made.success());
         let words = ["--sandbox", "workspace-write", "--sandbox-layers", layers];
         let mut served = serve(stage, &words, program);
-        let replace = "printf '#!/bin/sh\\ntouch %s/outside/helper-ran\\n' \"$STAGE\" > evil; chmod +x evil; \
-                       mv evil bin/windlass; head -c 2 bin/windlass";
+        let plant = "printf '#!/bin/sh\\ntouch %s/outside/helper-ran\\n' \"$STAGE\" > evil; chmod +x evil";
+        // Without a sandbox it does what it is planted for.
+        let plain = stage.command(&["sh", "-ec", &format!("{plant}; ./evil")].map(str::to_owned)).status();
+        let ran = stage.path("outside/helper-ran");
+        assert!(plain.expect("it starts").success() && std::fs::remove_file(&ran).is_ok(), "{layers}");
+        let replace = &format!("{plant}; mv evil bin/windlass; head -c 2 bin/windlass");
         let result = exec(&mut served, &json!({ "cmd": replace, "shell": "sh", "login": false }));
         assert_eq!(result["structuredContent"]["output"], "#!", "{layers}: it was replaced: {result}");
         for lifetime in ["runtime", "detached"] {
@@ -123,5 +131,62 @@ fn the_program_in_a_writable_place_cannot_be_replaced() {
         let result = exec(&mut served, &json!({ "cmd": replace, "shell": "sh", "login": false }));
         let output = result["structuredContent"]["output"].as_str().unwrap_or_default().to_owned();
         assert!(output.ends_with("ELF"), "{layers}: {result}");
+    });
+}
+
+/// A shell that is not listed in /etc/shells is allowed where the user configured it, and it is confined as every other.
+#[test]
+fn a_configured_shell_that_is_not_listed_runs_in_the_sandbox() {
+    both(|stage, layers| {
+        let script = "printf '#!/bin/sh\\ntouch %s/outside/own-shell 2>/dev/null\\nexec /bin/sh \"$@\"\\n' \"$STAGE\" > ~/own-sh; \
+                      chmod 755 ~/own-sh; ~/own-sh -c true; rm \"$STAGE/outside/own-shell\"";
+        let made = stage.command(&["sh", "-ec", script].map(str::to_owned)).status().expect("it starts");
+        assert!(made.success(), "{layers}: it writes outside where nothing confines it");
+        let shell = stage.path("home/own-sh");
+        let words = [&stage.windlass(), "mcp", "--sandbox", "workspace-write", "--sandbox-layers", layers];
+        let mut served = Served::of(stage.command(&words.map(str::to_owned)).env("SHELL", &shell));
+        served.greet();
+        for arguments in [json!({ "cmd": "echo ran" }), json!({ "cmd": "echo ran", "shell": shell })] {
+            let result = exec(&mut served, &arguments);
+            assert_eq!(result["structuredContent"]["output"], "ran\n", "{layers} {arguments}: {result}");
+        }
+        assert!(!std::path::Path::new(&stage.path("outside/own-shell")).exists(), "{layers}");
+    });
+}
+
+/// The registry of cargo can be made writable with all of `~/.cargo`, and the programs and settings beside it stay.
+#[test]
+fn a_rule_about_a_part_of_the_home_does_not_open_programs_and_settings_in_it() {
+    both(|stage, layers| {
+        let before =
+            "rm -rf ~/.cargo; mkdir -p ~/.cargo/bin ~/.cargo/registry; echo mine > ~/.cargo/bin/cargo";
+        let made = stage.command(&["sh", "-ec", before].map(str::to_owned)).status().expect("it starts");
+        assert!(made.success());
+        let attack = "touch ~/.cargo/registry/x; echo evil > ~/.cargo/bin/cargo; echo evil > ~/.cargo/bin/ls; \
+                      echo evil > ~/.cargo/config.toml; echo evil > ~/.cargo/env; mv ~/.cargo/bin ~/.cargo/old; \
+                      mkdir n; echo evil > n/config.toml; mv n/config.toml ~/.cargo/config.toml; true";
+        let windlass = stage.windlass();
+        let words = [
+            windlass.as_str(),
+            "run",
+            "--sandbox",
+            "workspace-write",
+            "--sandbox-layers",
+            layers,
+            "--writable",
+            "~/.cargo",
+            "--",
+            "sh",
+            "-c",
+            attack,
+        ];
+        let output = stage.command(&words.map(str::to_owned)).output().expect("it starts");
+        assert!(output.status.success(), "{layers}: {output:?}");
+        let found = "cd ~/.cargo; find . -type f | sort; cat bin/cargo";
+        let found = stage.command(&["sh", "-ec", found].map(str::to_owned)).output().expect("it starts");
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        assert_eq!(found, "./bin/cargo\n./registry/x\nmine\n", "{layers}: {output:?}");
+        let again = stage.command(&["sh", "-c", "rm -rf n"].map(str::to_owned)).status();
+        assert!(again.expect("it starts").success());
     });
 }

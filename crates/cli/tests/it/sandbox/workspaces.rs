@@ -218,12 +218,12 @@ const SHAPES: &[Shape] = &[
 ];
 
 pub(super) struct Scene<'a> {
-    stage: &'a Stage,
-    directory: String,
+    pub(super) stage: &'a Stage,
+    pub(super) directory: String,
 }
 
 impl Scene<'_> {
-    fn run(&self, below: &str, words: &[String]) -> Output {
+    pub(super) fn run(&self, below: &str, words: &[String]) -> Output {
         let mut command = self.stage.command(words);
         for variable in IDENTITY {
             command.env(variable, "stage@example.invalid");
@@ -312,40 +312,6 @@ fn a_repository_that_is_shut_keeps_no_command_from_starting() {
     });
 }
 
-#[test]
-fn a_read_only_mount_in_the_workspace_keeps_no_command_from_starting() {
-    if !rustix::process::geteuid().is_root() {
-        // Only root can mount something there to begin with.
-        return;
-    }
-    let stage = Stage::new("mounted", Owner::Myself);
-    let directory = stage.directory(&["shapes"]);
-    let scene = Scene { stage: &stage, directory };
-    scene.plainly("mkdir mounted");
-    for layers in LAYERS {
-        let script = format!(
-            "mount -t tmpfs none mounted; echo kept > mounted/file; mount -o remount,ro mounted; \
-             '{}' run --sandbox workspace-write --sandbox-layers {layers} -- \
-             sh -c 'cat mounted/file; echo x > mounted/new; echo x > beside && echo written'",
-            stage.windlass()
-        );
-        let output = scene.run("", &["unshare", "--mount", "sh", "-ec", &script].map(str::to_owned));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "kept\nwritten\n", "{layers}: {output:?}");
-    }
-}
-
-#[test]
-fn a_sandbox_without_namespaces_says_so() {
-    let stage = Stage::new("fallback", Owner::Myself);
-    let scene = Scene { stage: &stage, directory: stage.directory(&["shapes"]) };
-    let output = scene.confined("", &["--sandbox-layers", "landlock"], "true");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("this sandbox works without namespaces"), "{said}");
-    let output = scene.confined("", &[], "true");
-    assert!(output.stderr.is_empty(), "{output:?}");
-}
-
-/// Git tries to remove the directory that all worktrees have in common, and ignores that it stays.
 #[test]
 fn removing_a_worktree_is_reported_without_denials() {
     both("removed", |scene, layers| {

@@ -1,5 +1,7 @@
 //! Shells of databases.
 
+use windlass_rules::{Rules, RulesFile, ShellKind, Verdict};
+
 use super::{case, check};
 
 #[test]
@@ -164,4 +166,21 @@ fn a_shell_of_a_database_only_reads() {
             ],
         ),
     ]);
+}
+
+/// A rule that allows the program by its name covers what it reads, not the programs that it runs.
+#[test]
+fn a_shell_command_of_sqlite_is_asked_about_where_the_program_is_allowed_by_its_name() {
+    let text = "default = \"ask\"\n[[rule]]\ncommand = [\"sqlite3\"]\nverdict = \"allow\"";
+    let rules = Rules::of(RulesFile::parse(text, "rules.toml").expect("it is well formed"));
+    let verdict = |script: &str| rules.judge_script(script, ShellKind::Bash).verdict;
+    assert_eq!(verdict("sqlite3 db 'select 1'"), Verdict::Allow);
+    for script in [
+        "sqlite3 db '.shell id'",
+        "sqlite3 db .shell\\ id",
+        "sqlite3 -cmd '.system id' db",
+        "sqlite3 db <<< '.shell id'",
+    ] {
+        assert_eq!(verdict(script), Verdict::Ask, "{script}");
+    }
 }
