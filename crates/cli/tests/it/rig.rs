@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Runs a windlass to its end.
+    /// Runs a command that is, or becomes, windlass to its end.
     pub(crate) fn of(windlass: &mut Command) -> Self {
         let output = windlass.output().expect("windlass starts");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -91,23 +91,12 @@ impl Home {
 
     /// The JSON that windlass prints.
     pub(crate) fn json(&self, words: &[&str]) -> Value {
-        let seen = self.seen(words);
-        serde_json::from_str(&seen.stdout).unwrap_or_else(|error| panic!("{error} in {seen:?}"))
+        self.seen(words).json()
     }
 
     /// Starts windlass with its output to be read by the test.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         Running::of(&mut self.windlass(words))
-    }
-}
-
-impl Seen {
-    /// What a command that is, or becomes, windlass leaves to see.
-    pub(crate) fn of(command: &mut Command) -> Self {
-        let output = command.output().expect("windlass starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let code = output.status.code().expect("windlass exits by itself");
-        Self { code, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 }
 
